@@ -38,7 +38,7 @@ static void scatter_results(const struct thread_piece *piece, const struct exclu
                             const struct exclusive_durations_step *to) {
     struct exclusive_anomalies *sum = to->anomalies;
     for (row_t i = 0; i < piece->ops.n; i++)
-        number_put(to->exclusive, piece->rows[i], number_at(from->exclusive, i));
+        number_set(to->exclusive, piece->rows[i], number_at(from->exclusive, i));
     row_t first = from->anomalies->first_replaced;
     if (first != ROW_NONE && piece->rows[first] < sum->first_replaced)
         sum->first_replaced = piece->rows[first];

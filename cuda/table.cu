@@ -129,8 +129,8 @@ bool piece_gather(struct arena *arena, struct thread_piece *piece, const struct 
         if (piece->number[ops->thread[row]] == THREAD_OUT)
             continue;
         piece->rows[n] = row;
-        number_put(ts, n, number_at(ops->ts, row));
-        number_put(dur, n, number_at(ops->dur, row));
+        number_set(ts, n, number_at(ops->ts, row));
+        number_set(dur, n, number_at(ops->dur, row));
         thread[n] = piece->number[ops->thread[row]];
         external[n] = ops->external[row];
         coalesced[n++] = ops->coalesced[row];

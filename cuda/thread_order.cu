@@ -172,8 +172,8 @@ enum gpu_outcome pieces_thread_order(struct gpu *gpu, struct thread_order_step *
             break;
         for (row_t row = begin; row < end; row++) {
             uint32_t thread = ops->thread[row];
-            number_put(carry.ts, thread, number_at(ops->ts, row));
-            number_put(carry.dur, thread, number_at(ops->dur, row));
+            number_set(carry.ts, thread, number_at(ops->ts, row));
+            number_set(carry.dur, thread, number_at(ops->dur, row));
             carry.before[thread] = step->before[row];
             carry.has_op[thread] = 1;
         }

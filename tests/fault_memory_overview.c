@@ -37,20 +37,20 @@ struct fault_run {
 static enum sutra_status find_all(struct sutra_context *context, const struct sutra_device_trace *trace,
                                   struct fault_run *run, struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
-    struct op_reading reading;
+    struct launch_model reading;
     struct overview overview;
     struct overview_findings findings = {.n = 0};
     struct rank_collectives ranks[2] = {{.rank = 0}, {.rank = 1}}, *list[] = {&ranks[0], &ranks[1]};
     struct job_findings found;
-    enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
+    enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
         status = overview_make(context, &reading, &arena, &scratch, &overview, error);
     for (int i = 0; i < 2 && !status; i++)
-        status = rank_collectives_take(context, &overview, i, &ranks[i], error);
+        status = rank_collectives_read(context, &overview, i, &ranks[i], error);
     if (!status)
-        status = findings_make(context, &reading, &overview, &ranks[0].calls, true, &scratch, &findings, error);
+        status = find_findings(context, &reading, &overview, &ranks[0].calls, true, &scratch, &findings, error);
     if (!status)
-        status = stragglers_find(list, 2, &scratch, &found, NULL, error);
+        status = find_job_straggler(list, 2, &scratch, &found, NULL, error);
     run->n_findings = findings.n;
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);

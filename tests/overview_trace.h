@@ -19,7 +19,7 @@ struct overviewed {
     struct sutra_context *context;
     struct sutra_device_trace *trace;
     struct arena arena, scratch;
-    struct op_reading reading;
+    struct launch_model reading;
     struct overview overview;
 };
 
@@ -29,7 +29,8 @@ static inline void overview_of(const char *text, unsigned n_threads, struct over
     assert_int_equal(sutra_device_trace_parse(made->context, "trace", text, strlen(text), &made->trace, &error),
                      SUTRA_OK);
     assert_int_equal(
-        op_reading_make(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error), SUTRA_OK);
+        launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error),
+        SUTRA_OK);
     assert_int_equal(
         overview_make(made->context, &made->reading, &made->arena, &made->scratch, &made->overview, &error), SUTRA_OK);
 }

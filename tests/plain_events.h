@@ -12,18 +12,18 @@
 #include "read/device_trace.h"
 #include "read/event_columns.h"
 
-static inline bool plain_number(const char *bytes, struct json_place place, struct number found, bool is_there) {
+static inline bool plain_number(const char *bytes, struct json_span place, struct number found, bool is_there) {
     struct number number = number_integer(0);
     bool expected = place.at && field_number(bytes + place.at, &number);
     return expected == is_there && number.bits == found.bits && number.kind == found.kind;
 }
 
-static inline bool plain_key(struct field_reader *reader, struct json_place place, value_key absent, value_key found) {
+static inline bool plain_key(struct field_reader *reader, struct json_span place, value_key absent, value_key found) {
     bool is_nan = place.at && reader->source->bytes[place.at] == 'N'; /* which is equal to none */
     return is_nan || (place.at ? field_key(reader, place) : absent) == found;
 }
 
-static inline bool plain_string(struct field_reader *reader, const struct strings *strings, struct json_place place,
+static inline bool plain_string(struct field_reader *reader, const struct strings *strings, struct json_span place,
                                 bool may_be_other, uint32_t found) {
     size_t length = 0;
     const char *text = "";
@@ -35,7 +35,7 @@ static inline bool plain_string(struct field_reader *reader, const struct string
            memcmp(strings_text(strings, found), text, length) == 0;
 }
 
-static inline uint16_t plain_device(struct field_reader *reader, struct json_place place) {
+static inline uint16_t plain_device(struct field_reader *reader, struct json_span place) {
     const char *text = reader->source->bytes + place.at;
     if (!place.at)
         return DEVICE_ABSENT;
@@ -44,7 +44,7 @@ static inline uint16_t plain_device(struct field_reader *reader, struct json_pla
     return as_integer && key >= 0 && key < DEVICE_ABSENT ? (uint16_t)key : DEVICE_OTHER;
 }
 
-static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
+static inline uint8_t plain_phase(const char *bytes, struct json_span place) {
     const char *text = bytes + place.at;
     if (!place.at)
         return 0;
@@ -53,7 +53,7 @@ static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
 }
 
 /* Whether the recorded offsets, if requested, are the offsets of the fields. */
-static inline bool plain_places(const struct device_events *events, row_t row, const struct json_place *field) {
+static inline bool plain_places(const struct device_events *events, row_t row, const struct json_span *field) {
     for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
         size_t at = field[event_value_fields[value]].at, from = at ? at - events->text[row] : 0;
         if (events->places[row].at[value] != (from < VALUE_FAR ? from : VALUE_FAR))
@@ -68,9 +68,9 @@ static inline const char *plain_difference(struct sutra_context *context, const 
     const struct device_events *events = &trace->events;
     const char *bytes = trace->document.source.bytes;
     struct field_reader reader = {.source = &trace->document.source, .values = &context->values};
-    struct event_places places;
+    struct event_spans places;
     event_find(trace, row, NULL, &places);
-    const struct json_place *field = places.field;
+    const struct json_span *field = places.field;
     uint8_t flags = events->flags[row];
     value_key external = -1, tid = field[FIELD_TID].at ? field_key(&reader, field[FIELD_TID]) : 0;
     if (field[FIELD_EXTERNAL].at)
@@ -116,24 +116,24 @@ static inline const char *plain_difference(struct sutra_context *context, const 
 /* Whether the columns that were read ahead equal the columns of a plain walk. */
 static inline bool plain_ahead(struct sutra_context *context, const struct sutra_device_trace *trace) {
     enum { N_FIELDS = 3 };
-    static const struct asked_field fields[N_FIELDS] = {
+    static const struct requested_field fields[N_FIELDS] = {
         {"id", ASK_KEY, true}, {"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
     const struct device_events *events = &trace->events;
-    struct asked_column ahead[N_FIELDS], walked[N_FIELDS];
+    struct requested_column ahead[N_FIELDS], walked[N_FIELDS];
     value_key *id = malloc(((size_t)events->n + 1) * sizeof *id);
     uint32_t *arguments = malloc(((size_t)events->n + 1) * sizeof *arguments);
     uint32_t *launches = malloc(((size_t)events->n + 1) * sizeof *launches);
     bool ok = id && arguments && launches &&
-              !event_columns_ask(context, trace, fields, N_FIELDS, NULL, events->n, ahead, NULL);
+              !event_columns_request(context, trace, fields, N_FIELDS, NULL, events->n, ahead, NULL);
     if (ok) {
         memcpy(id, ahead[0].key, events->n * sizeof *id);
         memcpy(arguments, ahead[1].string, events->n * sizeof *arguments);
         memcpy(launches, ahead[2].string, events->n * sizeof *launches);
         event_columns_forget(trace->columns);
-        ok = !event_columns_ask(context, trace, fields, N_FIELDS, NULL, events->n, walked, NULL);
+        ok = !event_columns_request(context, trace, fields, N_FIELDS, NULL, events->n, walked, NULL);
     }
     for (row_t row = 0; row < events->n && ok; row++) {
-        struct event_places places;
+        struct event_spans places;
         event_find(trace, row, NULL, &places);
         bool is_nan = trace->document.source.bytes[places.field[FIELD_ID].at] == 'N'; /* which is equal to none */
         ok = arguments[row] == walked[1].string[row] && launches[row] == walked[2].string[row] &&

@@ -20,7 +20,7 @@ static void pieces_do_not_overlap(void **state) {
     struct arena arena = {0};
     unsigned char *pieces[N_SIZES * 2];
     for (size_t i = 0; i < N_SIZES * 2; i++) {
-        pieces[i] = arena_take(&arena, sizes[i % N_SIZES], 1);
+        pieces[i] = arena_alloc(&arena, sizes[i % N_SIZES], 1);
         assert_non_null(pieces[i]);
         assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
         memset(pieces[i], (int)i + 1, sizes[i % N_SIZES]);
@@ -34,7 +34,7 @@ static void pieces_do_not_overlap(void **state) {
 static void zeros_are_zeros_where_memory_is_used_again(void **state) {
     (void)state;
     struct arena arena = {0};
-    assert_non_null(arena_take(&arena, 10, 1));
+    assert_non_null(arena_alloc(&arena, 10, 1));
     struct arena_mark mark = arena_mark(&arena);
     for (int round = 0; round < 3; round++)
         for (size_t i = 0; i < N_SIZES; i++) {
@@ -50,12 +50,12 @@ static void zeros_are_zeros_where_memory_is_used_again(void **state) {
 static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
     (void)state;
     struct arena arena = {0};
-    unsigned char *kept = arena_take(&arena, 100, 1);
+    unsigned char *kept = arena_alloc(&arena, 100, 1);
     memset(kept, 7, 100);
     struct arena_mark mark = arena_mark(&arena);
     size_t held = arena.held;
     for (size_t i = 0; i < N_SIZES; i++)
-        memset(arena_take(&arena, sizes[i], 1), 9, sizes[i]);
+        memset(arena_alloc(&arena, sizes[i], 1), 9, sizes[i]);
     arena_release(&arena, mark);
     assert_int_equal(arena.held, held);
     assert_true(arena.most >= 1000000);
@@ -68,12 +68,12 @@ static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
 static void a_failure_is_remembered(void **state) {
     (void)state;
     struct arena arena = {0};
-    assert_null(arena_take(&arena, SIZE_MAX / 2, 3));
+    assert_null(arena_alloc(&arena, SIZE_MAX / 2, 3));
     assert_true(arena.failed);
-    assert_null(arena_take(&arena, 1, 1));
+    assert_null(arena_alloc(&arena, 1, 1));
     assert_null(arena_zeros(&arena, 1, 1));
     arena_free(&arena);
-    assert_non_null(arena_take(&arena, 1, 1));
+    assert_non_null(arena_alloc(&arena, 1, 1));
     arena_free(&arena);
 }
 

@@ -65,14 +65,14 @@ static void ascending_ids_are_found_at_their_index(void **state) {
         uint32_t place = 0;
         for (uint64_t id = 0; id <= ids[n - 1] + 3; id++) {
             bool found = place < n && ids[place] == id;
-            assert_int_equal(rising_id_place(ids, n, id), found ? place : n);
+            assert_int_equal(find_ascending_id(ids, n, id), found ? place : n);
             place += found;
         }
     }
-    assert_int_equal(rising_id_place(ids, 0, 7), 0);
-    assert_int_equal(rising_id_place(ids, 300, UINT64_MAX), 300);
+    assert_int_equal(find_ascending_id(ids, 0, 7), 0);
+    assert_int_equal(find_ascending_id(ids, 300, UINT64_MAX), 300);
     ids[299] = UINT64_MAX;
-    assert_int_equal(rising_id_place(ids, 300, UINT64_MAX), 299);
+    assert_int_equal(find_ascending_id(ids, 300, UINT64_MAX), 299);
 }
 
 int main(void) {

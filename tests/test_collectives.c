@@ -17,7 +17,7 @@
 
 /* A table of calls that a test fills. */
 static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {
-    uint32_t group = collective_group_take(calls, name, strlen(name), members, strlen(members), size);
+    uint32_t group = collective_group_add(calls, name, strlen(name), members, strlen(members), size);
     assert_int_not_equal(group, UINT32_MAX);
     return group;
 }
@@ -302,7 +302,7 @@ static void traces_contain_their_collectives(void **state) {
     assert_int_equal(sutra_context_create(NULL, &context, NULL), SUTRA_OK);
     assert_int_equal(sutra_device_trace_parse(context, "d", text, sizeof text - 1, &trace, NULL), SUTRA_OK);
     assert_true(collective_calls_init(&calls));
-    assert_int_equal(collective_calls_take(&calls, context, trace, 6, NULL), SUTRA_OK);
+    assert_int_equal(collective_calls_read(&calls, context, trace, 6, NULL), SUTRA_OK);
     assert_int_equal(calls.n, 2);
     assert_int_equal(calls.n_untold, 1);
     const struct collective_call *first = calls.list;

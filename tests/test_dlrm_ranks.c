@@ -241,7 +241,7 @@ static void samples_have_the_order_of_the_notebook(void **state) {
         struct text_out out = {0};
         analyze(&analysis, raw_cases[i].trace, &(struct sutra_dlrm_options){WHOLE});
         assert_int_equal(analysis.status, SUTRA_OK);
-        assert_int_equal(dlrm_raw_take(analysis.dlrm, &raw, NULL), SUTRA_OK);
+        assert_int_equal(dlrm_raw_make(analysis.dlrm, &raw, NULL), SUTRA_OK);
         const struct dlrm_raw_part part = {&raw, "m,", 2, analysis.report.batch};
         assert_true(dlrm_raw_write(&(struct dlrm_raw_table){&part, 1}, &out));
         buffer_append(&out.out, "", 1);

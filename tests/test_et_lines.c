@@ -238,9 +238,9 @@ static void lines_are_known_by_their_first_object(void **state) {
     static const char *const lines[] = {"{\"attr\": [", " { \"version\" : \"1\"", "{}\n{\"id\""};
     static const char *const others[] = {"", "{", "{\"nodes\": []}", "{\"schema\": \"1.1.1\"}", "[]", "\x1f\x12"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        assert_true(et_lines_look_like(lines[i], strlen(lines[i])));
+        assert_true(is_et_lines(lines[i], strlen(lines[i])));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(et_lines_look_like(others[i], strlen(others[i])));
+        assert_false(is_et_lines(others[i], strlen(others[i])));
 }
 
 int main(void) {

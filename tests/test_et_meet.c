@@ -4,8 +4,8 @@
  */
 #include "link_case.h"
 #include "simulate/et.h"
-#include "simulate/faithful.h"
 #include "simulate/et_format.h"
+#include "simulate/faithful.h"
 
 #define IS_CPU(value)   "{'name':'is_cpu_op','boolVal':" value "}"
 #define NUMBER_OF(n, v) "{'name':'" n "','int64Val':'" v "'}"
@@ -31,7 +31,7 @@ struct met {
     struct et_nodes nodes;
 };
 
-static struct met meet(const struct rank_meetings *rank, enum sutra_status expected) {
+static struct met meet(const struct matched_collectives *rank, enum sutra_status expected) {
     struct met met;
     struct sutra_error error;
     char *text = double_quotes(lines);
@@ -39,7 +39,7 @@ static struct met meet(const struct rank_meetings *rank, enum sutra_status expec
     assert_int_equal(sutra_et_parse_lines(met.context, "lines", text, strlen(text), &met.alone, &error), SUTRA_OK);
     free(text);
     assert_int_equal(et_nodes_begin(&met.nodes, &error), SUTRA_OK);
-    assert_int_equal(et_meet(&met.nodes, &met.alone->file.nodes, rank, &error), expected);
+    assert_int_equal(et_make_for_job(&met.nodes, &met.alone->file.nodes, rank, &error), expected);
     return met;
 }
 
@@ -63,27 +63,27 @@ static void expect_deps(const struct met *met, row_t row, const char *expected) 
     assert_string_equal(text, expected);
 }
 
-static struct meeting_node collective(void) {
-    return (struct meeting_node){.node = 4,
-                                 .meeting = 12,
-                                 .kind = COMM_ALL_REDUCE,
-                                 .n_ranks = 8,
-                                 .n_files = 8,
-                                 .group = 3,
-                                 .bytes = 4096,
-                                 .duration_us = 60,
-                                 .run_ns = 55000};
+static struct matched_collective collective(void) {
+    return (struct matched_collective){.node = 4,
+                                       .meeting = 12,
+                                       .kind = COMM_ALL_REDUCE,
+                                       .n_ranks = 8,
+                                       .n_files = 8,
+                                       .group = 3,
+                                       .bytes = 4096,
+                                       .duration_us = 60,
+                                       .run_ns = 55000};
 }
 
 static void a_rank_begins_when_it_starts_and_its_collective_is_its_transfer(void **state) {
-    struct meeting_node node = collective();
-    const struct rank_meetings rank = {.has_start = true,
-                                       .first_node = 1,
-                                       .start_us = 30,
-                                       .ahead_us = 400,
-                                       .per_stream = true,
-                                       .nodes = &node,
-                                       .n = 1};
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {.has_start = true,
+                                             .first_node = 1,
+                                             .start_us = 30,
+                                             .ahead_us = 400,
+                                             .per_stream = true,
+                                             .nodes = &node,
+                                             .n = 1};
     (void)state;
     struct met met = meet(&rank, SUTRA_OK);
     const struct et_nodes *nodes = &met.nodes;
@@ -109,8 +109,8 @@ static void a_rank_begins_when_it_starts_and_its_collective_is_its_transfer(void
 }
 
 static void on_one_resource_collectives_follow_each_other(void **state) {
-    struct meeting_node node = collective();
-    const struct rank_meetings rank = {.nodes = &node, .n = 1};
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {.nodes = &node, .n = 1};
     (void)state;
     node.has_before = true;
     node.before = 2;
@@ -122,8 +122,8 @@ static void on_one_resource_collectives_follow_each_other(void **state) {
 }
 
 static void astra_sim_meets_in_a_node_of_its_own(void **state) {
-    struct meeting_node node = collective();
-    const struct rank_meetings rank = {
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {
         .astra = true, .has_start = true, .first_node = 1, .start_us = 30, .nodes = &node, .n = 1};
     (void)state;
     struct met met = meet(&rank, SUTRA_OK);
@@ -146,10 +146,10 @@ static void astra_sim_meets_in_a_node_of_its_own(void **state) {
 }
 
 static void unmatched_collectives_keep_their_time(void **state) {
-    struct meeting_node node = collective();
-    const struct rank_meetings rank = {.astra = true, .nodes = &node, .n = 1};
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {.astra = true, .nodes = &node, .n = 1};
     (void)state;
-    node.meeting = MEETING_NONE;
+    node.meeting = NOT_MATCHED;
     node.group = 0;
     struct met met = meet(&rank, SUTRA_OK);
     assert_int_equal(met.nodes.n, 4);
@@ -159,8 +159,8 @@ static void unmatched_collectives_keep_their_time(void **state) {
 }
 
 static void missing_collective_is_reported(void **state) {
-    struct meeting_node node = collective();
-    const struct rank_meetings rank = {.nodes = &node, .n = 1}, start = {.has_start = true, .first_node = 99};
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {.nodes = &node, .n = 1}, start = {.has_start = true, .first_node = 99};
     (void)state;
     node.node = 40;
     struct met met = meet(&rank, SUTRA_DATA);

@@ -362,11 +362,11 @@ static void a_file_is_known_by_its_first_message(void **state) {
     static const char *const others[] = {"", "{\"schema\": 1}", "{\n  \"nodes\": []\n}", "[1]", "\x02\x08\x01"};
     const char zeros[4] = {0};
     struct buffer file = make_file();
-    assert_true(et_looks_like(file.bytes, file.length));
-    assert_false(et_looks_like(file.bytes, 10));
+    assert_true(is_et_file(file.bytes, file.length));
+    assert_false(is_et_file(file.bytes, 10));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(et_looks_like(others[i], strlen(others[i])));
-    assert_false(et_looks_like(zeros, sizeof zeros));
+        assert_false(is_et_file(others[i], strlen(others[i])));
+    assert_false(is_et_file(zeros, sizeof zeros));
     buffer_free(&file);
 }
 

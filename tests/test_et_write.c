@@ -68,7 +68,7 @@ static void make_node(struct et_nodes *nodes) {
     nodes->duration_us[0] = 127;
     nodes->flags[0] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
     for (int i = 0; i < ET_TEXT_COLUMNS; i++)
-        et_text_put(nodes->text[i], 0, (struct et_text){texts[i], (uint32_t)strlen(texts[i])});
+        et_text_set(nodes->text[i], 0, (struct et_text){texts[i], (uint32_t)strlen(texts[i])});
     nodes->ctrl.ids[0] = 128;
     nodes->data.ids[0] = 0;
     nodes->data.ids[1] = 16384;

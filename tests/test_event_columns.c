@@ -39,7 +39,7 @@ static const char trace_text[] =
 
 enum { GRID, OCCUPANCY, N_ELEMENTS, DTYPE, ID, EXTRA, N_FIELDS };
 
-static const struct asked_field fields[N_FIELDS] = {
+static const struct requested_field fields[N_FIELDS] = {
     [GRID] = {"grid", ASK_PLACE, false},
     [OCCUPANCY] = {"occupancy", ASK_NUMBER, false},
     [N_ELEMENTS] = {"In msg nelems", ASK_INT, false},
@@ -53,12 +53,12 @@ static void evicted_columns_are_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
-    struct asked_column column;
-    assert_int_equal(event_columns_ask(context, trace, &fields[DTYPE], 1, NULL, 5, &column, NULL), SUTRA_OK);
+    struct requested_column column;
+    assert_int_equal(event_columns_request(context, trace, &fields[DTYPE], 1, NULL, 5, &column, NULL), SUTRA_OK);
     const uint32_t half = column.string[1];
     assert_int_not_equal(half, 0);
     event_columns_forget(trace->columns);
-    assert_int_equal(event_columns_ask(context, trace, &fields[DTYPE], 1, (const row_t[]){1}, 1, &column, NULL),
+    assert_int_equal(event_columns_request(context, trace, &fields[DTYPE], 1, (const row_t[]){1}, 1, &column, NULL),
                      SUTRA_OK);
     assert_int_equal(column.string[1], half);
     assert_int_equal(column.string[3], 0); /* not requested since */
@@ -112,17 +112,17 @@ static void inputs_are_one_text(void **state) {
         {11, FIELD_INPUT_SHAPES, ""},
         {11, FIELD_INPUT_TYPES, "[[11, 22], [33, 44]]"},
     };
-    static const struct asked_field fields_of[] = {{"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
-    static const struct asked_field id = {"id", ASK_KEY, true};
+    static const struct requested_field fields_of[] = {{"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
+    static const struct requested_field id = {"id", ASK_KEY, true};
     for (unsigned ahead = AHEAD_NOTHING; ahead <= AHEAD_ALL; ahead++) {
         struct sutra_context *context = make_context(1);
         context->ahead = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
-        struct asked_column columns[2];
-        assert_int_equal(event_columns_have(trace, &fields_of[0]), !!(ahead & AHEAD_ARGUMENTS));
-        assert_int_equal(event_columns_have(trace, &fields_of[1]), !!(ahead & AHEAD_LAUNCHES));
-        assert_int_equal(event_columns_have(trace, &id), !!(ahead & AHEAD_IDS));
-        assert_int_equal(event_columns_ask(context, trace, fields_of, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
+        struct requested_column columns[2];
+        assert_int_equal(event_columns_are_complete(trace, &fields_of[0]), !!(ahead & AHEAD_ARGUMENTS));
+        assert_int_equal(event_columns_are_complete(trace, &fields_of[1]), !!(ahead & AHEAD_LAUNCHES));
+        assert_int_equal(event_columns_are_complete(trace, &id), !!(ahead & AHEAD_IDS));
+        assert_int_equal(event_columns_request(context, trace, fields_of, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
         const uint32_t *arguments = columns[0].string, *launches = columns[1].string;
         for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
             const uint32_t *of = expected[i].field < FIELD_GRID ? arguments : launches;
@@ -144,7 +144,7 @@ static void inputs_are_one_text(void **state) {
     }
 }
 
-static double number_of(const struct asked_column *column, row_t event) {
+static double number_of(const struct requested_column *column, row_t event) {
     return number_as_double(number_at(column->number, event));
 }
 
@@ -152,8 +152,8 @@ static void values_have_the_requested_form(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
-    struct asked_column columns[N_FIELDS];
-    assert_int_equal(event_columns_ask(context, trace, fields, N_FIELDS, NULL, 5, columns, NULL), SUTRA_OK);
+    struct requested_column columns[N_FIELDS];
+    assert_int_equal(event_columns_request(context, trace, fields, N_FIELDS, NULL, 5, columns, NULL), SUTRA_OK);
     const struct strings *strings = event_columns_strings(trace);
     assert_memory_equal(trace->document.source.bytes + columns[GRID].place[0].at, "[1,2,3]", 7);
     assert_int_equal(columns[GRID].place[1].at, 0);
@@ -187,11 +187,12 @@ static void key_applies_only_to_requested_events(void **state) {
     static const value_key outer[] = {1, 6, KEY_ABSENT, 9, KEY_ABSENT};
     static const value_key inner[] = {3, KEY_ABSENT, KEY_ABSENT, 11, KEY_ABSENT};
     static const char *const inner_text[] = {"3", NULL, NULL, "11", NULL};
-    static const struct asked_field three[] = {{"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_STRING, false}};
+    static const struct requested_field three[] = {
+        {"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_STRING, false}};
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
-    struct asked_column columns[3];
-    assert_int_equal(event_columns_ask(context, trace, three, 3, NULL, 5, columns, NULL), SUTRA_OK);
+    struct requested_column columns[3];
+    assert_int_equal(event_columns_request(context, trace, three, 3, NULL, 5, columns, NULL), SUTRA_OK);
     for (row_t event = 0; event < 5; event++) {
         assert_int_equal(columns[0].key[event], outer[event]);
         assert_int_equal(columns[1].key[event], inner[event]);
@@ -208,16 +209,16 @@ static void cached_values_are_not_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
-    struct asked_column first[2], second[2];
+    struct requested_column first[2], second[2];
     const row_t some[] = {2, ROW_NONE, 2}, more[] = {0, 2};
-    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 1, some, 3, first, NULL), SUTRA_OK);
+    assert_int_equal(event_columns_request(context, trace, &fields[OCCUPANCY], 1, some, 3, first, NULL), SUTRA_OK);
     assert_true(number_of(&first[0], 2) == 2);
-    number_put(first[0].number, 2, number_integer(77));
-    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 1, more, 2, second, NULL), SUTRA_OK);
+    number_set(first[0].number, 2, number_integer(77));
+    assert_int_equal(event_columns_request(context, trace, &fields[OCCUPANCY], 1, more, 2, second, NULL), SUTRA_OK);
     assert_ptr_equal(first[0].number.bits, second[0].number.bits);
     assert_true(number_of(&second[0], 0) == 12.5);
     assert_true(number_of(&second[0], 2) == 77);
-    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 2, more, 2, second, NULL), SUTRA_OK);
+    assert_int_equal(event_columns_request(context, trace, &fields[OCCUPANCY], 2, more, 2, second, NULL), SUTRA_OK);
     assert_int_equal(second[1].key[0], 7);
     sutra_device_trace_free(trace);
     sutra_context_free(context);
@@ -239,15 +240,15 @@ static void make_many(struct buffer *text, unsigned n) {
 static void numbers_of_strings_do_not_depend_on_threads(void **state) {
     (void)state;
     enum { N_EVENTS = 20000 };
-    static const struct asked_field both[] = {{"dtype", ASK_STRING, false}, {"k", ASK_INT, false}};
+    static const struct requested_field both[] = {{"dtype", ASK_STRING, false}, {"k", ASK_INT, false}};
     uint32_t of_one[N_EVENTS];
     struct buffer text = {0};
     make_many(&text, N_EVENTS);
     for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
         struct sutra_context *context = make_context(n_threads);
         struct sutra_device_trace *trace = parse(context, text.bytes, text.length);
-        struct asked_column columns[2];
-        assert_int_equal(event_columns_ask(context, trace, both, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
+        struct requested_column columns[2];
+        assert_int_equal(event_columns_request(context, trace, both, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
         for (row_t event = 0; event < N_EVENTS; event++)
             assert_int_equal(columns[1].key[event], event);
         if (n_threads == 1)

@@ -98,10 +98,10 @@ static void make_events(struct buffer *text, uint64_t seed) {
     assert_false(text->failed);
 }
 
-static void check_places(const struct event_places *places, const struct event_places *expected, uint64_t seed,
+static void check_places(const struct event_spans *places, const struct event_spans *expected, uint64_t seed,
                          size_t n) {
     for (enum event_field field = 0; field < FIELD_NONE; field++) {
-        struct json_place place = places->field[field], wanted = expected->field[field];
+        struct json_span place = places->field[field], wanted = expected->field[field];
         if (place.at != wanted.at || (place.at && place.end != wanted.end))
             fail_msg("seed %u, event %zu: %s is at %zu, expected %zu", (unsigned)seed, n, event_field_name(field),
                      place.at, wanted.at);
@@ -115,7 +115,7 @@ static size_t check_walks(const struct source *source, uint64_t seed) {
     size_t n = 0;
     assert_non_null(known);
     for (bool more = walk_array(&plain) && walk_array(&learned); more && walk_char(&plain) == '{'; n++) {
-        struct event_places expected, places;
+        struct event_spans expected, places;
         walk_event(&plain, NULL, &expected);
         walk_event(&learned, known, &places);
         if (plain.expected) {

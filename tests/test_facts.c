@@ -23,8 +23,8 @@ static struct device_events two_events(struct number ts, struct number dur, uint
     assert_true(device_events_reserve(&events, 2));
     events.n = 2;
     for (row_t event = 0; event < 2; event++) {
-        number_put(events.ts, event, event ? number_integer(5) : ts);
-        number_put(events.dur, event, event ? number_integer(7) : dur);
+        number_set(events.ts, event, event ? number_integer(5) : ts);
+        number_set(events.dur, event, event ? number_integer(7) : dur);
         events.flags[event] = event ? second_flags : EVENT_HAS_TS | EVENT_HAS_DUR;
     }
     return events;
@@ -46,7 +46,7 @@ static void starts_with_fractions_or_without_a_value_mean_rounding(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct device_events events = two_events(cases[i].ts, cases[i].dur, cases[i].second_flags);
-        assert_int_equal(times_are_rounded(times_look(&events)), cases[i].rounded);
+        assert_int_equal(times_are_rounded(times_inspect(&events)), cases[i].rounded);
         device_events_free(&events);
     }
 }

@@ -14,8 +14,8 @@ static void find_as(const char *text, bool alone, struct overview_findings *find
     struct sutra_error error;
     overview_of(text, 1, &made);
     struct rank_collectives collectives = {0};
-    assert_int_equal(rank_collectives_take(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
-    assert_int_equal(findings_make(made.context, &made.reading, &made.overview, &collectives.calls, alone,
+    assert_int_equal(rank_collectives_read(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
+    assert_int_equal(find_findings(made.context, &made.reading, &made.overview, &collectives.calls, alone,
                                    &made.scratch, findings, &error),
                      SUTRA_OK);
     collective_calls_free(&collectives.calls);
@@ -579,7 +579,7 @@ static void findings_are_sorted_by_saving(void **state) {
     add(&findings, FINDING_COPIES, 2.9);
     add(&findings, FINDING_EXPOSED_COMM, 10);
     add(&findings, FINDING_HOST_BOUND, 30);
-    findings_order(&findings, 80);
+    sort_findings(&findings, 80);
     assert_int_equal(findings.n, 4);
     assert_int_equal(findings.list[0].rule, FINDING_HOST_BOUND);
     assert_int_equal(findings.list[1].rule, FINDING_EXPOSED_COMM);
@@ -594,7 +594,7 @@ static void kernel_findings_follow_large_idle_time(void **state) {
         add(&findings, FINDING_FP32, 30);
         add(&findings, FINDING_EXPOSED_COMM, 20);
         add(&findings, FINDING_DATA_LOADING, 25);
-        findings_order(&findings, busy);
+        sort_findings(&findings, busy);
         assert_int_equal(findings.list[0].rule, busy < 60 ? FINDING_DATA_LOADING : FINDING_FP32);
         assert_int_equal(findings.list[1].rule, busy < 60 ? FINDING_FP32 : FINDING_DATA_LOADING);
         assert_int_equal(findings.list[2].rule, FINDING_EXPOSED_COMM);
@@ -606,7 +606,7 @@ static void there_are_five_at_most(void **state) {
     struct overview_findings findings = {.n = 0};
     for (int rule = 0; rule < 8; rule++)
         add(&findings, (enum finding_rule)rule, 10 + rule);
-    findings_order(&findings, 80);
+    sort_findings(&findings, 80);
     assert_int_equal(findings.n, FINDINGS_MOST);
     assert_int_equal(findings.list[4].rule, 3);
 }

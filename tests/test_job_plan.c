@@ -50,7 +50,7 @@ static void file_heads_identify_the_trace_side(void **state) {
         assert_non_null(text);
         memcpy(text, cases[i].text, size);
         struct trace_head head;
-        trace_head_look(text, size, &head);
+        trace_head_inspect(text, size, &head);
         free(text);
         assert_int_equal(head.side, cases[i].side);
         assert_int_equal(head.pid, cases[i].pid);
@@ -69,9 +69,9 @@ static void beginnings_may_end_anywhere(void **state) {
         struct trace_head head;
         assert_non_null(part);
         memcpy(part, text, size);
-        trace_head_look(part, size, &head);
-        assert_true(head.rank == NOT_TOLD || head.rank == 4);
-        assert_true(head.pid == NOT_TOLD || head.pid == 77);
+        trace_head_inspect(part, size, &head);
+        assert_true(head.rank == NOT_RECORDED || head.rank == 4);
+        assert_true(head.pid == NOT_RECORDED || head.pid == 77);
         free(part);
     }
 }

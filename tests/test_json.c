@@ -17,8 +17,8 @@
 #include "read/json.h"
 #include "read/source.h"
 #include "text/strings.h"
-#include "write/sink.h"
 #include "write/json_copy.h"
+#include "write/sink.h"
 
 static struct source source_of(const char *text, size_t size) {
     struct source source;
@@ -78,7 +78,7 @@ static void strings_end_where_a_plain_walk_ends_them(void **state) {
         size_t end = plain_string_end(text, size, pad, &valid);
         struct source source = source_of(text, size);
         struct json_walker walker = walk_from(&source, 0);
-        struct json_place place = walk_string(&walker);
+        struct json_span place = walk_string(&walker);
         if (valid != !walker.expected || (valid ? place.end : walker.failed_at) != end)
             fail_msg("round %u: '%.*s' ends at %zu (%s), expected %zu (%s)", round, (int)size, text,
                      walker.expected ? walker.failed_at : place.end, walker.expected ? walker.expected : "valid", end,

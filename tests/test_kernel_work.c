@@ -127,13 +127,13 @@ static void shares_add_up(void **state) {
     for (size_t a = 0; a < sizeof amounts / sizeof *amounts; a++) {
         uint64_t before = 0, sum = 0;
         for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
-            sum += work_share(amounts[a], before, weights[i], total);
+            sum += share_amount(amounts[a], before, weights[i], total);
             before += weights[i];
         }
         assert_true(sum == amounts[a]);
     }
-    assert_int_equal(work_share(90, 0, 2, 3), 60);
-    assert_int_equal(work_share(90, 2, 1, 3), 30);
+    assert_int_equal(share_amount(90, 0, 2, 3), 60);
+    assert_int_equal(share_amount(90, 2, 1, 3), 30);
 }
 
 int main(void) {

@@ -108,8 +108,8 @@ static void keys_first(void **state) {
     const struct sutra_convert_options options = {.size = sizeof options};
     struct sutra_convert_report report = {.size = sizeof report};
     struct sutra_converted *converted = NULL;
-    linked_traces_spend_keys(&traces);
-    linked_traces_spend_keys(&traces);
+    linked_traces_free_keys(&traces);
+    linked_traces_free_keys(&traces);
     assert_null(traces.device->events.rf);
     assert_null(traces.host->nodes.id);
     assert_int_equal(sutra_linked_convert(context, traces.linked, &options, &converted, NULL), SUTRA_OK);

@@ -44,7 +44,7 @@ static void add(struct made_job *job, int64_t rank, const char *members, const c
     const int64_t ahead = job->ahead_us[rank], start = job->start_us[rank];
     struct collective_call call = {
         .rank = rank,
-        .group = collective_group_take(&job->calls, members, strlen(members), members, strlen(members), size),
+        .group = collective_group_add(&job->calls, members, strlen(members), members, strlen(members), size),
         .what = strings_intern(&job->calls.strings, what, strlen(what)),
         .type = strings_intern(&job->calls.strings, "Float", 5),
         .n_in = 1000,
@@ -91,8 +91,8 @@ static void job_end(struct made_job *job) {
     arena_free(&job->arena);
 }
 
-static const struct meeting_node *node_of(const struct made_job *job, int64_t rank, int64_t seq) {
-    const struct rank_meetings *of = &job->meetings.ranks[rank];
+static const struct matched_collective *node_of(const struct made_job *job, int64_t rank, int64_t seq) {
+    const struct matched_collectives *of = &job->meetings.ranks[rank];
     for (row_t i = 0; i < of->n; i++)
         if (of->nodes[i].node == (uint64_t)(rank * 100 + seq))
             return &of->nodes[i];
@@ -110,7 +110,7 @@ static void waits_are_in_no_duration(void **state) {
     add(&job, 1, "[0, 1]", "allreduce", 0, 200, 205, 300);
     job_find(&job);
     for (int rank = 0; rank < 2; rank++) {
-        const struct meeting_node *node = node_of(&job, rank, 0);
+        const struct matched_collective *node = node_of(&job, rank, 0);
         assert_int_equal(node->duration_us, 100);
         assert_int_equal(node->run_ns, 95000);
         assert_int_equal(node->meeting, 0);
@@ -217,7 +217,7 @@ static void ranks_without_files_do_not_count(void **state) {
     assert_int_equal(node_of(&job, 0, 0)->n_files, 2);
     assert_int_equal(node_of(&job, 1, 1)->duration_us, 100);
     assert_int_equal(node_of(&job, 1, 1)->run_ns, 90000);
-    assert_true(node_of(&job, 1, 1)->meeting == MEETING_NONE);
+    assert_true(node_of(&job, 1, 1)->meeting == NOT_MATCHED);
     assert_int_equal(job.meetings.n_lacking, 1);
     assert_int_equal(job.meetings.n_alone, 1);
     job_end(&job);
@@ -267,7 +267,7 @@ static void collectives_of_different_kinds_do_not_match(void **state) {
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
     add(&job, 1, "[0, 1]", "broadcast", 0, 200, 210, 300);
     job_find(&job);
-    assert_true(node_of(&job, 0, 0)->meeting == MEETING_NONE);
+    assert_true(node_of(&job, 0, 0)->meeting == NOT_MATCHED);
     assert_int_equal(node_of(&job, 0, 0)->duration_us, 200);
     assert_int_equal(job.meetings.n_different, 1);
     job_end(&job);

@@ -433,8 +433,8 @@ static int plain_busy(const struct random_trace *trace, int host, bool below) {
     return n;
 }
 
-static void check_random(const struct random_trace *trace, const struct op_reading *reading) {
-    const struct op_charges *charges = &reading->charges;
+static void check_random(const struct random_trace *trace, const struct launch_model *reading) {
+    const struct attribution_table *charges = &reading->charges;
     row_t n_charged = 0;
     int64_t all = 0, charged = 0, nobodys = 0;
     for (int i = 0; i < WORKS; i++) {
@@ -466,12 +466,12 @@ static void random_traces_are_attributed_by_the_rule(void **state) {
         struct sutra_context *context = make_context(1);
         struct sutra_device_trace *trace = NULL;
         struct arena arena = {0}, scratch = {0};
-        struct op_reading reading;
+        struct launch_model reading;
         struct sutra_error error;
         make_random(&made, &random);
         assert_int_equal(sutra_device_trace_parse(context, "random", made.text.bytes, made.text.length, &trace, &error),
                          SUTRA_OK);
-        assert_int_equal(op_reading_make(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
+        assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
         check_random(&made, &reading);
         arena_free(&arena);
         arena_free(&scratch);
@@ -483,13 +483,13 @@ static void random_traces_are_attributed_by_the_rule(void **state) {
 
 /* ---- Recorded traces ---- */
 
-static int64_t length_of(const struct op_reading *reading, row_t device) {
+static int64_t length_of(const struct launch_model *reading, row_t device) {
     return reading->devices.stop[device] - reading->devices.start[device];
 }
 
 /* Attributed (each GPU activity once) plus unattributed time is the total. */
-static int64_t check_sums(const struct op_reading *reading) {
-    const struct op_charges *charges = &reading->charges;
+static int64_t check_sums(const struct launch_model *reading) {
+    const struct attribution_table *charges = &reading->charges;
     uint8_t *seen = calloc((size_t)reading->devices.n + 1, 1);
     int64_t sum = 0;
     assert_non_null(seen);
@@ -512,11 +512,11 @@ static int64_t check_sums(const struct op_reading *reading) {
 static int64_t time_of_part(struct sutra_context *context, const struct sutra_device_trace *trace,
                             const struct sutra_restriction *part) {
     struct arena arena = {0}, scratch = {0};
-    struct op_reading reading;
+    struct launch_model reading;
     struct sutra_error error;
     int64_t sum = -1;
-    assert_int_equal(op_reading_make(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
-    if (!op_restrict(context, part, &reading, &arena, &scratch, &error))
+    assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
+    if (!launch_model_restrict(context, part, &reading, &arena, &scratch, &error))
         sum = check_sums(&reading);
     arena_free(&arena);
     arena_free(&scratch);

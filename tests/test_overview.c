@@ -180,7 +180,7 @@ static void add_events(struct random *random, char *text) {
     sprintf(text, "]}");
 }
 
-static bool runs_at(const struct op_reading *reading, int64_t moment) {
+static bool runs_at(const struct launch_model *reading, int64_t moment) {
     for (row_t i = 0; i < reading->devices.n; i++)
         if (reading->devices.start[i] <= moment && moment < reading->devices.stop[i])
             return true;

@@ -49,16 +49,16 @@ static void a_queue_is_averaged_over_time(void **state) {
     add_change(NS / 2, 7, 3);
     add_change(2 * NS, 7, 0);
     add_change(0, 9, 1);
-    add_change(QUEUE_STRETCHES * NS, 9, 0);
+    add_change(QUEUE_BINS * NS, 9, 0);
     assert_true(queue_list_add(&list, 3, &changes.times));
     assert_int_equal(list.n, 2);
     const struct queue_series *longest = &list.list[0], *other = &list.list[1];
     assert_int_equal(longest->rank, 3);
     assert_int_equal(longest->stream, 7);
-    assert_true(longest->longest == 3 && longest->begin_us == 0 && longest->end_us == QUEUE_STRETCHES);
+    assert_true(longest->longest == 3 && longest->begin_us == 0 && longest->end_us == QUEUE_BINS);
     assert_true(longest->mean[0] == 2 && longest->most[0] == 3);
     assert_true(longest->mean[1] == 3 && longest->mean[2] == 0 && longest->most[3] == 0);
-    for (int i = 0; i < QUEUE_STRETCHES; i++)
+    for (int i = 0; i < QUEUE_BINS; i++)
         assert_true(fabs(other->mean[i] - 1) < 1e-12 && other->most[i] == 1);
     queue_list_free(&list);
 }
@@ -78,7 +78,7 @@ static void of_many_queues_the_longest_are_kept(void **state) {
     for (int i = 0; i < QUEUES_KEPT; i++) {
         const struct queue_series *series = &list.list[i];
         double most = 0;
-        for (int stretch = 0; stretch < QUEUE_STRETCHES; stretch++)
+        for (int stretch = 0; stretch < QUEUE_BINS; stretch++)
             most = fmax(most, series->most[stretch]);
         assert_true(most == series->longest && most == (double)(series->stream * 7 % STREAMS));
         assert_true(most == STREAMS - 1 - i);
@@ -105,8 +105,8 @@ static void queue_lengths_equal_sampling(void **state) {
         assert_true(queue_list_add(&list, 0, &changes.times));
         assert_int_equal(list.n, 1);
         const struct queue_series *series = list.list;
-        double step = (double)(ts[n - 1] - ts[0]) / QUEUE_STRETCHES;
-        for (int stretch = 0, at = 0; stretch < QUEUE_STRETCHES && step > 0; stretch++) {
+        double step = (double)(ts[n - 1] - ts[0]) / QUEUE_BINS;
+        for (int stretch = 0, at = 0; stretch < QUEUE_BINS && step > 0; stretch++) {
             double sum = 0, most = 0;
             for (int k = 0; k < n_samples; k++) {
                 double now = ts[0] + step * (stretch + (k + 0.5) / n_samples);

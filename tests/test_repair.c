@@ -133,20 +133,20 @@ static char *quoted(const char *text) {
 }
 
 /* The repaired text with a NUL appended, or NULL; the caller frees the report. */
-static char *mend(const char *text, size_t size, struct mend_report *report, size_t *length) {
+static char *mend(const char *text, size_t size, struct text_repairs *report, size_t *length) {
     struct buffer padded = {0}, out = {0};
     size_t failed_at;
     buffer_append(&padded, text, size);
     memset(buffer_reserve(&padded, 64), 0, 64);
-    *report = (struct mend_report){0};
-    enum mend_result result = mend_text(padded.bytes, size, report, &out, &failed_at);
-    if (result == MEND_NOTHING)
+    *report = (struct text_repairs){0};
+    enum repair_result result = repair_text(padded.bytes, size, report, &out, &failed_at);
+    if (result == REPAIR_NONE)
         buffer_append(&out, text, size);
-    else if (result != MEND_DONE)
+    else if (result != REPAIR_DONE)
         buffer_free(&out);
     buffer_free(&padded);
     *length = out.length;
-    if (result == MEND_NOTHING || result == MEND_DONE)
+    if (result == REPAIR_NONE || result == REPAIR_DONE)
         *buffer_reserve(&out, 1) = 0;
     return out.bytes;
 }
@@ -167,7 +167,7 @@ static void damage_is_repaired_and_counted(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct repair_case *c = &cases[i];
         char *broken = quoted(c->broken), *expected = c->mended ? quoted(c->mended) : NULL;
-        struct mend_report report;
+        struct text_repairs report;
         size_t length;
         char *mended = mend(broken, strlen(broken), &report, &length);
         if (!expected != !mended || (mended && strcmp(mended, expected) != 0))
@@ -176,7 +176,7 @@ static void damage_is_repaired_and_counted(void **state) {
             fail_msg("%s: %d of its kind", c->what, (int)report.n[c->kind]);
         if (mended && !is_json(mended, length))
             fail_msg("%s: what is mended is mended again", c->what);
-        mend_report_free(&report);
+        text_repairs_free(&report);
         free(broken);
         free(expected);
         free(mended);
@@ -280,7 +280,7 @@ static void a_damaged_byte_costs_one_event(void **state) {
     (void)state;
     for (size_t at = starts[0]; at < starts[N_EVENTS]; at++)
         for (const char *with = damage; *with; with++) {
-            struct mend_report report;
+            struct text_repairs report;
             size_t length;
             memcpy(broken, text, size + 1);
             broken[at] = *with;
@@ -294,7 +294,7 @@ static void a_damaged_byte_costs_one_event(void **state) {
             }
             if (n_lost > 2)
                 fail_msg("byte %zu, now %c: %d events are lost: %s", at, *with, n_lost, mended);
-            mend_report_free(&report);
+            text_repairs_free(&report);
             free(mended);
         }
 }
@@ -305,7 +305,7 @@ static void cut_off_anywhere_all_whole_events_stay(void **state) {
     size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
     (void)state;
     for (size_t end = starts[1]; end < size; end++) {
-        struct mend_report report;
+        struct text_repairs report;
         size_t length, n_whole = 0;
         memcpy(broken, text, size);
         char *mended = mend(broken, end, &report, &length);
@@ -315,7 +315,7 @@ static void cut_off_anywhere_all_whole_events_stay(void **state) {
             n_whole++;
         if (report.n_elements != n_whole)
             fail_msg("cut off at %zu: %d events, %zu are whole: %s", end, (int)report.n_elements, n_whole, mended);
-        mend_report_free(&report);
+        text_repairs_free(&report);
         free(mended);
     }
 }

@@ -15,7 +15,7 @@ static void members_are_numbered_in_ascending_order(void **state) {
     static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};
     enum { N_MEMBERS = sizeof members / sizeof *members, N_ROWS = 320 };
     struct arena arena = {0};
-    struct row_ranks ranks = row_ranks_take(&arena, N_ROWS);
+    struct row_ranks ranks = row_ranks_alloc(&arena, N_ROWS);
     assert_int_equal(arena_status(&arena, NULL), SUTRA_OK);
     for (int i = N_MEMBERS - 1; i >= 0; i--) {
         assert_true(row_ranks_add(&ranks, members[i]));
@@ -27,7 +27,7 @@ static void members_are_numbered_in_ascending_order(void **state) {
     assert_memory_equal(listed, members, sizeof members);
     for (row_t row = 0; row < N_ROWS; row++) {
         bool is_member = n < N_MEMBERS && members[n] == row;
-        assert_int_equal(row_ranks_have(&ranks, row), is_member);
+        assert_int_equal(row_ranks_contain(&ranks, row), is_member);
         if (is_member)
             assert_int_equal(row_rank(&ranks, row), n++);
     }
@@ -38,7 +38,7 @@ static void members_are_numbered_in_ascending_order(void **state) {
 static void an_empty_set_has_none(void **state) {
     (void)state;
     struct arena arena = {0};
-    struct row_ranks ranks = row_ranks_take(&arena, 0);
+    struct row_ranks ranks = row_ranks_alloc(&arena, 0);
     assert_int_equal(row_ranks_count(&ranks), 0);
     arena_free(&arena);
 }

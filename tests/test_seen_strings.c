@@ -46,7 +46,7 @@ static void strings_get_the_numbers_of_interning(void **state) {
         assert_true(strings_init(&strings) && strings_init(&plain));
         struct json_walker walker = walk_from(&source, 0);
         for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
-            struct json_place place = walk_string(&walker);
+            struct json_span place = walk_string(&walker);
             uint32_t number = cached_string_intern(&seen, &reader, place, &strings);
             if (number != field_intern(&reader, place, &plain))
                 fail_msg("seed %u: number %u for %.*s", (unsigned)seed, number, (int)(place.end - place.at + 1),

@@ -76,9 +76,9 @@ static bool find_late(const struct made_job *job, struct job_findings *found, do
         free(text);
         ranks[i] = (struct rank_collectives){0};
         list[i] = &ranks[i];
-        assert_int_equal(rank_collectives_take(made[i].context, &made[i].overview, i, &ranks[i], &error), SUTRA_OK);
+        assert_int_equal(rank_collectives_read(made[i].context, &made[i].overview, i, &ranks[i], &error), SUTRA_OK);
     }
-    assert_int_equal(stragglers_find(list, (size_t)job->n_ranks, &made[0].scratch, found, NULL, &error), SUTRA_OK);
+    assert_int_equal(find_job_straggler(list, (size_t)job->n_ranks, &made[0].scratch, found, NULL, &error), SUTRA_OK);
     for (int i = 0; i < job->n_ranks; i++) {
         waits[i] = ranks[i].wait_percent;
         collective_calls_free(&ranks[i].calls);
@@ -176,14 +176,14 @@ static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     static struct rank_waits waits[N];
     (void)state;
     for (int i = 0; i < N; i++)
-        waits[i] = (struct rank_waits){.waited_for_ns = 25e3, .held_ns = 25e3};
-    assert_false(rank_waits_hold_up(waits, N, rank_waits_most(waits, N), 1e5));
-    waits[7] = (struct rank_waits){.waited_for_ns = 8e6, .held_ns = 8e6 * (N - 1)};
-    assert_int_equal(rank_waits_most(waits, N), 7);
-    assert_true(rank_waits_hold_up(waits, N, 7, 11e6));
-    assert_false(rank_waits_hold_up(waits, N, 7, 200e6)); /* not for long */
-    waits[9] = (struct rank_waits){.waited_for_ns = 7e6, .held_ns = 9e6 * (N - 1)};
-    assert_false(rank_waits_hold_up(waits, N, 7, 11e6)); /* nor mostly */
+        waits[i] = (struct rank_waits){.wait_caused_ns = 25e3, .total_wait_caused_ns = 25e3};
+    assert_false(is_straggler(waits, N, find_straggler_candidate(waits, N), 1e5));
+    waits[7] = (struct rank_waits){.wait_caused_ns = 8e6, .total_wait_caused_ns = 8e6 * (N - 1)};
+    assert_int_equal(find_straggler_candidate(waits, N), 7);
+    assert_true(is_straggler(waits, N, 7, 11e6));
+    assert_false(is_straggler(waits, N, 7, 200e6)); /* not for long */
+    waits[9] = (struct rank_waits){.wait_caused_ns = 7e6, .total_wait_caused_ns = 9e6 * (N - 1)};
+    assert_false(is_straggler(waits, N, 7, 11e6)); /* nor mostly */
 }
 
 /* ---- Compared with findings of single ranks ---- */

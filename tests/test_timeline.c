@@ -71,7 +71,7 @@ struct result {
 static struct pool *pool;
 static struct engine engine;
 
-#define COLUMN(type, n) ((type *)arena_take(arena, (n) + 1, sizeof(type)))
+#define COLUMN(type, n) ((type *)arena_alloc(arena, (n) + 1, sizeof(type)))
 
 static struct timeline_ops take_ops(const struct drawn *drawn, struct arena *arena, uint64_t *next_id) {
     row_t n = 0;

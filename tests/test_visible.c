@@ -49,7 +49,7 @@ static void control_characters_are_shown_and_others_stay(void **state) {
         char shown[256];
         size_t n = 0;
         for (const char *at = cases[i].text; *at; at++)
-            n += visible_put(&visible, *at, shown + n);
+            n += visible_append(&visible, *at, shown + n);
         shown[n] = '\0';
         assert_string_equal(shown, cases[i].shown);
     }

@@ -153,7 +153,7 @@ void codec_text_in(struct codec *codec, const char **text, struct arena *arena) 
     if (codec->out)
         return;
     size_t size = *text ? strlen(*text) + 1 : 1;
-    char *kept = arena_take(arena, size, 1);
+    char *kept = arena_alloc(arena, size, 1);
     if (!kept)
         codec_fail(codec, CODEC_NO_MEMORY);
     *text = kept && *text ? memcpy(kept, *text, size) : "";
@@ -221,7 +221,7 @@ void codec_array_bytes(struct codec *codec, void *list, uint64_t *n, size_t size
     }
     codec_check(codec, row_size == size && size > 0 && *n <= (uint64_t)(codec->end - codec->at) / size);
     const char *from = codec->failure ? NULL : next_bytes(codec, *n * size);
-    rows = !from ? NULL : arena ? arena_take(arena, *n, size) : malloc(*n * size + 1);
+    rows = !from ? NULL : arena ? arena_alloc(arena, *n, size) : malloc(*n * size + 1);
     if (from && !rows)
         codec_fail(codec, CODEC_NO_MEMORY);
     *n = rows ? *n : 0;

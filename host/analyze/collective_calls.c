@@ -39,7 +39,7 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
             codec_check(codec, group->name < strings->n && group->members < strings->n);
             if (codec->failure)
                 break;
-            uint32_t number = collective_group_take(
+            uint32_t number = collective_group_add(
                 calls, strings_text(strings, group->name), strings_length(strings, group->name),
                 strings_text(strings, group->members), strings_length(strings, group->members), group->size);
             if (number == UINT32_MAX)
@@ -63,7 +63,7 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
         calls->n = codec->failure ? 0 : calls->n;
     }
     codec_value(codec, &calls->n_untold);
-    codec_bool(codec, &calls->keep_untold);
+    codec_bool(codec, &calls->keep_unrecorded);
 }
 
 /* ---- Python texts of arguments ----
@@ -284,14 +284,14 @@ void collective_calls_free(struct collective_calls *calls) {
     *calls = (struct collective_calls){0};
 }
 
-uint32_t collective_group_take(struct collective_calls *calls, const char *name, size_t name_length,
-                               const char *members, size_t members_length, int64_t size) {
+uint32_t collective_group_add(struct collective_calls *calls, const char *name, size_t name_length, const char *members,
+                              size_t members_length, int64_t size) {
     struct collective_group group = {.name = strings_intern(&calls->strings, name, name_length),
                                      .members = strings_intern(&calls->strings, members, members_length),
                                      .size = size};
     if (group.name == STRING_NONE || group.members == STRING_NONE)
         return UINT32_MAX;
-    struct pair_entry *entry = pair_table_take(&calls->known_groups, group.name, group.members);
+    struct pair_entry *entry = pair_table_insert(&calls->known_groups, group.name, group.members);
     if (!entry)
         return UINT32_MAX;
     if (entry->number != PAIR_NONE)
@@ -330,9 +330,9 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
     bool ok = groups;
     for (uint64_t i = 0; i < from->n_groups && ok; i++) {
         const struct collective_group *group = &from->groups[i];
-        groups[i] = collective_group_take(to, strings_text(strings, group->name), strings_length(strings, group->name),
-                                          strings_text(strings, group->members),
-                                          strings_length(strings, group->members), group->size);
+        groups[i] = collective_group_add(to, strings_text(strings, group->name), strings_length(strings, group->name),
+                                         strings_text(strings, group->members), strings_length(strings, group->members),
+                                         group->size);
         ok = groups[i] != UINT32_MAX;
     }
     for (uint64_t i = 0; i < from->n && ok; i++) {
@@ -390,7 +390,7 @@ static const char *const call_fields[N_CALL_FIELDS] = {
 struct call_reader {
     struct collective_calls *calls;
     const struct sutra_device_trace *trace;
-    struct json_place fields[N_CALL_FIELDS]; /* of the current event */
+    struct json_span fields[N_CALL_FIELDS]; /* of the current event */
     struct field_reader texts;
     int64_t rank, base_ns;
     struct strings members;   /* texts of the trace */
@@ -401,7 +401,7 @@ struct call_reader {
 row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, row_t *n) {
     const struct device_events *events = &trace->events;
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER, arena);
-    row_t *kernels = arena_take(arena, events->n, sizeof *kernels);
+    row_t *kernels = arena_alloc(arena, events->n, sizeof *kernels);
     *n = 0;
     if (!roles || !kernels)
         return NULL;
@@ -417,13 +417,13 @@ row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct ar
 /* Finds the fields of an event. Few events are collectives, so columns of all events would cost more. */
 static void find_fields(struct call_reader *r, row_t event) {
     const struct document *document = &r->trace->document;
-    struct json_place args = document_member_of(document, r->trace->events.text[event], "args");
+    struct json_span args = document_member_of(document, r->trace->events.text[event], "args");
     memset(r->fields, 0, sizeof r->fields);
     if (!args.at || document->source.bytes[args.at] != '{')
         return;
     struct json_walker walker = walk_from(&document->source, args.at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), value = walk_value(&walker);
+        struct json_span key = walk_key(&walker), value = walk_value(&walker);
         for (int i = 0; i < N_CALL_FIELDS; i++)
             if (place_is(&document->source, key, call_fields[i]))
                 r->fields[i] = value;
@@ -462,17 +462,17 @@ static uint32_t intern_field(struct call_reader *r, enum call_field field) {
 /* The text of the ranks of a group in the trace's "distributedInfo"; 0: it is missing. */
 static size_t described_ranks(const struct document *document, const char *name, size_t length, const char **text) {
     const struct document_member *info = document_find(document, "distributedInfo");
-    struct json_place groups = info ? document_member_of(document, info->value, "pg_config") : (struct json_place){0};
+    struct json_span groups = info ? document_member_of(document, info->value, "pg_config") : (struct json_span){0};
     const char *bytes = document->source.bytes;
     if (!groups.at || bytes[groups.at] != '[')
         return 0;
     struct json_walker walker = walk_from(&document->source, groups.at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
-        struct json_place group = walk_value(&walker);
-        struct json_place ranks = document_member_of(document, group.at, "ranks");
+        struct json_span group = walk_value(&walker);
+        struct json_span ranks = document_member_of(document, group.at, "ranks");
         if (!ranks.at || bytes[ranks.at] != '[')
             continue;
-        struct json_place group_name = document_member_of(document, group.at, "pg_name");
+        struct json_span group_name = document_member_of(document, group.at, "pg_name");
         if (!group_name.at || group_name.end != group_name.at + 1 + length ||
             memcmp(bytes + group_name.at + 1, name, length) != 0)
             continue;
@@ -486,7 +486,7 @@ static size_t described_ranks(const struct document *document, const char *name,
 /* The text of a list, which is recorded as an array or as a text. */
 static const char *call_list(const struct call_reader *r, enum call_field field, size_t *length) {
     const struct document *document = &r->trace->document;
-    struct json_place place = r->fields[field];
+    struct json_span place = r->fields[field];
     const char *text = document->source.bytes + place.at;
     *length = 0;
     if (place.at && *text == '"')
@@ -518,8 +518,8 @@ static uint32_t add_group(struct call_reader *r, const char *name, size_t name_l
         buffer_append(&sorted, "]", 1);
     uint32_t group = sorted.failed || !ranks
                          ? UINT32_MAX
-                         : collective_group_take(r->calls, name, name_length, n > 0 ? sorted.bytes : members,
-                                                 n > 0 ? sorted.length : length, call_number(r, CALL_SIZE));
+                         : collective_group_add(r->calls, name, name_length, n > 0 ? sorted.bytes : members,
+                                                n > 0 ? sorted.length : length, call_number(r, CALL_SIZE));
     buffer_free(&sorted);
     arena_free(&scratch);
     return group;
@@ -532,7 +532,7 @@ static uint32_t find_group(struct call_reader *r) {
     uint32_t name_text = strings_intern(&r->members, name, name_length);
     uint32_t members_text = strings_intern(&r->members, members, length);
     bool ok = name_text != STRING_NONE && members_text != STRING_NONE;
-    struct pair_entry *entry = ok ? pair_table_take(&r->groups, name_text, members_text) : NULL;
+    struct pair_entry *entry = ok ? pair_table_insert(&r->groups, name_text, members_text) : NULL;
     if (entry && entry->number == PAIR_NONE)
         entry->number = add_group(r, name, name_length, members, length);
     uint32_t group = entry ? entry->number : UINT32_MAX;
@@ -616,7 +616,7 @@ int64_t trace_base_ns(const struct sutra_device_trace *trace) {
     return base && field_integer(trace->document.source.bytes + base->value, &ns) ? ns : 0;
 }
 
-enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
+enum sutra_status collective_calls_read(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error) {
     struct arena scratch = {0};
@@ -632,7 +632,7 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
         find_fields(&reader, kernels[i]);
         bool is_recorded = has_text(&reader, CALL_WHAT);
         calls->n_untold += !is_recorded;
-        if (is_recorded || calls->keep_untold)
+        if (is_recorded || calls->keep_unrecorded)
             add_call(&reader, kernels[i], is_recorded);
     }
     reader.failed |= reader.texts.failed;
@@ -644,7 +644,7 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
 }
 
 int64_t *collective_list_read(const char *text, size_t length, struct arena *arena, size_t *n) {
-    int64_t *numbers = arena_take(arena, length / 2 + 1, sizeof *numbers);
+    int64_t *numbers = arena_alloc(arena, length / 2 + 1, sizeof *numbers);
     size_t n_read = 0;
     *n = 0;
     if (!numbers || memmem(text, length, "...", 3))

@@ -84,7 +84,7 @@ struct collective_calls {
     uint64_t n_groups, groups_capacity, n, capacity;
     struct pair_table known_groups; /* by name and members */
     uint64_t n_untold;              /* kernels of collectives without recorded arguments */
-    bool keep_untold;               /* adds rows of these, too: with group "", of the kind of their kernel */
+    bool keep_unrecorded;           /* adds rows of these, too: with group "", of the kind of their kernel */
 };
 
 /* Needs collective_calls_free() in any case. False: out of memory. */
@@ -92,8 +92,8 @@ bool collective_calls_init(struct collective_calls *calls);
 void collective_calls_free(struct collective_calls *calls);
 
 /* The id of the group with a name and members, a new one if there is none. UINT32_MAX: out of memory. */
-uint32_t collective_group_take(struct collective_calls *calls, const char *name, size_t name_length,
-                               const char *members, size_t members_length, int64_t size);
+uint32_t collective_group_add(struct collective_calls *calls, const char *name, size_t name_length, const char *members,
+                              size_t members_length, int64_t size);
 
 /* Adds a row, whose group and texts are in the table. False: out of memory. */
 bool collective_call_add(struct collective_calls *calls, const struct collective_call *call);
@@ -139,7 +139,7 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
 int64_t trace_time_ns(double us, int64_t base_ns);
 
 /* Appends the collectives of a rank's trace with known times. SUTRA_SYSTEM: out of memory. */
-enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
+enum sutra_status collective_calls_read(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error);
 

@@ -39,7 +39,7 @@ struct checker {
 
 static const char *copy_text(struct arena *arena, const char *text) {
     size_t size = strlen(text) + 1;
-    char *copy = arena_take(arena, size, 1);
+    char *copy = arena_alloc(arena, size, 1);
     return copy ? memcpy(copy, text, size) : "";
 }
 
@@ -106,7 +106,7 @@ static size_t find_rank(const int64_t *ranks, size_t n, int64_t rank) {
 static void check_foreign_traces(struct checker *c) {
     const struct collective_calls *calls = c->calls;
     uint64_t *n = arena_zeros(c->arena, c->n_ranks, sizeof *n);
-    const struct collective_call **first = arena_take(c->arena, c->n_ranks, sizeof(void *));
+    const struct collective_call **first = arena_alloc(c->arena, c->n_ranks, sizeof(void *));
     if (c->arena->failed)
         return;
     for (uint64_t i = 0; i < calls->n; i++) {
@@ -193,11 +193,11 @@ static void find_members(struct group_check *g) {
         if (g->matches[i].n > largest->n)
             largest = &g->matches[i];
     capacity = n_members > 0 ? n_members : largest->n;
-    g->ranks = arena_take(c->arena, capacity, sizeof *g->ranks);
-    int64_t *first = arena_take(c->arena, capacity, sizeof *first),
-            *last = arena_take(c->arena, capacity, sizeof *last);
+    g->ranks = arena_alloc(c->arena, capacity, sizeof *g->ranks);
+    int64_t *first = arena_alloc(c->arena, capacity, sizeof *first),
+            *last = arena_alloc(c->arena, capacity, sizeof *last);
     g->n_lost = arena_zeros(c->arena, capacity, sizeof *g->n_lost);
-    g->first_lost = arena_take(c->arena, capacity, sizeof(void *));
+    g->first_lost = arena_alloc(c->arena, capacity, sizeof(void *));
     if (c->arena->failed)
         return;
     for (size_t i = 0; i < capacity; i++) {
@@ -340,8 +340,8 @@ static void check_splits(const struct checker *c, const struct collective_match 
     struct arena *arena = c->arena;
     const int64_t *members = c->members[match->group];
     size_t n_members = c->n_members[match->group];
-    int64_t **in = arena_take(arena, match->n, sizeof *in), **out = arena_take(arena, match->n, sizeof *out);
-    size_t *n_in = arena_take(arena, match->n, sizeof *n_in), *n_out = arena_take(arena, match->n, sizeof *n_out);
+    int64_t **in = arena_alloc(arena, match->n, sizeof *in), **out = arena_alloc(arena, match->n, sizeof *out);
+    size_t *n_in = arena_alloc(arena, match->n, sizeof *n_in), *n_out = arena_alloc(arena, match->n, sizeof *n_out);
     for (row_t i = 0; i < match->n && !arena->failed; i++) {
         const struct collective_call *call = call_at(c, match, i);
         in[i] = read_split(c, call->in_split, &n_in[i]);
@@ -459,8 +459,8 @@ enum sutra_status collective_checks_find(const struct collective_calls *calls, c
                         .ranks = ranks,
                         .n_ranks = n_ranks,
                         .foreign = arena_zeros(arena, n_ranks, sizeof *c.foreign),
-                        .members = arena_take(arena, calls->n_groups, sizeof *c.members),
-                        .n_members = arena_take(arena, calls->n_groups, sizeof *c.n_members),
+                        .members = arena_alloc(arena, calls->n_groups, sizeof *c.members),
+                        .n_members = arena_alloc(arena, calls->n_groups, sizeof *c.n_members),
                         .arena = arena,
                         .checks = checks};
     *checks = (struct collective_checks){0};

@@ -158,8 +158,8 @@ static void pair_nearest(const struct align_side *side, const struct timed_call 
 /* False: ends do not agree. */
 static bool pair_by_time(const struct align_side *side, struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
-    struct timed_call *common = arena_take(arena, side->n_common, sizeof *common);
-    struct timed_call *calls = arena_take(arena, side->n, sizeof *calls);
+    struct timed_call *common = arena_alloc(arena, side->n_common, sizeof *common);
+    struct timed_call *calls = arena_alloc(arena, side->n, sizeof *calls);
     if (arena->failed)
         return false;
     for (row_t i = 0; i < side->n_common; i++)
@@ -255,9 +255,9 @@ static row_t keep_ascending(struct anchor *anchors, row_t n, row_t *tails, row_t
 static row_t find_anchors(const struct align_side *side, const struct align_span *span, struct arena *arena,
                           struct anchor **anchors) {
     row_t n_a = span->common_end - span->common, n_b = span->call_end - span->call, min = MIN(n_a, n_b);
-    *anchors = arena_take(arena, min, sizeof **anchors);
-    struct indexed_token *a = arena_take(arena, n_a, sizeof *a), *b = arena_take(arena, n_b, sizeof *b);
-    row_t *tails = arena_take(arena, min, sizeof *tails), *previous = arena_take(arena, min, sizeof *previous);
+    *anchors = arena_alloc(arena, min, sizeof **anchors);
+    struct indexed_token *a = arena_alloc(arena, n_a, sizeof *a), *b = arena_alloc(arena, n_b, sizeof *b);
+    row_t *tails = arena_alloc(arena, min, sizeof *tails), *previous = arena_alloc(arena, min, sizeof *previous);
     if (arena->failed)
         return 0;
     for (row_t i = 0; i < n_a; i++)
@@ -401,7 +401,7 @@ static bool align_ranks(struct align_call *calls, const row_t *first, row_t n_ra
     bool ok = true;
     for (row_t rank = 0; rank < n_ranks && ok; rank++)
         ok = align_rank(&alignment, calls + first[rank], first[rank + 1] - first[rank]);
-    row_t *index_of_id = arena_take(arena, alignment.n_ids, sizeof *index_of_id);
+    row_t *index_of_id = arena_alloc(arena, alignment.n_ids, sizeof *index_of_id);
     ok = ok && index_of_id;
     for (row_t i = 0; i < alignment.n_common && ok; i++)
         index_of_id[alignment.common[i].id] = i;
@@ -448,7 +448,7 @@ static uint32_t make_token(const struct collective_calls *calls, const struct co
                         sized && !call->is_message ? (uint64_t)call->n_out : 0};
     uint32_t token = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct pair_entry *entry = pair_table_take(tokens, parts[i], token);
+        struct pair_entry *entry = pair_table_insert(tokens, parts[i], token);
         if (!entry)
             return UINT32_MAX;
         if (entry->number == PAIR_NONE)
@@ -462,8 +462,8 @@ static uint32_t make_token(const struct collective_calls *calls, const struct co
 static bool number_by_order(const struct collective_calls *calls, struct match_key *keys, row_t n,
                             struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
-    struct align_call *list = arena_take(arena, n, sizeof *list);
-    row_t *first = arena_take(arena, (size_t)n + 1, sizeof *first), n_ranks = 0;
+    struct align_call *list = arena_alloc(arena, n, sizeof *list);
+    row_t *first = arena_alloc(arena, (size_t)n + 1, sizeof *first), n_ranks = 0;
     struct pair_table tokens;
     bool ok = pair_table_init(&tokens) && list && first;
     for (row_t i = 0; i < n && ok; i++) {
@@ -490,12 +490,12 @@ static bool number_by_order(const struct collective_calls *calls, struct match_k
 enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
                                           struct collective_matches *matches, struct sutra_error *error) {
     row_t n = (row_t)calls->n;
-    *matches = (struct collective_matches){.order = arena_take(arena, n, sizeof *matches->order),
-                                           .list = arena_take(arena, n, sizeof *matches->list),
+    *matches = (struct collective_matches){.order = arena_alloc(arena, n, sizeof *matches->order),
+                                           .list = arena_alloc(arena, n, sizeof *matches->list),
                                            .by_order = arena_zeros(arena, calls->n_groups, 1)};
     struct arena_mark mark = arena_mark(arena);
     bool *messages_by_order = arena_zeros(arena, calls->n_groups, 1);
-    struct match_key *keys = arena_take(arena, n, sizeof *keys);
+    struct match_key *keys = arena_alloc(arena, n, sizeof *keys);
     if (arena->failed)
         return error_memory(error);
 

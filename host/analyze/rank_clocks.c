@@ -21,7 +21,7 @@
 /* ---- Waits ---- */
 
 int64_t job_time(const struct job_collectives *job, const struct collective_call *call, int64_t ns) {
-    row_t i = rank_clock_place(job->clocks, job->n_clocks, call->rank);
+    row_t i = rank_clock_index(job->clocks, job->n_clocks, call->rank);
     return job->clock_set[i] ? rank_clock_time(&job->clocks[i], ns) : ns;
 }
 
@@ -62,8 +62,8 @@ struct collective_moments collective_moments_of(const struct job_collectives *jo
     return moments;
 }
 
-bool collective_is_met(const struct job_collectives *job, const struct collective_match *match,
-                       const struct collective_moments *moments) {
+bool collective_synchronizes(const struct job_collectives *job, const struct collective_match *match,
+                             const struct collective_moments *moments) {
     const struct collective_call *first = collective_match_call(job->calls, job->matches, match, 0);
     enum comm_kind kind = collective_kind_of(strings_text(&job->calls->strings, first->what));
 
@@ -74,7 +74,7 @@ bool collective_is_met(const struct job_collectives *job, const struct collectiv
         return false;
     for (row_t i = 0; i < match->n && job->windows; i++) {
         const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
-        const struct rank_window *window = &job->windows[rank_clock_place(job->clocks, job->n_clocks, call->rank)];
+        const struct rank_window *window = &job->windows[rank_clock_index(job->clocks, job->n_clocks, call->rank)];
         if (call->start_ns < window->from_ns || call->start_ns >= window->to_ns)
             return false;
     }
@@ -83,40 +83,40 @@ bool collective_is_met(const struct job_collectives *job, const struct collectiv
 
 bool rank_waits_add(const struct job_collectives *job, const struct collective_match *match,
                     const struct collective_moments *moments, struct rank_waits *waits) {
-    bool met = collective_is_met(job, match, moments);
+    bool met = collective_synchronizes(job, match, moments);
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
-        struct rank_waits *of = &waits[rank_clock_place(job->clocks, job->n_clocks, call->rank)];
+        struct rank_waits *of = &waits[rank_clock_index(job->clocks, job->n_clocks, call->rank)];
         of->in_ns += (double)moment_minus(call->end_ns, call->start_ns);
         if (!met)
             continue;
         of->n++;
-        of->waited_ns += (double)moment_minus(moments->arrival_ns, job_time(job, call, call->start_ns));
+        of->own_wait_ns += (double)moment_minus(moments->arrival_ns, job_time(job, call, call->start_ns));
         of->n_first += i == moments->first;
         if (i != moments->last)
             continue;
         of->n_last++;
-        of->waited_for_ns += moments->wait_ns / (match->n - 1);
-        of->held_ns += moments->wait_ns;
+        of->wait_caused_ns += moments->wait_ns / (match->n - 1);
+        of->total_wait_caused_ns += moments->wait_ns;
     }
     return met;
 }
 
-row_t rank_waits_most(const struct rank_waits *waits, row_t n) {
+row_t find_straggler_candidate(const struct rank_waits *waits, row_t n) {
     row_t max = 0;
     for (row_t i = 1; i < n; i++)
-        max = waits[i].waited_for_ns > waits[max].waited_for_ns ? i : max;
+        max = waits[i].wait_caused_ns > waits[max].wait_caused_ns ? i : max;
     return max;
 }
 
-bool rank_waits_hold_up(const struct rank_waits *waits, row_t n, row_t most, double span_ns) {
-    double caused = waits[most].waited_for_ns, total = 0;
+bool is_straggler(const struct rank_waits *waits, row_t n, row_t most, double span_ns) {
+    double caused = waits[most].wait_caused_ns, total = 0;
     row_t n_little = 0; /* ranks that cause much less; groups wait in parallel, so the waits of all ranks are added */
     for (row_t i = 0; i < n; i++) {
-        total += waits[i].held_ns;
-        n_little += waits[i].waited_for_ns * HELD_UP_TIMES <= caused;
+        total += waits[i].total_wait_caused_ns;
+        n_little += waits[i].wait_caused_ns * STRAGGLER_TIMES <= caused;
     }
-    return caused > 0 && caused * 100 >= span_ns * HELD_UP_PERCENT && waits[most].held_ns * 2 >= total &&
+    return caused > 0 && caused * 100 >= span_ns * STRAGGLER_PERCENT && waits[most].total_wait_caused_ns * 2 >= total &&
            n_little >= (n + 1) / 2;
 }
 
@@ -134,7 +134,7 @@ ORDER_BY(compare_ranks, struct rank_clock, ASCENDING(rank))
 ORDER_BY(compare_differences, struct end_difference,
          ASCENDING(from) ASCENDING(rank) ASCENDING(rough) ASCENDING(at_ns) ASCENDING(ns))
 
-row_t rank_clock_place(const struct rank_clock *clocks, row_t n, int64_t rank) {
+row_t rank_clock_index(const struct rank_clock *clocks, row_t n, int64_t rank) {
     const struct rank_clock key = {.rank = rank};
     const struct rank_clock *found = bsearch(&key, clocks, n, sizeof *clocks, compare_ranks);
     return (row_t)(found - clocks);
@@ -316,9 +316,9 @@ static void set_clock(const struct clock_edge *edge, const struct rank_clock *fr
 static bool follow_shortest_paths(struct clock_edge *edges, row_t n_edges, struct rank_clock *clocks, row_t n,
                                   struct arena *arena) {
     struct clock_search search = {.edges = edges,
-                                  .first_edge = arena_take(arena, (size_t)n + 1, sizeof *search.first_edge),
-                                  .paths = arena_take(arena, n_edges, sizeof *search.paths),
-                                  .heap.rows = arena_take(arena, n_edges, sizeof *search.heap.rows),
+                                  .first_edge = arena_alloc(arena, (size_t)n + 1, sizeof *search.first_edge),
+                                  .paths = arena_alloc(arena, n_edges, sizeof *search.paths),
+                                  .heap.rows = arena_alloc(arena, n_edges, sizeof *search.heap.rows),
                                   .reached = arena_zeros(arena, n, sizeof *search.reached)};
     if (arena->failed)
         return false;
@@ -355,8 +355,8 @@ enum sutra_status rank_clocks_find(const struct collective_calls *calls, const s
     struct arena_mark mark = arena_mark(arena);
     for (row_t i = 0; i < matches->n; i++)
         capacity += matches->list[i].n - 1;
-    struct end_difference *differences = arena_take(arena, capacity, sizeof *differences);
-    int64_t *scratch = arena_take(arena, capacity, sizeof *scratch);
+    struct end_difference *differences = arena_alloc(arena, capacity, sizeof *differences);
+    int64_t *scratch = arena_alloc(arena, capacity, sizeof *scratch);
     if (arena->failed)
         return error_memory(error);
 
@@ -367,11 +367,11 @@ enum sutra_status rank_clocks_find(const struct collective_calls *calls, const s
         bool rough;
         if (!relates_clocks(calls, matches, match, &rough))
             continue;
-        row_t from = rank_clock_place(ranks, n_ranks, first->rank);
+        row_t from = rank_clock_index(ranks, n_ranks, first->rank);
         for (row_t i = 1; i < match->n; i++) {
             const struct collective_call *call = collective_match_call(calls, matches, match, i);
             differences[n_differences++] =
-                (struct end_difference){from, rank_clock_place(ranks, n_ranks, call->rank), rough, call->end_ns,
+                (struct end_difference){from, rank_clock_index(ranks, n_ranks, call->rank), rough, call->end_ns,
                                         moment_minus(call->end_ns, first->end_ns)};
         }
     }
@@ -424,7 +424,7 @@ uint64_t rank_clocks_impossible(const struct collective_calls *calls, const stru
         for (row_t pass = 0; pass < 2; pass++)
             for (row_t k = 0; k < match->n; k++) {
                 const struct collective_call *call = collective_match_call(calls, matches, match, k);
-                const struct rank_clock *clock = clocks ? &clocks[rank_clock_place(clocks, n, call->rank)] : NULL;
+                const struct rank_clock *clock = clocks ? &clocks[rank_clock_index(clocks, n, call->rank)] : NULL;
                 bool off = clock && rank_clock_is_off(clock);
                 int64_t start = off ? rank_clock_time(clock, call->start_ns) : call->start_ns;
                 int64_t end = off ? rank_clock_time(clock, call->end_ns) : call->end_ns;

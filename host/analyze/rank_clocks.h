@@ -43,7 +43,7 @@ int64_t rank_clock_time(const struct rank_clock *clock, int64_t ns);
 bool rank_clock_is_off(const struct rank_clock *clock);
 
 /* The index of a rank in the list, which contains it. O(log n). */
-row_t rank_clock_place(const struct rank_clock *clocks, row_t n, int64_t rank);
+row_t rank_clock_index(const struct rank_clock *clocks, row_t n, int64_t rank);
 
 /* Counts impossible calls: they end before the last rank arrives at their collective, by more than `tolerance_ns`.
  * `clocks` NULL: by the ranks' own clocks; only clocks that are off are corrected. */
@@ -62,13 +62,13 @@ bool *rank_clocks_set(const struct collective_calls *calls, const struct collect
  *     rank 1       |- waits |==============|          second-latest: so early could all be without rank 2
  *     rank 2                |==============|          arrives last: shortest duration
  *
- * A rank is the straggler if the other ranks wait for it, on average, for at least HELD_UP_PERCENT of the time, and for
- * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all waits are for it. Cost: O(n log ranks)
- * for n calls.
+ * A rank is the straggler if the other ranks wait for it, on average, for at least STRAGGLER_PERCENT of the time, and
+ * for STRAGGLER_TIMES as long as for half of all ranks, and if at least half of all waits are for it. Cost: O(n log
+ * ranks) for n calls.
  */
 
-#define HELD_UP_PERCENT 5
-#define HELD_UP_TIMES   3
+#define STRAGGLER_PERCENT 5
+#define STRAGGLER_TIMES   3
 
 /* Ends of ranks that waited for each other lie no further apart; else the clocks are unknown, or the calls are not of
  * one collective. */
@@ -107,15 +107,15 @@ struct collective_moments collective_moments_of(const struct job_collectives *jo
                                                 const struct collective_match *match);
 
 /* Whether all ranks of a match wait for the last one, within their windows. */
-bool collective_is_met(const struct job_collectives *job, const struct collective_match *match,
-                       const struct collective_moments *moments);
+bool collective_synchronizes(const struct job_collectives *job, const struct collective_match *match,
+                             const struct collective_moments *moments);
 
 /* Of a rank, by index of its clock. */
 struct rank_waits {
     uint64_t n, n_last, n_first;
-    double in_ns, waited_ns;
-    double waited_for_ns; /* mean wait of the other ranks for it */
-    double held_ns;       /* their summed wait */
+    double in_ns, own_wait_ns;
+    double wait_caused_ns;       /* mean wait of the other ranks for it */
+    double total_wait_caused_ns; /* their summed wait */
 };
 
 /* Adds a match to sums, which are zeros at first; returns whether its ranks wait for each other. */
@@ -123,9 +123,9 @@ bool rank_waits_add(const struct job_collectives *job, const struct collective_m
                     const struct collective_moments *moments, struct rank_waits *waits);
 
 /* The index of the rank for which the others wait most. n > 0. */
-row_t rank_waits_most(const struct rank_waits *waits, row_t n);
+row_t find_straggler_candidate(const struct rank_waits *waits, row_t n);
 
 /* Whether this rank is the straggler of a time span. */
-bool rank_waits_hold_up(const struct rank_waits *waits, row_t n, row_t most, double span_ns);
+bool is_straggler(const struct rank_waits *waits, row_t n, row_t most, double span_ns);
 
 #endif

@@ -81,7 +81,7 @@ int64_t rank_number(const struct sutra_device_trace *trace, const char *path, si
                     enum sutra_rank_source *source) {
     const struct document *document = &trace->document;
     const struct document_member *info = document_find(document, "distributedInfo");
-    struct json_place place = info ? document_member_of(document, info->value, "rank") : (struct json_place){0};
+    struct json_span place = info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
     struct number number;
     int64_t rank;
     if (place.at && field_number(document->source.bytes + place.at, &number) && !number_is_double(number) &&
@@ -134,7 +134,7 @@ static void pass_turn(struct rank_run *run) {
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
-    struct pair_entry *claim = pair_table_take(&run->claims, (uint64_t)rank, 0);
+    struct pair_entry *claim = pair_table_insert(&run->claims, (uint64_t)rank, 0);
     if (!claim)
         return error_memory(error);
     if (claim->number != PAIR_NONE)
@@ -584,12 +584,12 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
         return error_set(error, SUTRA_USAGE, n_paths ? "too many traces" : "no traces");
     tasks->analysis = analysis;
     tasks->list = arena_zeros(arena, n_paths, sizeof *tasks->list);
-    tasks->order = arena_take(arena, n_paths, sizeof *tasks->order);
+    tasks->order = arena_alloc(arena, n_paths, sizeof *tasks->order);
     tasks->results = arena_zeros(arena, n_paths, analysis->result_size);
     run.ended = arena_zeros(arena, n_paths, sizeof *run.ended);
     for (size_t i = 0; i < n_paths && !arena->failed; i++) {
         size_t size = strlen(paths[i]) + 1;
-        char *path = arena_take(arena, size, 1);
+        char *path = arena_alloc(arena, size, 1);
         tasks->order[i] = i;
         tasks->list[i].path = path ? memcpy(path, paths[i], size) : NULL;
     }

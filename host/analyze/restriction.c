@@ -28,10 +28,10 @@
 #define MAX_STREAMS 16
 #define LIST_SIZE   300
 
-enum sutra_status restriction_take(const struct sutra_restriction *given, struct sutra_restriction *taken,
+enum sutra_status restriction_copy(const struct sutra_restriction *given, struct sutra_restriction *taken,
                                    struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_restriction, category);
-    return options_take(&form, given, taken, error);
+    return options_copy(&form, given, taken, error);
 }
 
 bool restriction_has_rank(const struct sutra_restriction *restriction, int64_t rank) {
@@ -59,7 +59,7 @@ struct filter {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct sutra_restriction *restriction;
-    const struct op_reading *model; /* or NULL */
+    const struct launch_model *model; /* or NULL */
     const struct string_roles *roles;
     const uint8_t *categories; /* by launcher of the model: enum op_category; with a restricted category */
     struct arena *arena;       /* scratch */
@@ -181,7 +181,7 @@ static enum sutra_status apply_filter(struct filter *f, struct sutra_error *erro
     const struct strings *strings = &f->trace->strings;
     const struct sutra_restriction *restriction = f->restriction;
     f->roles = names_find(strings, READER_TREE, f->arena);
-    f->fits = arena_take(f->arena, events->n, 1);
+    f->fits = arena_alloc(f->arena, events->n, 1);
     f->names = arena_zeros(f->arena, strings->n, 1);
     f->device = rows_none(f->arena, events->n);
     if (f->arena->failed)
@@ -193,7 +193,7 @@ static enum sutra_status apply_filter(struct filter *f, struct sutra_error *erro
     if (restriction->category) {
         uint8_t *categories = NULL;
         struct arena scratch = {0};
-        enum sutra_status status = op_charges_categorize(f->model, f->arena, &scratch, &categories, error);
+        enum sutra_status status = categorize_launchers(f->model, f->arena, &scratch, &categories, error);
         arena_free(&scratch);
         if (status)
             return status;
@@ -231,8 +231,8 @@ static double trace_us(const struct device_events *events) {
     return first < last ? last - first : 0;
 }
 
-enum sutra_status restriction_choose(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_restriction *restriction, const struct op_reading *model,
+enum sutra_status restriction_select(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const struct sutra_restriction *restriction, const struct launch_model *model,
                                      struct arena *arena, struct selection *selection, struct sutra_error *error) {
     const struct sutra_selection wanted = {
         .size = sizeof wanted, .step = restriction->step, .from_us = restriction->from_us, .to_us = restriction->to_us};
@@ -275,16 +275,16 @@ enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, str
                                               const struct sutra_restriction *restriction, struct sutra_error *error) {
     struct sutra_restriction own;
     struct selection selection;
-    struct op_reading model;
+    struct launch_model model;
     struct arena arena = {0}, of_model = {0}, scratch = {0};
-    enum sutra_status status = restriction_take(restriction, &own, error);
+    enum sutra_status status = restriction_copy(restriction, &own, error);
     if (status || !restriction_is_part(&own))
         return status;
     bool needs_model = own.name || own.category;
     if (needs_model)
-        status = op_reading_make(context, trace, 0, &of_model, &scratch, &model, error);
+        status = launch_model_build(context, trace, 0, &of_model, &scratch, &model, error);
     if (!status)
-        status = restriction_choose(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
+        status = restriction_select(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
     if (!status) {
         device_events_keep(&trace->events, selection.kept);
         event_columns_forget(trace->columns);

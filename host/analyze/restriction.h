@@ -9,7 +9,7 @@
 #include "facts/selection.h"
 
 /* Copies the caller's options; NULL: no restriction. */
-enum sutra_status restriction_take(const struct sutra_restriction *given, struct sutra_restriction *taken,
+enum sutra_status restriction_copy(const struct sutra_restriction *given, struct sutra_restriction *taken,
                                    struct sutra_error *error);
 
 bool restriction_has_rank(const struct sutra_restriction *restriction, int64_t rank);
@@ -25,8 +25,8 @@ void restriction_encode(const void *options, struct buffer *out);
 
 /* Selects events of a trace; `model` is the launch model of it, by our rules, or NULL without a name and a category.
  * Errors as of sutra_device_trace_restrict(); warns if no GPU activity is selected. */
-enum sutra_status restriction_choose(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_restriction *restriction, const struct op_reading *model,
+enum sutra_status restriction_select(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const struct sutra_restriction *restriction, const struct launch_model *model,
                                      struct arena *arena, struct selection *selection, struct sutra_error *error);
 
 #endif

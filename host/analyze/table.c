@@ -152,8 +152,8 @@ static enum sutra_status describe_order(const struct engine *engine, struct aren
                                         uint64_t *keys, const double *values, row_t n, uint32_t n_groups,
                                         struct description *descriptions, struct sutra_error *error) {
     row_t *first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *first), *next = first + 1;
-    double *by_group = arena_take(arena, n, sizeof *by_group); /* values of group g, ascending, from first[g] on */
-    row_t *order = arena_take(arena, n, sizeof *order);
+    double *by_group = arena_alloc(arena, n, sizeof *by_group); /* values of group g, ascending, from first[g] on */
+    row_t *order = arena_alloc(arena, n, sizeof *order);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -187,8 +187,8 @@ enum sutra_status describe_integers(const struct engine *engine, struct arena *a
                                     const int64_t *values, row_t n, uint32_t n_groups, double scale,
                                     struct description *descriptions, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
-    double *scaled = arena_take(arena, n, sizeof *scaled);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
+    double *scaled = arena_alloc(arena, n, sizeof *scaled);
     struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++) {
@@ -214,7 +214,7 @@ enum sutra_status describe_reals(const struct engine *engine, struct arena *aren
                                  const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
                                  struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     double *sums = arena_zeros(arena, n_groups, sizeof *sums);
     if (arena->failed)
         return error_memory(error);
@@ -396,7 +396,7 @@ static void free_columns(struct column *columns, uint32_t n) {
 
 void table_free(struct sutra_table *table) {
     if (table->memory)
-        table_memory_leave(table->memory);
+        table_memory_release(table->memory);
     else
         free_columns(table->columns, table->n_columns);
     free(table->columns);
@@ -468,8 +468,8 @@ struct table_memory *table_memory_of(const struct sutra_table *table) {
     return other;
 }
 
-void table_memory_leave(struct table_memory *memory) {
-    if (!holders_leave(&memory->holders))
+void table_memory_release(struct table_memory *memory) {
+    if (!refcount_release(&memory->holders))
         return;
     free_columns(memory->columns, memory->n_columns);
     free(memory);

@@ -162,7 +162,7 @@ void table_free(struct sutra_table *table);
 
 /* Shares the columns of a finished table; NULL: out of memory. Thread-safe. */
 struct table_memory *table_memory_of(const struct sutra_table *table);
-void table_memory_leave(struct table_memory *memory);
+void table_memory_release(struct table_memory *memory);
 
 /* Changes the kind of a column of a table without rows. */
 void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind);

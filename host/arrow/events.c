@@ -19,11 +19,11 @@ struct event_source {
 };
 
 static void hold_trace(void *trace) {
-    holders_add(&((struct sutra_device_trace *)trace)->holders);
+    refcount_add(&((struct sutra_device_trace *)trace)->holders);
 }
 
 static void leave_trace(void *trace) {
-    device_trace_leave(trace);
+    device_trace_unref(trace);
 }
 
 /* ---- Ids ---- */
@@ -162,7 +162,7 @@ static enum sutra_status make_kind(const void *of, const struct column_maker *ma
     const struct device_events *events = &source->trace->events;
     struct arena arena = {0};
     struct string_roles *roles = names_find(&source->trace->strings, READER_LINKER, &arena);
-    uint8_t *numbers = arena_take(&arena, events->n, sizeof *numbers);
+    uint8_t *numbers = arena_alloc(&arena, events->n, sizeof *numbers);
     enum sutra_status status = arena_status(&arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
         numbers[i] = class_of[event_classify(events, roles, i)];
@@ -186,7 +186,7 @@ static enum sutra_status make_device(const void *of, const struct column_maker *
         bool is_there = events->device[i] != DEVICE_ABSENT && events->stream[i] != KEY_ABSENT;
         value_key key = is_there ? events->device[i] : KEY_ABSENT;
         if (key == DEVICE_OTHER) { /* only the event's text has the device */
-            struct event_places places = {0};
+            struct event_spans places = {0};
             event_find(source->trace, i, &learned, &places);
             key = field_key(&fields, places.field[FIELD_DEVICE]);
         }
@@ -226,14 +226,14 @@ static const struct column_maker makers[] = {
 /* Members of args, ASK_MAX at a time. */
 static enum sutra_status make_args(const struct event_source *source, const struct sutra_columns_options *options,
                                    struct batch *batch, struct sutra_error *error) {
-    struct asked_field fields[ASK_MAX];
-    struct asked_column columns[ASK_MAX];
+    struct requested_field fields[ASK_MAX];
+    struct requested_column columns[ASK_MAX];
     for (size_t first = 0; first < options->n_args; first += ASK_MAX) {
         size_t n = MIN(options->n_args - first, ASK_MAX);
         for (size_t i = 0; i < n; i++)
-            fields[i] = (struct asked_field){options->args[first + i], ASK_PLACE, false};
-        enum sutra_status status =
-            event_columns_ask(source->context, source->trace, fields, n, NULL, source->trace->events.n, columns, error);
+            fields[i] = (struct requested_field){options->args[first + i], ASK_PLACE, false};
+        enum sutra_status status = event_columns_request(source->context, source->trace, fields, n, NULL,
+                                                         source->trace->events.n, columns, error);
         if (status)
             return status;
         for (size_t i = 0; i < n; i++)

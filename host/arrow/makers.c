@@ -126,7 +126,7 @@ struct places_read {
     struct batch *batch;
     const char *name;
     const struct document *document;
-    const struct json_place *places;
+    const struct json_span *places;
 };
 
 static bool place_is_there(const struct places_read *read, uint64_t row) {
@@ -229,7 +229,7 @@ static void read_texts(const struct places_read *read, bool json) {
 }
 
 void batch_places(struct batch *batch, const char *name, const struct document *document,
-                  const struct json_place *places) {
+                  const struct json_span *places) {
     char *column = batch_name_arg(batch, name);
     if (!column)
         return;
@@ -257,7 +257,7 @@ void batch_places(struct batch *batch, const char *name, const struct document *
 enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
                                        struct sutra_columns_options *taken, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_columns_options, n_args);
-    enum sutra_status status = options_take(&form, options, taken, error);
+    enum sutra_status status = options_copy(&form, options, taken, error);
     if (!status && taken->n_args && !args)
         return error_set(error, SUTRA_USAGE, "these columns have no args: remove the args option");
     return status;

@@ -77,6 +77,6 @@ void member_word(const struct member_array *array, const char *name, size_t offs
 /* A column of args, see batch_name_arg(). places[i] is the value of row i in the document; offset 0 is null, as is a
  * JSON null. See sutra/columns.h for the types. O(bytes of the values). */
 void batch_places(struct batch *batch, const char *name, const struct document *document,
-                  const struct json_place *places);
+                  const struct json_span *places);
 
 #endif

@@ -22,10 +22,10 @@ struct node_search {
     const char *const *names;
     size_t n_names;
     bool outside;
-    struct json_place *places;
+    struct json_span *places;
 };
 
-static void set_place(const struct node_search *search, row_t row, struct json_place name, struct json_place value) {
+static void set_place(const struct node_search *search, row_t row, struct json_span name, struct json_span value) {
     for (size_t i = 0; i < search->n_names && name.at; i++)
         if (place_is(&search->trace->document.source, name, search->names[i]))
             search->places[i * search->trace->nodes.n + row] = value;
@@ -41,7 +41,7 @@ static void walk_attributes(const struct node_search *search, row_t row, size_t 
             walk_value(&walker);
             continue;
         }
-        struct attribute_places found = walk_any_attribute(&walker);
+        struct attribute_spans found = walk_any_attribute(&walker);
         bool named = found.name.at && document->source.bytes[found.name.at] == '"';
         if (named && found.value.at)
             set_place(search, row, found.name, found.value);
@@ -58,25 +58,25 @@ static void search_shard(void *arg, size_t number) {
             const struct document *document = &search->trace->document;
             struct json_walker walker = walk_from(&document->source, at);
             for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-                struct json_place key = walk_key(&walker), value = walk_value(&walker);
+                struct json_span key = walk_key(&walker), value = walk_value(&walker);
                 set_place(search, row, key, value);
             }
             continue;
         }
-        struct json_place attributes = document_member_of(&search->trace->document, at, "attrs");
+        struct json_span attributes = document_member_of(&search->trace->document, at, "attrs");
         if (attributes.at)
             walk_attributes(search, row, attributes.at);
     }
     if (begin < end)
-        source_give_back(&search->trace->document.source, search->trace->nodes.text[begin],
-                         search->trace->nodes.end[end - 1]);
+        source_return_pages(&search->trace->document.source, search->trace->nodes.text[begin],
+                            search->trace->nodes.end[end - 1]);
 }
 
 /* Finds the positions of values in the document: places[i * nodes + row] for names[i], a member of the node (`outside`)
  * or an attribute; in schema 1.0.1, which lacks attributes, always a member. Nodes are walked in parallel. The caller
  * frees the result; NULL: out of memory. O(length of the nodes). */
-static struct json_place *nodes_find(struct sutra_context *context, const struct sutra_host_trace *trace,
-                                     const char *const *names, size_t n_names, bool outside) {
+static struct json_span *nodes_find(struct sutra_context *context, const struct sutra_host_trace *trace,
+                                    const char *const *names, size_t n_names, bool outside) {
     struct node_search search = {trace, names, n_names, outside, NULL};
     size_t n = trace->nodes.n;
     if (__builtin_mul_overflow(n, n_names, &n) || !(search.places = column_new(n, sizeof *search.places)))
@@ -91,7 +91,7 @@ static uint32_t *nodes_names(struct sutra_context *context, const struct sutra_h
                              struct strings *strings) {
     static const char *const name = "name";
     const struct source *source = &trace->document.source;
-    struct json_place *places = nodes_find(context, trace, &name, 1, true);
+    struct json_span *places = nodes_find(context, trace, &name, 1, true);
     uint32_t *numbers = column_new(trace->nodes.n, sizeof *numbers);
     struct field_reader reader = {.source = source, .failed = !places || !numbers};
     for (row_t row = 0; row < trace->nodes.n && !reader.failed; row++) {
@@ -115,11 +115,11 @@ struct node_source {
 };
 
 static void hold_trace(void *trace) {
-    holders_add(&((struct sutra_host_trace *)trace)->holders);
+    refcount_add(&((struct sutra_host_trace *)trace)->holders);
 }
 
 static void leave_trace(void *trace) {
-    host_trace_leave(trace);
+    host_trace_unref(trace);
 }
 
 enum node_id { NODE_OWN, NODE_ABOVE, NODE_FUNCTION };
@@ -170,7 +170,7 @@ static enum sutra_status make_attributes(const struct node_source *source, const
                                          struct batch *batch, struct sutra_error *error) {
     if (options->n_args == 0)
         return SUTRA_OK;
-    struct json_place *places = nodes_find(source->context, source->trace, options->args, options->n_args, false);
+    struct json_span *places = nodes_find(source->context, source->trace, options->args, options->n_args, false);
     for (size_t i = 0; i < options->n_args && places; i++)
         batch_places(batch, options->args[i], &source->trace->document, places + i * source->trace->nodes.n);
     free(places);
@@ -322,7 +322,7 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
     for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
         there[i] = source->linked->unit_op[source->entries[i].unit] != ROW_NONE;
         if (there[i])
-            number_put(made, (row_t)i, time_of(source->linked, &source->entries[i], maker->which));
+            number_set(made, (row_t)i, time_of(source->linked, &source->entries[i], maker->which));
     }
     if (ok)
         batch_numbers(batch, maker->name, "us", made, there, 1, NULL);

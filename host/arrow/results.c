@@ -434,11 +434,11 @@ enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct A
 /* ---- Tables ---- */
 
 static void hold_memory(void *memory) {
-    holders_add(&((struct table_memory *)memory)->holders);
+    refcount_add(&((struct table_memory *)memory)->holders);
 }
 
 static void leave_memory(void *memory) {
-    table_memory_leave(memory);
+    table_memory_release(memory);
 }
 
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,

@@ -12,7 +12,7 @@
 #include "tree/correlation.h"
 
 static void hold_tree(void *tree) {
-    holders_add(&((struct sutra_tree *)tree)->holders);
+    refcount_add(&((struct sutra_tree *)tree)->holders);
 }
 
 static void leave_tree(void *tree) {

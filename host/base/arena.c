@@ -68,7 +68,7 @@ static void *allocate(struct arena *arena, size_t n, size_t size, bool zeroed) {
     return piece;
 }
 
-void *arena_take(struct arena *arena, size_t n, size_t size) {
+void *arena_alloc(struct arena *arena, size_t n, size_t size) {
     return allocate(arena, n, size, false);
 }
 
@@ -78,7 +78,7 @@ void *arena_zeros(struct arena *arena, size_t n, size_t size) {
 
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size) {
     uint64_t n = *capacity > SIZE_MAX / 4 ? SIZE_MAX : *capacity * 2 + 64;
-    void *larger = arena_take(arena, n, size);
+    void *larger = arena_alloc(arena, n, size);
     if (!larger)
         return false;
     if (*capacity)

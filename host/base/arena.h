@@ -6,7 +6,7 @@
  * allocate all its columns and check once:
  *
  *     struct arena_mark mark = arena_mark(arena);
- *     row_t *order = arena_take(arena, n, sizeof *order);
+ *     row_t *order = arena_alloc(arena, n, sizeof *order);
  *     uint64_t *keys = arena_zeros(arena, n, sizeof *keys);
  *     enum sutra_status status = arena_status(arena, error);
  *     if (!status)
@@ -44,7 +44,7 @@ struct arena_mark {
 
 /* Allocates n elements of `size` bytes, uninitialized, aligned for any type, until an earlier mark is released. NULL
  * only after a failure, not for n = 0. */
-void *arena_take(struct arena *arena, size_t n, size_t size);
+void *arena_alloc(struct arena *arena, size_t n, size_t size);
 
 /* The same, zeroed. */
 void *arena_zeros(struct arena *arena, size_t n, size_t size);

@@ -39,7 +39,7 @@ void memory_on_large_pages(void *block, size_t bytes) {
     madvise((char *)block - before, (before + bytes + page - 1) / page * page, MADV_HUGEPAGE);
 }
 
-void memory_give_back(void *block, size_t bytes) {
+void memory_return_pages(void *block, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)block % page) % page;
     if (bytes >= before + page)
         madvise((char *)block + before, (bytes - before) / page * page, MADV_DONTNEED);

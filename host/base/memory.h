@@ -53,7 +53,7 @@ static inline void buffer_free(struct buffer *buffer) {
 void memory_on_large_pages(void *block, size_t bytes);
 
 /* Returns complete pages of a block to the system; they are zeros then. */
-void memory_give_back(void *block, size_t bytes);
+void memory_return_pages(void *block, size_t bytes);
 
 struct memory_watch {
     uint64_t shared_at_start;
@@ -70,8 +70,8 @@ uint64_t memory_peak(const struct memory_watch *watch, uint64_t n_mapped_bytes);
 /*
  * A reference count: the last holder frees the object.
  *
- *     owner             object_free(object): if (object && holders_leave(&object->holders)) ... free it ...
- *     another holder    holders_add(&object->holders); ...; object_free(object);
+ *     owner             object_free(object): if (object && refcount_release(&object->holders)) ... free it ...
+ *     another holder    refcount_add(&object->holders); ...; object_free(object);
  *
  * Zero-initialize. Thread-safe.
  */
@@ -79,12 +79,12 @@ struct holders {
     atomic_uint others;
 };
 
-static inline void holders_add(struct holders *holders) {
+static inline void refcount_add(struct holders *holders) {
     atomic_fetch_add_explicit(&holders->others, 1, memory_order_relaxed);
 }
 
 /* True: no holder is left, and the caller frees the object. */
-static inline bool holders_leave(struct holders *holders) {
+static inline bool refcount_release(struct holders *holders) {
     return atomic_fetch_sub_explicit(&holders->others, 1, memory_order_acq_rel) == 0;
 }
 

@@ -13,7 +13,7 @@ static size_t size_of(const void *sized) {
     return size;
 }
 
-enum sutra_status options_take(const struct options_form *form, const void *given, void *taken,
+enum sutra_status options_copy(const struct options_form *form, const void *given, void *taken,
                                struct sutra_error *error) {
     size_t size = given ? size_of(given) : form->size;
     const char *bytes = given;

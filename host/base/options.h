@@ -29,7 +29,7 @@ struct options_form {
 
 /* Copies the caller's options; NULL means all zeros. The copy has the `size` of this version. SUTRA_USAGE: a size below
  * that of the first version, or an unknown member is set. */
-enum sutra_status options_take(const struct options_form *form, const void *given, void *taken,
+enum sutra_status options_copy(const struct options_form *form, const void *given, void *taken,
                                struct sutra_error *error);
 
 /* Copies a report of `size` bytes to the caller's, which may be NULL and keeps its own size. */

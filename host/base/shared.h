@@ -85,7 +85,7 @@ static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,
 
 /* The index of an id among n ascending ids, or n. Most ids are consecutive, so the search steps back, by growing steps,
  * from the index that the id has if none is missing. O(log of the number of missing ids). */
-static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {
+static inline uint32_t find_ascending_id(const uint64_t *ids, uint32_t n, uint64_t id) {
     if (n == 0 || id < ids[0])
         return n;
     uint32_t high = id - ids[0] < n ? (uint32_t)(id - ids[0]) : n - 1, low = high;

@@ -110,7 +110,7 @@ static enum sutra_status draw_to(struct draw_job *draw, const char *path, enum s
 /* Writes the graph to a pipe to `dot`, whose output is renamed to the drawing when it is complete. */
 static int draw_svg(struct draw_job *draw) {
     struct job *job = &draw->job;
-    const struct beside_options file_options = {.force = job->options.force, .temporary = interrupt_guard_callback};
+    const struct temp_file_options file_options = {.force = job->options.force, .temporary = interrupt_guard_callback};
     bool to_stream = path_is_stream(job->output);
     struct beside file = {.file = -1};
     struct sutra_error error;
@@ -118,7 +118,7 @@ static int draw_svg(struct draw_job *draw) {
     char graph[32];
     pid_t dot;
     int ends[2];
-    if (!to_stream && beside_open(&file, job->output, &file_options, &error))
+    if (!to_stream && temp_file_open(&file, job->output, &file_options, &error))
         return job_fail(job, &error);
     bool started = pipe2(ends, O_CLOEXEC) == 0;
     if (started) {
@@ -130,13 +130,13 @@ static int draw_svg(struct draw_job *draw) {
     }
     if (!started) {
         if (!to_stream)
-            beside_close(&file, false);
+            temp_file_close(&file, false);
         return message_fail(SUTRA_INTERNAL, "cannot start 'dot'");
     }
     snprintf(graph, sizeof graph, "/dev/fd/%d", ends[1]);
     enum sutra_status status = draw_to(draw, graph, SUTRA_ET_DOT, &error);
     close(ends[1]);
-    int dot_status = wait_for(dot), failure = to_stream ? 0 : beside_close(&file, !status && dot_status == 0);
+    int dot_status = wait_for(dot), failure = to_stream ? 0 : temp_file_close(&file, !status && dot_status == 0);
     if (dot_status)
         message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", dot_status);
     else if (failure)

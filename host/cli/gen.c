@@ -164,8 +164,8 @@ static int generate(struct job *job) {
         return exit_code;
     run->host_path = gen->run.host_folder = gen->host_path;
     run->device_path = gen->run.device_folder = gen->device_path;
-    run->host_file = (struct beside_options){.force = job->options.force, .temporary = on_host_file};
-    run->device_file = (struct beside_options){.force = job->options.force, .temporary = on_device_file};
+    run->host_file = (struct temp_file_options){.force = job->options.force, .temporary = on_host_file};
+    run->device_file = (struct temp_file_options){.force = job->options.force, .temporary = on_device_file};
     run->progress = on_progress;
     run->arg = &job->watch.progress;
     if ((is_job ? generate_job(&gen->run, &error) : generate_pair(run, &error)) == SUTRA_OK)

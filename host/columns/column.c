@@ -67,7 +67,7 @@ bool columns_own(void *table, const struct column_form *forms, size_t n_forms, s
 }
 
 void column_trim(const void *table, const struct column_form *form, size_t n, size_t capacity) {
-    memory_give_back(column_of(table, form) + n * form->size, (capacity - n) * form->size);
+    memory_return_pages(column_of(table, form) + n * form->size, (capacity - n) * form->size);
 }
 
 void column_move(void *to, size_t row, const void *from, const struct column_form *form, size_t n) {
@@ -77,6 +77,6 @@ void column_move(void *to, size_t row, const void *from, const struct column_for
 }
 
 row_t *rows_none(struct arena *arena, size_t n) {
-    row_t *rows = arena_take(arena, n, sizeof *rows);
+    row_t *rows = arena_alloc(arena, n, sizeof *rows);
     return rows ? memset(rows, 0xff, n * sizeof *rows) : NULL;
 }

@@ -34,9 +34,9 @@ static inline void numbers_free(struct number_column *column) {
 }
 
 /* Uninitialized columns of an arena, which records a failure. */
-static inline struct number_column numbers_take(struct arena *arena, size_t n) {
-    struct number_column column = {.bits = arena_take(arena, n, sizeof *column.bits)};
-    column.kind = arena_take(arena, n, sizeof *column.kind);
+static inline struct number_column numbers_alloc(struct arena *arena, size_t n) {
+    struct number_column column = {.bits = arena_alloc(arena, n, sizeof *column.bits)};
+    column.kind = arena_alloc(arena, n, sizeof *column.kind);
     return column;
 }
 

@@ -67,7 +67,7 @@ static uint64_t hash_of_pair(const void *table, uint32_t number, unsigned turn) 
     return hash_pair(entry->first, entry->second, turn);
 }
 
-struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second) {
+struct pair_entry *pair_table_insert(struct pair_table *table, uint64_t first, uint32_t second) {
     struct pair_entry pair = {first, second, PAIR_NONE};
     uint64_t hash = hash_pair(first, second, table->slots.turn);
     uint64_t *slot = hash_find(&table->slots, hash, is_pair, table, &pair);

@@ -31,11 +31,11 @@ bool pair_table_init(struct pair_table *table);
 void pair_table_free(struct pair_table *table);
 
 /* The key's entry, added with the number PAIR_NONE if it is new; valid until the next call. NULL: out of memory. */
-struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second);
+struct pair_entry *pair_table_insert(struct pair_table *table, uint64_t first, uint32_t second);
 
 /* Sets the key's number, unless it has one; false: out of memory. */
 static inline bool pair_table_note(struct pair_table *table, uint64_t first, uint32_t second, uint32_t number) {
-    struct pair_entry *entry = pair_table_take(table, first, second);
+    struct pair_entry *entry = pair_table_insert(table, first, second);
     if (entry && entry->number == PAIR_NONE)
         entry->number = number;
     return entry;

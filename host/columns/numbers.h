@@ -77,7 +77,7 @@ SHARED struct number number_at(struct number_column column, uint32_t row) {
     return x;
 }
 
-SHARED void number_put(struct number_column column, uint32_t row, struct number x) {
+SHARED void number_set(struct number_column column, uint32_t row, struct number x) {
     column.bits[row] = x.bits;
     column.kind[row] = x.kind;
 }

@@ -69,7 +69,7 @@ uint64_t rows_sort_unique(row_t *rows, uint64_t n) {
     return kept;
 }
 
-row_t rows_place(const row_t *rows, row_t n, row_t row) {
+row_t rows_find(const row_t *rows, row_t n, row_t row) {
     struct bisection at = {0, n};
     while (at.low < at.high)
         bisect(&at, rows[bisect_middle(at)] < row);
@@ -89,7 +89,7 @@ void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_
         sorted[--first[number[rows[i]]]] = rows[i];
 }
 
-void rows_turn(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned) {
+void rows_invert(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned) {
     for (uint64_t i = 0; i < first[n]; i++)
         if (lists[i] != ROW_NONE)
             turned_first[lists[i]]++;

@@ -44,7 +44,7 @@ void rows_sort(row_t *rows, uint64_t n);
 uint64_t rows_sort_unique(row_t *rows, uint64_t n);
 
 /* The index of a row among n ascending rows, or ROW_NONE. O(log n). */
-row_t rows_place(const row_t *rows, row_t n, row_t row);
+row_t rows_find(const row_t *rows, row_t n, row_t row);
 
 /* Sorts rows by number, stable: the rows of number b are sorted[first[b]] .. sorted[first[b + 1] - 1], for b below
  * n_numbers. O(n + n_numbers). */
@@ -53,7 +53,7 @@ void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_
 /* Inverts lists: if row i has the list lists[first[i]] .., row r is on the lists of the rows turned[turned_first[r]]
  * .., ascending. ROW_NONE is skipped. turned_first has n + 1 elements, 0 before the call; `turned` has room for all
  * entries. O(n + entries). */
-void rows_turn(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned);
+void rows_invert(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned);
 
 /*
  * ---- A heap of rows: the first one by an order of the caller ----
@@ -118,10 +118,10 @@ struct row_ranks {
 };
 
 /* An empty set of rows below n, in the arena, which records a failure. */
-static inline struct row_ranks row_ranks_take(struct arena *arena, row_t n) {
+static inline struct row_ranks row_ranks_alloc(struct arena *arena, row_t n) {
     size_t n_words = n / 64 + 1;
     return (struct row_ranks){.bits = arena_zeros(arena, n_words, sizeof(uint64_t)),
-                              .before = arena_take(arena, n_words, sizeof(row_t)),
+                              .before = arena_alloc(arena, n_words, sizeof(row_t)),
                               .n_words = n_words};
 }
 
@@ -133,7 +133,7 @@ static inline bool row_ranks_add(const struct row_ranks *ranks, row_t row) {
     return is_new;
 }
 
-static inline bool row_ranks_have(const struct row_ranks *ranks, row_t row) {
+static inline bool row_ranks_contain(const struct row_ranks *ranks, row_t row) {
     return ranks->bits[row / 64] >> row % 64 & 1;
 }
 

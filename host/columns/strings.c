@@ -39,8 +39,8 @@ static uint32_t intern_guarded(struct values *values, const char *text, size_t l
     if (number == values->n) {
         struct value **list = &values->lists[list_of(number)];
         if (!*list)
-            *list = arena_take(&values->arena, (size_t)number + 1, sizeof **list);
-        char *copy = arena_take(&values->arena, length, 1);
+            *list = arena_alloc(&values->arena, (size_t)number + 1, sizeof **list);
+        char *copy = arena_alloc(&values->arena, length, 1);
         if (!*list || !copy)
             return STRING_NONE;
         memcpy(copy, text + 1, length - 1);

@@ -60,8 +60,8 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
     for (row_t row = 0; row < events->n; row++) {
         if (!kept[row])
             continue;
-        number_put(events->ts, n, number_at(events->ts, row));
-        number_put(events->dur, n, number_at(events->dur, row));
+        number_set(events->ts, n, number_at(events->ts, row));
+        number_set(events->dur, n, number_at(events->dur, row));
         if (events->notes_places)
             events->places[n] = events->places[row];
 #define X(type, name) events->name[n] = events->name[row];

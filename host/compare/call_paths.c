@@ -49,7 +49,7 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
         overview_make(work->context, &work->reading, &work->arena, &work->scratch, &overview, error);
     if (status)
         return status;
-    work->windows = arena_take(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
+    work->windows = arena_alloc(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
     if (!work->windows)
         return error_memory(error);
     /* From each selected step to the next. */
@@ -57,7 +57,7 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
     for (row_t i = 0; i < overview.window.n_steps; i++) {
         int64_t from = hosts->start[overview.window.steps[i]];
         int64_t to = i + 1 < overview.window.n_steps ? hosts->start[overview.window.steps[i + 1]] : INT64_MAX;
-        if (from < to && op_is_inside(&work->reading, from))
+        if (from < to && launch_model_includes(&work->reading, from))
             work->windows[work->n_windows++] = (struct step_window){from, to, overview.window.steps[i]};
     }
     work->side->has_steps = work->n_windows > 0;
@@ -97,8 +97,8 @@ enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *
     struct arena_mark mark = arena_mark(&work->scratch);
     enum sutra_status status = find_windows(work, error);
     arena_release(&work->scratch, mark);
-    work->host_sample = arena_take(&work->arena, hosts->n, sizeof *work->host_sample);
-    work->device_sample = arena_take(&work->arena, devices->n, sizeof *work->device_sample);
+    work->host_sample = arena_alloc(&work->arena, hosts->n, sizeof *work->host_sample);
+    work->device_sample = arena_alloc(&work->arena, devices->n, sizeof *work->device_sample);
     if (!status)
         status = arena_status(&work->arena, error);
     if (status)
@@ -184,7 +184,7 @@ static bool is_module(const struct path_tree *tree, row_t i) {
 static void remove_nodes(struct path_tree *tree, bool (*is_removed)(const struct path_tree *tree, row_t i),
                          struct arena *scratch) {
     struct arena_mark mark = arena_mark(scratch);
-    row_t *now = arena_take(scratch, tree->n, sizeof *now),
+    row_t *now = arena_alloc(scratch, tree->n, sizeof *now),
           n = 0; /* the new index of a node, or of its parent if the node is removed */
     for (row_t i = 0; i < tree->n && now; i++) {
         struct path_node node = tree->nodes[i];
@@ -249,13 +249,13 @@ struct path_steps {
 
 /* ---- Rows of a step ---- */
 
-static bool is_call(const struct op_reading *reading, row_t row) {
+static bool is_call(const struct launch_model *reading, row_t row) {
     return reading->hosts.kind[row] == HOST_CALL && reading->links.first[row] < reading->links.first[row + 1];
 }
 
 /* Whether a row becomes a node. */
 static bool is_node(const struct path_steps *steps, row_t row) {
-    const struct op_reading *reading = &steps->work->reading;
+    const struct launch_model *reading = &steps->work->reading;
     uint32_t name = host_name(reading, row);
     if (!(reading->links.first[row] < reading->links.first[reading->hosts.end[row]]))
         return false;
@@ -286,15 +286,15 @@ static void partition_rows(const row_t *sample, const row_t *rows, row_t n, row_
 
 static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
-    const struct op_reading *reading = &work->reading;
+    const struct launch_model *reading = &work->reading;
     const struct device_rows *devices = &reading->devices;
     row_t n_hosts = reading->hosts.n, n = 0;
     size_t n_first = (size_t)work->n_windows + 2;
-    steps->host_first = arena_take(&work->arena, n_first, sizeof(row_t));
-    steps->host_order = arena_take(&work->arena, n_hosts, sizeof(row_t));
-    steps->device_first = arena_take(&work->arena, n_first, sizeof(row_t));
-    steps->device_order = arena_take(&work->arena, devices->n, sizeof(row_t));
-    row_t *rows = arena_take(&work->scratch, (size_t)n_hosts + devices->n, sizeof *rows);
+    steps->host_first = arena_alloc(&work->arena, n_first, sizeof(row_t));
+    steps->host_order = arena_alloc(&work->arena, n_hosts, sizeof(row_t));
+    steps->device_first = arena_alloc(&work->arena, n_first, sizeof(row_t));
+    steps->device_order = arena_alloc(&work->arena, devices->n, sizeof(row_t));
+    row_t *rows = arena_alloc(&work->scratch, (size_t)n_hosts + devices->n, sizeof *rows);
     enum sutra_status status = arena_status(&work->arena, error);
     if (!status)
         status = arena_status(&work->scratch, error);
@@ -328,14 +328,14 @@ static uint32_t text_of_kind(struct strings *texts, const struct strings *string
 /* CPU threads are named by their role: "backward" or "thread". */
 static enum sutra_status name_threads(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
-    const struct op_reading *reading = &work->reading;
+    const struct launch_model *reading = &work->reading;
     struct strings *texts = &work->part->texts;
     uint32_t thread = strings_intern(texts, "thread", 6), backward = strings_intern(texts, "backward", 8);
     steps->no_call_text = strings_intern(texts, "(no call)", 9);
     steps->root_text = strings_intern(texts, "step", 4);
-    steps->module_text = arena_take(&work->arena, reading->strings->n, sizeof *steps->module_text);
-    steps->thread_text = arena_take(&work->arena, reading->hosts.n_threads, sizeof *steps->thread_text);
-    uint8_t *is_backward = arena_take(&work->scratch, reading->strings->n, 1);
+    steps->module_text = arena_alloc(&work->arena, reading->strings->n, sizeof *steps->module_text);
+    steps->thread_text = arena_alloc(&work->arena, reading->hosts.n_threads, sizeof *steps->thread_text);
+    uint8_t *is_backward = arena_alloc(&work->scratch, reading->strings->n, 1);
     if (work->arena.failed || work->scratch.failed || thread == STRING_NONE || backward == STRING_NONE ||
         steps->no_call_text == STRING_NONE || steps->root_text == STRING_NONE)
         return error_memory(error);
@@ -377,7 +377,7 @@ static bool append_node(struct path_steps *steps, enum path_kind kind, uint32_t 
 }
 
 static bool append_activity(struct path_steps *steps, row_t device, row_t parent) {
-    const struct op_reading *reading = &steps->work->reading;
+    const struct launch_model *reading = &steps->work->reading;
     const struct device_rows *devices = &reading->devices;
     uint32_t name = steps->work->work_text[reading->events->name[devices->event[device]]];
     if (!append_node(steps, PATH_WORK, name, STRING_NONE, devices->class[device], parent))
@@ -388,7 +388,7 @@ static bool append_activity(struct path_steps *steps, row_t device, row_t parent
 
 /* Appends the node of a row below the innermost open node. */
 static bool open_row(struct path_steps *steps, row_t row) {
-    const struct op_reading *reading = &steps->work->reading;
+    const struct launch_model *reading = &steps->work->reading;
     row_t charge = reading->charges.of_host[row];
     bool is_module = reading->hosts.kind[row] == HOST_FRAME;
     uint32_t name = host_name(reading, row), text = steps->work->host_text[name];
@@ -401,7 +401,7 @@ static bool open_row(struct path_steps *steps, row_t row) {
 }
 
 static bool append_row(struct path_steps *steps, row_t row) {
-    const struct op_reading *reading = &steps->work->reading;
+    const struct launch_model *reading = &steps->work->reading;
     while (steps->until[steps->top] <= row)
         steps->top = steps->tree.nodes[steps->top].parent;
     bool ok = !is_node(steps, row) || open_row(steps, row);
@@ -419,7 +419,7 @@ static bool open_thread(struct path_steps *steps, uint32_t name) {
 }
 
 static bool make_tree(struct path_steps *steps, row_t step) {
-    const struct op_reading *reading = &steps->work->reading;
+    const struct launch_model *reading = &steps->work->reading;
     uint32_t thread = UINT32_MAX;
     steps->tree.n = 0;
     steps->until[0] = ROW_NONE;
@@ -442,7 +442,7 @@ static bool make_tree(struct path_steps *steps, row_t step) {
 static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
     /* The largest tree of a step: a node for each row and GPU activity, and two for each thread. */
-    const struct op_reading *reading = &work->reading;
+    const struct launch_model *reading = &work->reading;
     uint64_t largest = 0;
     for (row_t step = 0; step < work->n_windows; step++) {
         uint64_t n = 2 + (uint64_t)steps->device_first[step + 1] - steps->device_first[step];
@@ -453,8 +453,8 @@ static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error
         largest = MAX(n, largest);
     }
     row_t n = (row_t)MIN(largest, ROW_LIMIT);
-    steps->tree.nodes = arena_take(&work->scratch, n, sizeof *steps->tree.nodes);
-    steps->until = arena_take(&work->scratch, n, sizeof *steps->until);
+    steps->tree.nodes = arena_alloc(&work->scratch, n, sizeof *steps->tree.nodes);
+    steps->until = arena_alloc(&work->scratch, n, sizeof *steps->until);
     bool ok = !work->scratch.failed;
     for (row_t step = 0; step < work->n_windows && ok; step++) {
         ok = make_tree(steps, step);

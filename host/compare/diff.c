@@ -210,7 +210,7 @@ static enum sutra_status compare_pair(struct compared sides[2], struct sutra_dif
 static enum sutra_status begin_diff(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
                                     struct sutra_diff **made, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_diff_options, category);
-    enum sutra_status status = options_take(&form, options, taken, error);
+    enum sutra_status status = options_copy(&form, options, taken, error);
     if (status)
         return status;
     bool selects = taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;

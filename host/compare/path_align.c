@@ -222,7 +222,7 @@ static bool open_wrappers(struct path_aligning *align, int side) {
         n_more += lists->match[side][i] == IS_WRAPPER ? nodes[lists->node[side][i]].n_children : 0;
     if (!n_more)
         return false;
-    row_t *node = arena_take(align->arena, (size_t)lists->n[side] + n_more, sizeof *node);
+    row_t *node = arena_alloc(align->arena, (size_t)lists->n[side] + n_more, sizeof *node);
     for (row_t i = 0; i < lists->n[side] && node; i++) {
         row_t at = lists->node[side][i];
         if (lists->match[side][i] != IS_WRAPPER)
@@ -245,12 +245,12 @@ static void path_lists_align(const struct path_tree trees[2], struct path_ids *i
     for (int round = 0; round < ROUNDS && opened && !arena->failed; round++) {
         row_t *const n = lists->n;
         for (int side = 0; side < 2; side++) {
-            lists->match[side] = arena_take(align.arena, n[side], sizeof(row_t));
-            align.pair[side] = arena_take(align.arena, n[0], sizeof(row_t));
+            lists->match[side] = arena_alloc(align.arena, n[side], sizeof(row_t));
+            align.pair[side] = arena_alloc(align.arena, n[0], sizeof(row_t));
         }
-        align.next_equal = arena_take(align.arena, n[1], sizeof *align.next_equal);
-        align.chain_end = arena_take(align.arena, n[0], sizeof *align.chain_end);
-        align.before = arena_take(align.arena, n[0], sizeof *align.before);
+        align.next_equal = arena_alloc(align.arena, n[1], sizeof *align.next_equal);
+        align.chain_end = arena_alloc(align.arena, n[0], sizeof *align.chain_end);
+        align.before = arena_alloc(align.arena, n[0], sizeof *align.before);
         if (arena->failed)
             return;
         for (int side = 0; side < 2; side++)
@@ -339,7 +339,7 @@ static void append_pair(struct path_merge *merge, const row_t rows[2], row_t par
         for (int side = 0; side < 2; side++) {
             level->lists.n[side] = 0;
             level->lists.node[side] =
-                arena_take(merge->scratch, merge->trees[side].nodes[rows[side]].n_children, sizeof(row_t));
+                arena_alloc(merge->scratch, merge->trees[side].nodes[rows[side]].n_children, sizeof(row_t));
             for (row_t child = rows[side] + 1;
                  child < merge->trees[side].nodes[rows[side]].end && level->lists.node[side];
                  child = merge->trees[side].nodes[child].end)
@@ -385,7 +385,7 @@ enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_i
     struct path_merge merge = {.trees = trees, .ids = ids, .scratch = scratch, .to = merged};
     if ((uint64_t)trees[0].n + trees[1].n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "too many call paths: select fewer steps or ranks (--step, --rank)");
-    *merged = (struct path_tree){.nodes = arena_take(arena, (size_t)trees[0].n + trees[1].n, sizeof *merged->nodes)};
+    *merged = (struct path_tree){.nodes = arena_alloc(arena, (size_t)trees[0].n + trees[1].n, sizeof *merged->nodes)};
     if (!merged->nodes || !make_slots(ids))
         return error_memory(error);
     if (trees[0].n && trees[1].n)
@@ -467,7 +467,7 @@ static row_t find_by_name(struct folding *folding, row_t i, row_t parent, uint64
     struct path_fold *fold = folding->fold;
     const struct path_node *node = &folding->tree->nodes[i];
     struct pair_entry *head =
-        pair_table_take(&fold->heads, (uint64_t)parent << 3 | node->kind, node->name[folding->side]);
+        pair_table_insert(&fold->heads, (uint64_t)parent << 3 | node->kind, node->name[folding->side]);
     if (!head)
         return ROW_NONE;
     if (head->number == PAIR_NONE)
@@ -523,9 +523,9 @@ bool path_fold_add(struct path_fold *fold, const struct path_tree *tree, int sid
     struct folding folding = {.fold = fold,
                               .tree = tree,
                               .side = side,
-                              .at = arena_take(scratch, tree->n, sizeof(row_t)),
-                              .last = arena_take(scratch, tree->n, sizeof(row_t)),
-                              .calls = arena_take(scratch, tree->n, sizeof(uint64_t))};
+                              .at = arena_alloc(scratch, tree->n, sizeof(row_t)),
+                              .last = arena_alloc(scratch, tree->n, sizeof(row_t)),
+                              .calls = arena_alloc(scratch, tree->n, sizeof(uint64_t))};
     bool ok = !scratch->failed;
     for (row_t i = 0; i < tree->n && ok; i++)
         ok = add_node(&folding, i);
@@ -541,8 +541,8 @@ static row_t node_after(const struct path_fold *fold, row_t row) {
 }
 
 struct path_tree path_fold_tree(const struct path_fold *fold, struct arena *arena) {
-    struct path_tree tree = {.nodes = arena_take(arena, fold->n, sizeof *tree.nodes)};
-    row_t *place = arena_take(arena, fold->n, sizeof *place);
+    struct path_tree tree = {.nodes = arena_alloc(arena, fold->n, sizeof *tree.nodes)};
+    row_t *place = arena_alloc(arena, fold->n, sizeof *place);
     row_t row = fold->n && place ? 0 : ROW_NONE;
     while (row != ROW_NONE) {
         row_t parent = fold->list[row].parent, first = fold->list[row].first;

@@ -278,7 +278,7 @@ enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tre
     struct row_maker maker = {.whole = whole, .tree = tree, .arena = arena, .rows = rows};
     uint32_t n = whole->texts.n;
     maker.name_count = arena_zeros(arena, n, sizeof *maker.name_count);
-    maker.names = arena_take(arena, n, sizeof *maker.names);
+    maker.names = arena_alloc(arena, n, sizeof *maker.names);
     bool ok = !arena->failed && note_all_known(&maker) && add_all(&maker);
     /* A side without calls has no texts. */
     for (uint64_t i = 0; i < rows->n; i++)
@@ -382,7 +382,7 @@ enum sutra_status path_sums_table(const struct part *whole, const struct path_tr
         if (i)
             sums.list[parent].is_there |= sum->is_there;
     }
-    row_t *order = arena_take(arena, sums.n, sizeof *order), n = 0;
+    row_t *order = arena_alloc(arena, sums.n, sizeof *order), n = 0;
     if (!order)
         return error_memory(error);
     for (row_t i = 0; i < sums.n; i++)

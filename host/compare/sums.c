@@ -105,9 +105,9 @@ static enum sutra_status part_collectives_find(struct part_work *work, uint32_t 
     const struct device_rows *devices = &work->reading.devices;
     struct collective_calls *calls = &work->side->calls;
     row_t *row_of = rows_none(&work->scratch, work->reading.events->n);
-    calls->keep_untold = true;
+    calls->keep_unrecorded = true;
     enum sutra_status status =
-        row_of ? collective_calls_take(calls, work->context, work->trace, work->options->rank, error)
+        row_of ? collective_calls_read(calls, work->context, work->trace, work->options->rank, error)
                : error_memory(error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         keys[i] = TUPLE_NONE;
@@ -222,12 +222,12 @@ static uint32_t text_of_name(struct part_work *work, const char *name, size_t le
 
 /* Interns the names of operators, and the short names of kernels. */
 static enum sutra_status make_texts(struct part_work *work, struct sutra_error *error) {
-    const struct op_reading *reading = &work->reading;
+    const struct launch_model *reading = &work->reading;
     uint32_t n = reading->strings->n;
     char reduced[KERNEL_NAME_MAX];
     bool ok = true;
-    work->host_text = arena_take(&work->arena, n, sizeof *work->host_text);
-    work->work_text = arena_take(&work->arena, n, sizeof *work->work_text);
+    work->host_text = arena_alloc(&work->arena, n, sizeof *work->host_text);
+    work->work_text = arena_alloc(&work->arena, n, sizeof *work->work_text);
     enum sutra_status status = arena_status(&work->arena, error);
     for (uint32_t string = 0; string < n && !status; string++)
         work->host_text[string] = work->work_text[string] = STRING_NONE;
@@ -260,11 +260,11 @@ struct attributed {
 };
 
 static enum sutra_status make_shapes(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
-    const struct op_charges *charges = &work->reading.charges;
+    const struct attribution_table *charges = &work->reading.charges;
     struct op_arguments arguments = {0};
     struct strings *to = &work->part->texts;
-    keys->dims = arena_take(&work->arena, charges->n, sizeof *keys->dims);
-    keys->types = arena_take(&work->arena, charges->n, sizeof *keys->types);
+    keys->dims = arena_alloc(&work->arena, charges->n, sizeof *keys->dims);
+    keys->types = arena_alloc(&work->arena, charges->n, sizeof *keys->types);
     enum sutra_status status = arena_status(&work->arena, error);
     if (!status)
         status = op_arguments_read(work->context, &work->reading, charges->host, charges->n, &work->scratch, &arguments,
@@ -290,12 +290,12 @@ static struct tuple operator_key(const struct part_work *work, row_t host) {
 }
 
 static enum sutra_status find_keys(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
-    const struct op_charges *charges = &work->reading.charges;
+    const struct attribution_table *charges = &work->reading.charges;
     struct ledger *ledgers = work->side->ledgers;
     uint32_t text = strings_intern(&work->part->texts, "(no operator)", strlen("(no operator)"));
-    keys->operators = arena_take(&work->scratch, charges->n, sizeof *keys->operators);
-    keys->shapes = arena_take(&work->scratch, charges->n, sizeof *keys->shapes);
-    keys->collectives = arena_take(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
+    keys->operators = arena_alloc(&work->scratch, charges->n, sizeof *keys->operators);
+    keys->shapes = arena_alloc(&work->scratch, charges->n, sizeof *keys->shapes);
+    keys->collectives = arena_alloc(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
     bool ok = !work->scratch.failed && text != STRING_NONE;
     for (row_t i = 0; i < charges->n && ok; i++) {
         struct tuple key = operator_key(work, charges->host[i]);
@@ -340,8 +340,8 @@ static bool add_activity(struct part_work *work, const struct attributed *keys, 
 static enum sutra_status add_activities(struct part_work *work, const struct attributed *keys,
                                         struct sutra_error *error) {
     const struct device_rows *devices = &work->reading.devices;
-    row_t *first = arena_take(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
-    row_t *order = arena_take(&work->scratch, devices->n, sizeof *order);
+    row_t *first = arena_alloc(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
+    row_t *order = arena_alloc(&work->scratch, devices->n, sizeof *order);
     bool ok = !work->scratch.failed;
     if (ok) {
         /* Sort the GPU activity by sample, in each sample as in the file. */
@@ -375,10 +375,10 @@ static enum sutra_status add_activities(struct part_work *work, const struct att
 /* Counts the calls of operators, and their CPU self time: an operator loses the time during which a nested operator
  * runs. */
 static enum sutra_status add_hosts(struct part_work *work, const struct attributed *keys, struct sutra_error *error) {
-    const struct op_reading *reading = &work->reading;
+    const struct launch_model *reading = &work->reading;
     const struct host_rows *hosts = &reading->hosts;
     struct ledger *ledgers = work->side->ledgers;
-    uint32_t *key_of = arena_take(&work->scratch, hosts->n, sizeof *key_of);
+    uint32_t *key_of = arena_alloc(&work->scratch, hosts->n, sizeof *key_of);
     enum sutra_status status = arena_status(&work->scratch, error);
     for (row_t row = 0; row < hosts->n && !status; row++) {
         row_t charge = reading->charges.of_host[row];
@@ -434,11 +434,12 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .stream = diff->stream,
                                                   .category = diff->category};
     enum sutra_status status =
-        op_reading_make(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
+        launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
     if (!status)
-        op_reading_warn(work->context, &work->reading);
+        launch_model_warn(work->context, &work->reading);
     return status ? status
-                  : op_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
+                  : launch_model_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch,
+                                          error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,

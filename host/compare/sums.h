@@ -2,7 +2,7 @@
  * sums.h - the reduction of one trace for a comparison, small enough to keep for every rank: sums by operator, shapes,
  * kernel and collective, and the call paths of the steps.
  *
- *     trace --> op_reading --> part_make(): steps, sums (sums.c), trees (call_paths.c) --> part_join() --> whole
+ *     trace --> launch_model --> part_make(): steps, sums (sums.c), trees (call_paths.c) --> part_join() --> whole
  *
  * GPU activity belongs to the step in which its call starts, or without a call in which it starts. GPU activity outside
  * the steps is skipped. A trace without steps is one step. Cost: O(n), plus reading.
@@ -123,7 +123,7 @@ struct part_work {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct part_options *options;
-    struct op_reading reading;
+    struct launch_model reading;
     struct arena arena, scratch;
     struct part *part;
     struct part_side *side;

@@ -132,7 +132,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_context_options, arg);
     struct sutra_context_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    enum sutra_status status = options_copy(&form, options, &taken, error);
     if (status)
         return status;
     struct sutra_context *made = calloc(1, sizeof *made);
@@ -223,7 +223,7 @@ enum sutra_status context_go_on(const struct sutra_context *context, struct sutr
     return context_is_cancelled(context) ? error_set(error, SUTRA_CANCELLED, "cancelled") : SUTRA_OK;
 }
 
-enum sutra_status context_gave_up(const struct sutra_context *context, struct sutra_error *error) {
+enum sutra_status context_early_end_error(const struct sutra_context *context, struct sutra_error *error) {
     enum sutra_status status = context_go_on(context, error);
     return status ? status : error_memory(error);
 }

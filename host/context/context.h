@@ -72,10 +72,10 @@ struct sutra_context {
 void stage_begin(struct sutra_context *context, const char *name, uint64_t total);
 void stage_end(struct sutra_context *context);
 
-/* Whether the running call was cancelled. A function that ends early returns context_gave_up(): the error of
+/* Whether the running call was cancelled. A function that ends early returns context_early_end_error(): the error of
  * cancellation, or else of memory. */
 bool context_is_cancelled(const struct sutra_context *context);
-enum sutra_status context_gave_up(const struct sutra_context *context, struct sutra_error *error);
+enum sutra_status context_early_end_error(const struct sutra_context *context, struct sutra_error *error);
 
 /* SUTRA_OK, or the error of cancellation. */
 enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error);

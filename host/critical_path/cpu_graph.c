@@ -31,7 +31,7 @@ enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *
                                 node_t *nodes) {
     struct arena_mark mark = arena_mark(&work->scratch);
     size_t n = graph_nodes(graph);
-    uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
     enum sutra_status status = work_check_memory(work);
     node_t n_listed = 0;
     for (row_t event = 0; event < work->events->n && !status; event++) {
@@ -50,7 +50,7 @@ enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *
 /* ---- The lock of the CUDA runtime: cudaHostAlloc, cudaLaunchKernel and cudaMemcpyAsync in HTA 0.6 ---- */
 
 static bool takes_lock(const struct path_rows *rows, row_t event) {
-    return name_has(rows, event, NAME_TAKES_LOCK);
+    return name_has(rows, event, NAME_LOCKS_RUNTIME);
 }
 
 /* Adds the dependencies between calls blocked by the lock. An end consumes all starts since the last end:
@@ -62,8 +62,8 @@ static bool takes_lock(const struct path_rows *rows, row_t event) {
  * Cost: O(n), and a sort of the nodes. */
 static enum sutra_status add_lock_edges(struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     struct arena_mark mark = arena_mark(&work->scratch);
-    node_t n = graph_nodes(graph), *nodes = arena_take(&work->scratch, n, sizeof *nodes);
-    node_t *open = arena_take(&work->scratch, n, sizeof *open), n_open = 0, last_end = NODE_NONE;
+    node_t n = graph_nodes(graph), *nodes = arena_alloc(&work->scratch, n, sizeof *nodes);
+    node_t *open = arena_alloc(&work->scratch, n, sizeof *open), n_open = 0, last_end = NODE_NONE;
     enum sutra_status status = work_check_memory(work);
     if (!status)
         status = nodes_by_time(work, rows, graph, nodes);
@@ -130,8 +130,8 @@ static int compare_ranked(const void *left, const void *right) {
 /* Replaces the threads' numbers by their ranks, and drops the rows of GPU streams. */
 static enum sutra_status rank_threads(struct path_work *work, struct threads *threads) {
     uint32_t n_threads = threads->ids.n;
-    uint32_t *rank = arena_take(&work->scratch, n_threads, sizeof *rank);
-    struct ranked_thread *list = arena_take(&work->scratch, n_threads, sizeof *list);
+    uint32_t *rank = arena_alloc(&work->scratch, n_threads, sizeof *rank);
+    struct ranked_thread *list = arena_alloc(&work->scratch, n_threads, sizeof *list);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -156,7 +156,7 @@ static enum sutra_status rank_threads(struct path_work *work, struct threads *th
 static enum sutra_status find_only_thread(struct path_work *work, const struct path_rows *rows,
                                           const struct path_window *window, const char *text, value_key *tid) {
     const struct strings *strings = &work->trace->strings;
-    uint8_t *matches = arena_take(&work->scratch, strings->n, 1);
+    uint8_t *matches = arena_alloc(&work->scratch, strings->n, 1);
     if (!matches)
         return error_memory(work->error);
     for (uint32_t string = 0; string < strings->n; string++)
@@ -224,10 +224,10 @@ ORDER_BY(compare_equal_starts, struct equal_start, DESCENDING(dur) ASCENDING(eve
 
 /* Sorts the rows by thread, start, duration (longest first) and event. */
 static enum sutra_status sort_rows(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
-    uint64_t *keys = arena_take(&work->scratch, threads->n, sizeof *keys);
-    row_t *order = arena_take(&work->scratch, threads->n, sizeof *order);
-    row_t *unsorted = arena_take(&work->scratch, threads->n, sizeof *unsorted);
-    struct equal_start *equal = arena_take(&work->scratch, threads->n, sizeof *equal);
+    uint64_t *keys = arena_alloc(&work->scratch, threads->n, sizeof *keys);
+    row_t *order = arena_alloc(&work->scratch, threads->n, sizeof *order);
+    row_t *unsorted = arena_alloc(&work->scratch, threads->n, sizeof *unsorted);
+    struct equal_start *equal = arena_alloc(&work->scratch, threads->n, sizeof *equal);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -295,9 +295,9 @@ struct frame_ends {
 static enum sutra_status sort_ends(struct path_work *work, const struct path_rows *rows, const struct threads *threads,
                                    struct frame_ends *ends) {
     row_t n = threads->n;
-    uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
-    ends->time = arena_take(&work->scratch, n, sizeof *ends->time);
-    ends->begin = arena_take(&work->scratch, n, sizeof *ends->begin);
+    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
+    ends->time = arena_alloc(&work->scratch, n, sizeof *ends->time);
+    ends->begin = arena_alloc(&work->scratch, n, sizeof *ends->begin);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -333,9 +333,9 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
     for (row_t i = 0; i < n; i++)
         tokens->n_threads += i == 0 || thread[i] != thread[i - 1];
     tokens->thread_start = arena_zeros(&work->scratch, (size_t)tokens->n_threads + 1, sizeof *tokens->thread_start);
-    tokens->begins = arena_take(&work->scratch, 3 * (size_t)n, 1);
-    tokens->event = arena_take(&work->scratch, 3 * (size_t)n, sizeof *tokens->event);
-    tokens->above = arena_take(&work->scratch, 3 * (size_t)n, sizeof *tokens->above);
+    tokens->begins = arena_alloc(&work->scratch, 3 * (size_t)n, 1);
+    tokens->event = arena_alloc(&work->scratch, 3 * (size_t)n, sizeof *tokens->event);
+    tokens->above = arena_alloc(&work->scratch, 3 * (size_t)n, sizeof *tokens->above);
     struct frame_ends ends = {0};
     enum sutra_status status = sort_ends(work, rows, threads, &ends);
     if (status)
@@ -471,8 +471,8 @@ static enum sutra_status add_chains(struct path_work *work, const struct path_ro
 enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, struct graph *graph) {
     struct arena_mark mark = arena_mark(&work->scratch);
-    struct threads threads = {.row = arena_take(&work->scratch, window->n, sizeof *threads.row),
-                              .thread = arena_take(&work->scratch, window->n, sizeof *threads.thread)};
+    struct threads threads = {.row = arena_alloc(&work->scratch, window->n, sizeof *threads.row),
+                              .thread = arena_alloc(&work->scratch, window->n, sizeof *threads.thread)};
     struct frames frames = {0};
     enum sutra_status status = work_check_memory(work);
     if (!status)

@@ -64,8 +64,8 @@ struct launched_rows {
 static enum sutra_status find_launches(struct path_work *work, const struct path_rows *rows,
                                        struct launches *launches) {
     bool extended = work->rules.extended;
-    value_key *keys = arena_take(&work->scratch, rows->n, sizeof *keys);
-    launches->row = arena_take(&work->scratch, rows->n, sizeof *launches->row);
+    value_key *keys = arena_alloc(&work->scratch, rows->n, sizeof *keys);
+    launches->row = arena_alloc(&work->scratch, rows->n, sizeof *launches->row);
     launches->n_kernels = arena_zeros(&work->scratch, rows->n, sizeof *launches->n_kernels);
     enum sutra_status status = work_check_memory(work);
     if (status)
@@ -91,9 +91,9 @@ static enum sutra_status find_launches(struct path_work *work, const struct path
 
 static enum sutra_status find_kernels(struct path_work *work, const struct path_rows *rows, struct launches *launches,
                                       struct launched_rows *kernels) {
-    kernels->row = arena_take(&work->scratch, rows->n, sizeof *kernels->row);
-    kernels->launch = arena_take(&work->scratch, rows->n, sizeof *kernels->launch);
-    kernels->lane = arena_take(&work->scratch, rows->n, sizeof *kernels->lane);
+    kernels->row = arena_alloc(&work->scratch, rows->n, sizeof *kernels->row);
+    kernels->launch = arena_alloc(&work->scratch, rows->n, sizeof *kernels->launch);
+    kernels->lane = arena_alloc(&work->scratch, rows->n, sizeof *kernels->lane);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -136,14 +136,14 @@ static enum sutra_status measure_lengths(struct path_work *work, const struct pa
                                          uint8_t *queue) {
     row_t n = 2 * kernels->n, n_listed = 0;
     struct arena *scratch = &work->scratch;
-    row_t *next = arena_take(scratch, launches->n, sizeof *next); /* per launch: the index of its next change */
+    row_t *next = arena_alloc(scratch, launches->n, sizeof *next); /* per launch: the index of its next change */
     row_t *kernel_of =
-        arena_take(scratch, n, sizeof *kernel_of); /* per change: the kernel that is launched or starts */
-    uint64_t *time = arena_take(scratch, n, sizeof *time), *stream = arena_take(scratch, n, sizeof *stream);
-    uint8_t *up = arena_take(scratch, n, sizeof *up);
-    struct queue_lengths series = {.change = arena_take(scratch, n, sizeof *series.change),
-                                   .lane = arena_take(scratch, n, sizeof *series.lane),
-                                   .length = arena_take(scratch, n, sizeof *series.length)};
+        arena_alloc(scratch, n, sizeof *kernel_of); /* per change: the kernel that is launched or starts */
+    uint64_t *time = arena_alloc(scratch, n, sizeof *time), *stream = arena_alloc(scratch, n, sizeof *stream);
+    uint8_t *up = arena_alloc(scratch, n, sizeof *up);
+    struct queue_lengths series = {.change = arena_alloc(scratch, n, sizeof *series.change),
+                                   .lane = arena_alloc(scratch, n, sizeof *series.lane),
+                                   .length = arena_alloc(scratch, n, sizeof *series.length)};
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -207,11 +207,11 @@ struct launch_list {
 };
 
 static struct launch_list launch_list_alloc(struct arena *arena, row_t n) {
-    return (struct launch_list){.row = arena_take(arena, n, sizeof(row_t)),
-                                .keys = arena_take(arena, n, sizeof(uint64_t)),
-                                .number = arena_take(arena, n, sizeof(uint32_t)),
-                                .lane = arena_take(arena, n, sizeof(uint32_t)),
-                                .found = arena_take(arena, n, sizeof(row_t))};
+    return (struct launch_list){.row = arena_alloc(arena, n, sizeof(row_t)),
+                                .keys = arena_alloc(arena, n, sizeof(uint64_t)),
+                                .number = arena_alloc(arena, n, sizeof(uint32_t)),
+                                .lane = arena_alloc(arena, n, sizeof(uint32_t)),
+                                .found = arena_alloc(arena, n, sizeof(row_t))};
 }
 
 static void launch_list_add(const struct path_rows *rows, struct launch_list *list, row_t row) {
@@ -316,7 +316,7 @@ static enum sutra_status resolve_records(struct path_work *work, const struct pa
     struct arena *arena = &work->scratch;
     struct tuples keys = {0};
     struct wait_row *waiting = arena_zeros(arena, rows->n_waits, sizeof *waiting);
-    row_t *calls = arena_take(arena, count_named(rows, NAME_RECORD_CALL), sizeof *calls);
+    row_t *calls = arena_alloc(arena, count_named(rows, NAME_RECORD_CALL), sizeof *calls);
     struct launch_list queries = launch_list_alloc(arena, rows->n_waits);
     waits->record_launch = rows_none(arena, rows->n_waits);
     enum sutra_status status = work_check_memory(work);
@@ -359,7 +359,7 @@ static enum sutra_status find_launch_after(struct path_work *work, const struct 
                                            struct launch_list *launches, struct path_waits *waits,
                                            struct tuples *lanes) {
     row_t n = count_named(rows, NAME_WAIT_CALL);
-    waits->wait_launch = arena_take(&work->scratch, n, sizeof *waits->wait_launch);
+    waits->wait_launch = arena_alloc(&work->scratch, n, sizeof *waits->wait_launch);
     struct launch_list queries = launch_list_alloc(&work->scratch, n);
     enum sutra_status status = work_check_memory(work);
     if (status)
@@ -454,9 +454,9 @@ struct gpu_graph {
 static enum sutra_status list_rows(struct gpu_graph *device, const struct path_window *window) {
     struct path_work *work = device->work;
     const struct path_rows *in = device->in;
-    uint64_t *keys = arena_take(&work->scratch, window->n, sizeof *keys);
-    device->rows = arena_take(&work->scratch, window->n, sizeof *device->rows);
-    device->last = arena_take(&work->scratch, window->n, sizeof *device->last);
+    uint64_t *keys = arena_alloc(&work->scratch, window->n, sizeof *keys);
+    device->rows = arena_alloc(&work->scratch, window->n, sizeof *device->rows);
+    device->last = arena_alloc(&work->scratch, window->n, sizeof *device->last);
     device->blocked_by = arena_zeros(&work->scratch, work->events->n, sizeof *device->blocked_by);
     enum sutra_status status = work_check_memory(work);
     if (status)
@@ -480,14 +480,14 @@ static enum sutra_status list_rows(struct gpu_graph *device, const struct path_w
     return status ? status : work_sort(work, keys, device->rows, device->n);
 }
 
-static bool is_one_of(const struct source *source, struct json_place key, const char *const *names) {
+static bool is_one_of(const struct source *source, struct json_span key, const char *const *names) {
     while (*names && !place_is(source, key, *names))
         names++;
     return *names != NULL;
 }
 
 /* Whether Python's int() accepts the value. It fails only for strings without a number, and for infinities. */
-static bool casts(struct path_work *work, struct json_place value) {
+static bool casts(struct path_work *work, struct json_span value) {
     const char *text = work->trace->document.source.bytes + value.at;
     value_key key;
     if (*text == '"')
@@ -502,15 +502,15 @@ static bool row_casts(struct path_work *work, row_t event) {
     struct json_walker walker = walk_from(source, work->events->text[event]);
     bool cast = true;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (place_is(source, key, "args") && walk_char(&walker) == '{') {
             for (bool inner = walk_object(&walker); inner; inner = walk_member_end(&walker)) {
-                struct json_place name = walk_key(&walker), value = walk_value(&walker);
+                struct json_span name = walk_key(&walker), value = walk_value(&walker);
                 cast = cast && (!is_one_of(source, name, cast_arguments) || casts(work, value));
             }
             continue;
         }
-        struct json_place value = walk_value(&walker);
+        struct json_span value = walk_value(&walker);
         cast = cast && (is_one_of(source, key, other_keys) || casts(work, value));
     }
     return cast;
@@ -700,7 +700,7 @@ enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows
     uint32_t n_sources = graph->hubs.n_sources;
     double *ends = NULL;
     if (!status && graph->hubs.n > 0 && work->rules.extended) {
-        ends = arena_take(&work->scratch, n_sources, sizeof *ends);
+        ends = arena_alloc(&work->scratch, n_sources, sizeof *ends);
         for (uint32_t i = 0; ends && i < n_sources; i++)
             ends[i] = time_of(&device, (graph->n_cpu_pairs + i) * 2 + 1);
         status = work_check_memory(work);

@@ -274,8 +274,8 @@ static enum sutra_status trace_back(const struct path_work *work, const struct g
         return stop_crash(work, "the critical path has no edge");
     for (node_t node = end; longest->edge[node]; node = edge_begin(graph, longest, longest->edge[node] - 1))
         n++;
-    path->node = arena_take(work->results, n, sizeof *path->node);
-    path->edge = arena_take(work->results, n, sizeof *path->edge);
+    path->node = arena_alloc(work->results, n, sizeof *path->node);
+    path->edge = arena_alloc(work->results, n, sizeof *path->edge);
     if (!path->node || !path->edge)
         return error_memory(work->error);
     path->n = n;
@@ -291,16 +291,16 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
                                     struct path_nodes *path) {
     struct arena_mark mark = arena_mark(&work->scratch);
     node_t n = graph_nodes(graph), *nodes = NULL;
-    struct longest longest = {.order = arena_take(&work->scratch, n, sizeof *longest.order),
-                              .n_missing = arena_take(&work->scratch, n, sizeof *longest.n_missing),
-                              .distance = arena_take(&work->scratch, n, sizeof *longest.distance),
+    struct longest longest = {.order = arena_alloc(&work->scratch, n, sizeof *longest.order),
+                              .n_missing = arena_alloc(&work->scratch, n, sizeof *longest.n_missing),
+                              .distance = arena_alloc(&work->scratch, n, sizeof *longest.distance),
                               .edge = arena_zeros(&work->scratch, n, sizeof *longest.edge)};
     hub_tree_alloc(&longest.hubs, &graph->hubs, longest.distance, &work->scratch);
     enum sutra_status status = graph_index(graph, &work->scratch) ? work_check_memory(work) : error_memory(work->error);
     if (!status)
         status = check_edges(work, rows, graph);
     if (!status && work->rules.newer) {
-        nodes = arena_take(&work->scratch, n, sizeof *nodes);
+        nodes = arena_alloc(&work->scratch, n, sizeof *nodes);
         status = nodes ? nodes_by_time(work, rows, graph, nodes) : error_memory(work->error);
     }
     if (!status) {

@@ -96,12 +96,12 @@ bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_
         return true;
     struct arena_mark mark = arena_mark(scratch);
     struct hub_count count = {.graph = graph,
-                              .list = arena_take(scratch, hubs->n, sizeof *count.list),
+                              .list = arena_alloc(scratch, hubs->n, sizeof *count.list),
                               .previous = rows_none(scratch, hubs->n),
                               .ended = arena_zeros(scratch, (size_t)hubs->n + 1, sizeof *count.ended),
                               .n_begun = arena_zeros(scratch, hubs->n, sizeof *count.n_begun),
                               .first_end = arena_zeros(scratch, hubs->n, sizeof *count.first_end),
-                              .next_end = arena_take(scratch, hubs->n_sources, sizeof *count.next_end)};
+                              .next_end = arena_alloc(scratch, hubs->n_sources, sizeof *count.next_end)};
     bool ok = !scratch->failed;
     if (ok) {
         for (node_t node = 0; node < graph_nodes(graph); node++)
@@ -133,11 +133,11 @@ void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double
     while (tree->n_leaves < hubs->n)
         tree->n_leaves *= 2;
     size_t n = 2 * (size_t)tree->n_leaves;
-    tree->min_missing = arena_take(arena, n, sizeof *tree->min_missing);
+    tree->min_missing = arena_alloc(arena, n, sizeof *tree->min_missing);
     tree->removed = arena_zeros(arena, n, sizeof *tree->removed);
-    tree->best = arena_take(arena, n, sizeof *tree->best);
-    tree->best_stream = arena_take(arena, n, sizeof *tree->best_stream);
-    tree->ready = arena_take(arena, hubs->n, sizeof *tree->ready);
+    tree->best = arena_alloc(arena, n, sizeof *tree->best);
+    tree->best_stream = arena_alloc(arena, n, sizeof *tree->best_stream);
+    tree->ready = arena_alloc(arena, hubs->n, sizeof *tree->ready);
     if (arena->failed)
         return;
     for (uint32_t i = 0; i < n; i++)
@@ -214,12 +214,12 @@ node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub) {
 #define STILL_LAST UINT32_MAX /* the end of a range: no kernel followed on the stream */
 
 void hubs_alloc(struct hubs *hubs, struct arena *arena, row_t n_hubs, row_t n_sources) {
-    hubs->to = arena_take(arena, n_hubs, sizeof *hubs->to);
-    hubs->edge = arena_take(arena, n_hubs, sizeof *hubs->edge);
+    hubs->to = arena_alloc(arena, n_hubs, sizeof *hubs->to);
+    hubs->edge = arena_alloc(arena, n_hubs, sizeof *hubs->edge);
     hubs->n_from = arena_zeros(arena, n_hubs, sizeof *hubs->n_from);
-    hubs->device = arena_take(arena, n_hubs, sizeof *hubs->device);
-    hubs->limit = arena_take(arena, n_hubs, sizeof *hubs->limit);
-    hubs->sources = arena_take(arena, n_sources, sizeof *hubs->sources);
+    hubs->device = arena_alloc(arena, n_hubs, sizeof *hubs->device);
+    hubs->limit = arena_alloc(arena, n_hubs, sizeof *hubs->limit);
+    hubs->sources = arena_alloc(arena, n_sources, sizeof *hubs->sources);
     hubs->n_of_device = arena_zeros(arena, (size_t)n_hubs + n_sources, sizeof *hubs->n_of_device);
 }
 
@@ -253,7 +253,7 @@ uint32_t hubs_add(struct hubs *hubs, value_key device, node_t to, uint32_t edge,
 /* Moves entry i of a column to entry position[i]. */
 static bool move_column(void *column, size_t size, const uint32_t *position, uint32_t n, struct arena *scratch) {
     struct arena_mark mark = arena_mark(scratch);
-    char *to = column, *from = arena_take(scratch, n, size);
+    char *to = column, *from = arena_alloc(scratch, n, size);
     if (from) {
         memcpy(from, to, n * size);
         for (uint32_t i = 0; i < n; i++)
@@ -265,8 +265,8 @@ static bool move_column(void *column, size_t size, const uint32_t *position, uin
 
 /* Numbers the hubs by device. first[d] is the first hub of device d. */
 static bool sort_by_device(struct hubs *hubs, uint32_t *first, struct arena *scratch) {
-    uint32_t *next = arena_take(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
-    uint32_t *position = arena_take(scratch, n, sizeof *position);
+    uint32_t *next = arena_alloc(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
+    uint32_t *position = arena_alloc(scratch, n, sizeof *position);
     if (scratch->failed)
         return false;
     for (uint32_t device = 0; device < hubs->devices.n; device++) {
@@ -283,7 +283,7 @@ static bool sort_by_device(struct hubs *hubs, uint32_t *first, struct arena *scr
 
 bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch) {
     struct arena_mark mark = arena_mark(scratch);
-    uint32_t *first = arena_take(scratch, hubs->devices.n, sizeof *first);
+    uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
     if (!sort_by_device(hubs, first, scratch)) {
         arena_release(scratch, mark);
         return false;

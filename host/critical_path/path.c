@@ -114,11 +114,11 @@ void path_search_free(struct path_search *search) {
  * that the linker makes of them: "12" is not 12. */
 static enum sutra_status sync_map_fill(struct sync_map *map, const struct path_search *search,
                                        struct sutra_context *context, struct sutra_error *error) {
-    static const struct asked_field field = {"External id", ASK_KEY, false};
+    static const struct requested_field field = {"External id", ASK_KEY, false};
     const struct path_nodes *path = &search->path;
-    struct asked_column external = {0};
+    struct requested_column external = {0};
     struct arena arena = {0};
-    row_t *events = arena_take(&arena, 2 * (size_t)path->n, sizeof *events), n = 0;
+    row_t *events = arena_alloc(&arena, 2 * (size_t)path->n, sizeof *events), n = 0;
 
     /* The events at both ends of each synchronization edge */
     for (node_t i = 0; i + 1 < path->n && events; i++)
@@ -131,7 +131,7 @@ static enum sutra_status sync_map_fill(struct sync_map *map, const struct path_s
     map->start = malloc(((size_t)n + 1) * sizeof *map->start);
     enum sutra_status status = map->end && map->start ? arena_status(&arena, error) : error_memory(error);
     if (!status && n > 0)
-        status = event_columns_ask(context, search->trace, &field, 1, events, n, &external, error);
+        status = event_columns_request(context, search->trace, &field, 1, events, n, &external, error);
     for (row_t i = 0; i < n && !status; i += 2) {
         value_key start = external.key[events[i]], end = external.key[events[i + 1]];
         if (start == KEY_ABSENT || end == KEY_ABSENT || start == end)
@@ -280,7 +280,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
                                            struct sutra_critical_path **path, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
     struct sutra_critical_path_options chosen;
-    enum sutra_status status = options_take(&form, options, &chosen, error);
+    enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
     bool given = chosen.annotation;

@@ -183,9 +183,9 @@ static inline enum sutra_status work_check_memory(const struct path_work *work) 
 }
 
 /* A field of the event as a key, or `absent`. */
-static inline value_key event_key(struct field_reader *reader, const struct event_places *places,
-                                  enum event_field field, value_key absent) {
-    struct json_place place = places->field[field];
+static inline value_key event_key(struct field_reader *reader, const struct event_spans *places, enum event_field field,
+                                  value_key absent) {
+    struct json_span place = places->field[field];
     return place.at ? field_key(reader, place) : absent;
 }
 

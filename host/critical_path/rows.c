@@ -26,7 +26,7 @@
 #include "match/key_index.h"
 
 enum sutra_status links_find(struct path_work *work, struct path_rows *rows) {
-    rows->link = arena_take(work->results, work->events->n, sizeof *rows->link);
+    rows->link = arena_alloc(work->results, work->events->n, sizeof *rows->link);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -67,8 +67,8 @@ struct kept_rows {
 };
 
 static enum sutra_status keep_cpu_rows(struct path_work *work, const struct path_rows *rows, struct kept_rows *kept) {
-    kept->rows = arena_take(&work->scratch, rows->n, sizeof *kept->rows);
-    kept->keys = arena_take(&work->scratch, rows->n, sizeof *kept->keys);
+    kept->rows = arena_alloc(&work->scratch, rows->n, sizeof *kept->rows);
+    kept->keys = arena_alloc(&work->scratch, rows->n, sizeof *kept->keys);
     kept->repeated = arena_zeros(&work->scratch, rows->n, 1);
     enum sutra_status status = work_check_memory(work);
     if (status)
@@ -211,7 +211,7 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
     }
     if (window->n == 0)
         return stop_empty(work, "no events in the window");
-    window->rows = arena_take(work->results, window->n, sizeof *window->rows);
+    window->rows = arena_alloc(work->results, window->n, sizeof *window->rows);
     if (!window->rows)
         return error_memory(work->error);
     row_t n = 0;
@@ -272,7 +272,7 @@ static enum sutra_status check_columns(const struct path_work *work) {
     enum { N_NEEDED = sizeof needed / sizeof *needed };
     uint32_t found = 0;
     for (row_t event = 0; event < work->events->n && found != (1 << N_NEEDED) - 1; event++) {
-        struct event_places places;
+        struct event_spans places;
         event_find(work->trace, event, NULL, &places);
         for (int i = 0; i < N_NEEDED; i++)
             found |= (uint32_t)(places.field[needed[i]].at > 0) << i;
@@ -292,7 +292,7 @@ static enum sutra_status has_category(const struct path_work *work, const struct
         return SUTRA_OK;
 
     /* The column does not distinguish absent and malformed categories. Check the first character in the file. */
-    struct event_places places;
+    struct event_spans places;
     event_find(work->trace, event, NULL, &places);
     size_t at = places.field[FIELD_CATEGORY].at;
     char first = at ? work->trace->document.source.bytes[at] : 0;
@@ -314,14 +314,14 @@ static enum sutra_status read_stream(struct path_work *work, struct path_rows *r
         rows->stream[event] = STREAM_NONE;
         return SUTRA_OK;
     }
-    struct event_places places;
+    struct event_spans places;
     event_find(work->trace, event, NULL, &places);
     field_int(&work->reader, places.field[FIELD_STREAM], &rows->stream[event]);
     return SUTRA_OK;
 }
 
 static enum sutra_status append_wait(struct path_work *work, struct path_rows *rows, row_t event) {
-    struct event_places places;
+    struct event_spans places;
     event_find(work->trace, event, NULL, &places);
     struct wait_row wait = {.event = event,
                             .stream = event_key(&work->reader, &places, FIELD_WAIT_STREAM, STREAM_NONE),
@@ -366,9 +366,9 @@ static enum sutra_status add_event(struct path_work *work, struct path_rows *row
 }
 
 enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
-    const struct time_rules rules = {.whole = times_are_rounded(times_look(work->events)),
-                                     .start_most = (double)NUMBER_INTEGER_LIMIT,
-                                     .dur_most = DBL_MAX};
+    const struct time_rules rules = {.whole = times_are_rounded(times_inspect(work->events)),
+                                     .max_start = (double)NUMBER_INTEGER_LIMIT,
+                                     .max_dur = DBL_MAX};
     enum sutra_status status = find_roles(work, rows);
     if (status)
         return status;
@@ -376,12 +376,12 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     for (row_t event = 0; event < n; event++)
         n_waits += (work->events->flags[event] & EVENT_HAS_WAIT) != 0;
     rows->events = work->events;
-    rows->ts = arena_take(work->results, n, sizeof *rows->ts);
-    rows->dur = arena_take(work->results, n, sizeof *rows->dur);
-    rows->stream = arena_take(work->results, n, sizeof *rows->stream);
+    rows->ts = arena_alloc(work->results, n, sizeof *rows->ts);
+    rows->dur = arena_alloc(work->results, n, sizeof *rows->dur);
+    rows->stream = arena_alloc(work->results, n, sizeof *rows->stream);
     rows->state = arena_zeros(work->results, n, sizeof *rows->state);
-    rows->list = arena_take(work->results, n, sizeof *rows->list);
-    rows->waits = arena_take(work->results, n_waits, sizeof *rows->waits);
+    rows->list = arena_alloc(work->results, n, sizeof *rows->list);
+    rows->waits = arena_alloc(work->results, n_waits, sizeof *rows->waits);
     status = work_check_memory(work);
     if (!status && !work->rules.extended)
         status = check_columns(work);

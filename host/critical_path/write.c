@@ -335,7 +335,7 @@ static const char *const reference_names[EDGE_N_TYPES] = {
 /* Copies up to the event's args, and appends the marks to them. */
 static void mark_event(const struct path_search *search, struct text_out *text, row_t event, size_t *from) {
     const char *bytes = search->trace->document.source.bytes;
-    struct event_places places;
+    struct event_spans places;
     event_find(search->trace, event, NULL, &places);
     size_t args = places.field[FIELD_ARGS].at;
     if (!args) {
@@ -380,7 +380,7 @@ static void write_arrow(const struct path_search *search, struct text_out *text,
         return;
     for (int half = 0; half < 2; half++) {
         node_t node = half == 0 ? arrow->from : arrow->to;
-        struct event_places places;
+        struct event_spans places;
         event_find(search->trace, node_event(&search->graph, node), NULL, &places);
         out_add(text, half == 0 ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
         out_format(text, "\"critical_path_%u\"", arrow->number);

@@ -40,7 +40,7 @@ static void read_teraflops(struct json_walker *walker, struct device_peaks *peak
     static const char *const units[] = {[UNIT_VECTOR] = "vector_", [UNIT_MATRIX] = "matrix_"};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         size_t at = walker->at;
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (walker->expected)
             return;
         double *figure = NULL;
@@ -62,10 +62,10 @@ static void read_teraflops(struct json_walker *walker, struct device_peaks *peak
 
 static enum sutra_status read_source(const struct source *source, struct device_peaks *peaks, char **name,
                                      struct sutra_error *error) {
-    struct json_place name_text = {0};
+    struct json_span name_text = {0};
     struct json_walker walker = walk_from(source, 0);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (walker.expected)
             break;
         if (place_is(source, key, GIGABYTES_PER_S))
@@ -137,11 +137,11 @@ size_t device_limits_read(const struct sutra_device_trace *trace, struct device_
     if (!found || document->source.bytes[found->value] != '[')
         return 0;
     struct json_walker walker = walk_from(&document->source, found->value);
-    for (bool more = walk_array(&walker); more && n < DEVICES_MOST; more = walk_element_end(&walker), n++) {
+    for (bool more = walk_array(&walker); more && n < MAX_DEVICES; more = walk_element_end(&walker), n++) {
         size_t at = walk_value(&walker).at;
         limits[n] = (struct device_limits){0};
         for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-            struct json_place place = document_member_of(document, at, members[i].name);
+            struct json_span place = document_member_of(document, at, members[i].name);
             int64_t value;
             if (place.at && field_integer(document->source.bytes + place.at, &value) && value >= 0 && value < INT32_MAX)
                 memcpy((char *)&limits[n] + members[i].offset, &value, sizeof value);
@@ -274,19 +274,19 @@ bool device_peaks_find(const char *name, size_t length, struct device_peaks *pea
     return false;
 }
 
-struct json_place device_member(const struct document *document, const char *name) {
+struct json_span device_member(const struct document *document, const char *name) {
     const struct document_member *devices = document_find(document, "deviceProperties");
     const char *text = document->source.bytes;
     if (!devices || text[devices->value] != '[')
-        return (struct json_place){0};
+        return (struct json_span){0};
     size_t first = devices->value + 1;
     first += strspn(text + first, " \t\r\n");
-    return text[first] == '{' ? document_member_of(document, first, name) : (struct json_place){0};
+    return text[first] == '{' ? document_member_of(document, first, name) : (struct json_span){0};
 }
 
 /* The device's name without its quotes; NULL. */
 static const char *device_name(const struct document *document, size_t *length) {
-    struct json_place name = device_member(document, "name");
+    struct json_span name = device_member(document, "name");
     if (!name.at || document->source.bytes[name.at] != '"')
         return NULL;
     *length = name.end - name.at - 1;

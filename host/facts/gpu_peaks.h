@@ -39,9 +39,9 @@ struct device_limits {
     int64_t threads, registers, shared_memory; /* of a multiprocessor */
 };
 
-#define DEVICES_MOST 64
+#define MAX_DEVICES 64
 
-/* Reads the devices of a trace; returns their number, at most DEVICES_MOST. O(length of their text). */
+/* Reads the devices of a trace; returns their number, at most MAX_DEVICES. O(length of their text). */
 size_t device_limits_read(const struct sutra_device_trace *trace, struct device_limits *limits);
 
 struct kernel_shape {
@@ -68,7 +68,7 @@ struct device_peaks {
 bool device_peaks_find(const char *name, size_t length, struct device_peaks *peaks);
 
 /* The position of a member of the first device of a trace; `at` is 0 if it is missing. */
-struct json_place device_member(const struct document *document, const char *name);
+struct json_span device_member(const struct document *document, const char *name);
 
 /* Figures of data sheets for the first device of a trace. */
 bool device_peaks_of(const struct document *document, struct device_peaks *peaks);

@@ -31,12 +31,12 @@ static uint64_t start_key(const struct device_events *events, row_t event) {
 
 /* Numbers the arrows: ends of one category and id are of one arrow. */
 static enum sutra_status number_arrows(struct arrow_choice *choice, struct sutra_error *error) {
-    static const struct asked_field field = {"id", ASK_KEY, true};
-    struct asked_column column;
+    static const struct requested_field field = {"id", ASK_KEY, true};
+    struct requested_column column;
     struct pair_table numbers;
     uint32_t n = 0;
     enum sutra_status status =
-        event_columns_ask(choice->context, choice->trace, &field, 1, choice->end, choice->n, &column, error);
+        event_columns_request(choice->context, choice->trace, &field, 1, choice->end, choice->n, &column, error);
     if (status)
         return status;
     bool ok = pair_table_init(&numbers);
@@ -46,7 +46,7 @@ static enum sutra_status number_arrows(struct arrow_choice *choice, struct sutra
         choice->arrow[i] = PAIR_NONE;
         if (!key_is_value(id) || category == STRING_NONE)
             continue;
-        struct pair_entry *entry = pair_table_take(&numbers, (uint64_t)id, category);
+        struct pair_entry *entry = pair_table_insert(&numbers, (uint64_t)id, category);
         ok = entry;
         if (ok && entry->number == PAIR_NONE)
             entry->number = n++;
@@ -78,7 +78,7 @@ static bool find_lost(struct arrow_choice *choice, bool (*lone)(const void *arg,
         ok = thread != PAIR_NONE;
         uint32_t known = ok ? pair_table_find(&moments, start_key(events, event), thread) : PAIR_NONE;
         if (known != PAIR_NONE && known != MOMENT_KEPT) /* the entry exists, so this cannot fail */
-            pair_table_take(&moments, start_key(events, event), thread)->number =
+            pair_table_insert(&moments, start_key(events, event), thread)->number =
                 selection->kept[event] ? MOMENT_KEPT : MOMENT_DROPPED;
     }
     for (row_t i = 0; i < choice->n && ok; i++) {
@@ -99,10 +99,10 @@ enum sutra_status arrows_choose(struct sutra_context *context, const struct sutr
     const struct device_events *events = &trace->events;
     struct arrow_choice choice = {.context = context, .trace = trace, .events = events, .selection = selection};
     row_t n = selection->n[SELECTED_ARROW];
-    choice.end = arena_take(arena, n, sizeof *choice.end);
-    choice.arrow = arena_take(arena, n, sizeof *choice.arrow);
-    choice.lost = arena_take(arena, n, sizeof *choice.lost);
-    uint8_t *keeps_arrow = arena_take(arena, n, sizeof *keeps_arrow); /* by arrow */
+    choice.end = arena_alloc(arena, n, sizeof *choice.end);
+    choice.arrow = arena_alloc(arena, n, sizeof *choice.arrow);
+    choice.lost = arena_alloc(arena, n, sizeof *choice.lost);
+    uint8_t *keeps_arrow = arena_alloc(arena, n, sizeof *keeps_arrow); /* by arrow */
     if (arena->failed)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++)
@@ -157,8 +157,8 @@ enum sutra_status queues_measure(const struct queue_changes *changes, const stru
                                  struct arena *scratch, struct queue_lengths *series, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     row_t n = changes->n;
-    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
-    uint8_t *up = arena_take(scratch, n, sizeof *up);
+    uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
+    uint8_t *up = arena_alloc(scratch, n, sizeof *up);
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < n; i++)
         series->change[i] = i;
@@ -204,9 +204,9 @@ enum sutra_status correlation_partners(const struct device_events *events, const
     struct arena_mark mark = arena_mark(scratch);
     struct side sides[2] = {{0}}; /* CPU, GPU */
     for (int i = 0; i < 2; i++) {
-        sides[i].event = arena_take(scratch, n, sizeof *sides[i].event);
-        sides[i].found = arena_take(scratch, n, sizeof *sides[i].found);
-        sides[i].keys = arena_take(scratch, n, sizeof *sides[i].keys);
+        sides[i].event = arena_alloc(scratch, n, sizeof *sides[i].event);
+        sides[i].found = arena_alloc(scratch, n, sizeof *sides[i].found);
+        sides[i].keys = arena_alloc(scratch, n, sizeof *sides[i].keys);
     }
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < n && !status; i++) {

@@ -225,9 +225,9 @@ static const struct name_line names[] = {
     {"cudaMemcpyToSymbol", TEXT_IS, NAME_BLOCKING, E},
     {"hipStreamSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, X},
 
-    {"cudaHostAlloc", TEXT_IS, NAME_TAKES_LOCK, P6},
-    {"cudaLaunchKernel", TEXT_IS, NAME_TAKES_LOCK, P6},
-    {"cudaMemcpyAsync", TEXT_IS, NAME_TAKES_LOCK, P6},
+    {"cudaHostAlloc", TEXT_IS, NAME_LOCKS_RUNTIME, P6},
+    {"cudaLaunchKernel", TEXT_IS, NAME_LOCKS_RUNTIME, P6},
+    {"cudaMemcpyAsync", TEXT_IS, NAME_LOCKS_RUNTIME, P6},
 
     {"cudaEventRecord", TEXT_IS, NAME_RECORD_CALL, P},
     {"cudaStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, P | S},

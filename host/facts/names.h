@@ -83,18 +83,18 @@ enum name_role {
     NAME_CONTEXT_SYNC = 1 << 8,
     NAME_STREAM_SYNC = 1 << 9,
     NAME_STREAM_WAIT = 1 << 10,
-    NAME_STEP = 1 << 11,        /* contains STEP_NAME */
-    NAME_NCCL = 1 << 12,        /* contains nccl in any case */
-    NAME_NCCL_KERNEL = 1 << 13, /* contains ncclDevKernel */
-    NAME_COALESCED = 1 << 14,   /* is nccl:coalesced */
-    NAME_HIP = 1 << 15,         /* of HIP, for all readers */
-    NAME_COPY = 1 << 16,        /* contains emcpy: copies on the GPU */
-    NAME_PAGEABLE = 1 << 17,    /* contains ageable: such copies from or to memory that is not pinned */
-    NAME_USED = 1 << 18,        /* an event that counts has it; set by the pass over the events */
-    NAME_TAKES_LOCK = 1 << 19,  /* calls that take the lock of CUDA's runtime */
-    NAME_LOADS_BATCH = 1 << 20, /* ranges in which a batch of data is fetched */
-    NAME_SETS_UP = 1 << 21,     /* calls that allocate or free memory, load code or create streams */
-    NAME_OWN = 1 << 22,         /* this and higher bits: a reader's own roles, by names_mark() */
+    NAME_STEP = 1 << 11,          /* contains STEP_NAME */
+    NAME_NCCL = 1 << 12,          /* contains nccl in any case */
+    NAME_NCCL_KERNEL = 1 << 13,   /* contains ncclDevKernel */
+    NAME_COALESCED = 1 << 14,     /* is nccl:coalesced */
+    NAME_HIP = 1 << 15,           /* of HIP, for all readers */
+    NAME_COPY = 1 << 16,          /* contains emcpy: copies on the GPU */
+    NAME_PAGEABLE = 1 << 17,      /* contains ageable: such copies from or to memory that is not pinned */
+    NAME_USED = 1 << 18,          /* an event that counts has it; set by the pass over the events */
+    NAME_LOCKS_RUNTIME = 1 << 19, /* calls that take the lock of CUDA's runtime */
+    NAME_LOADS_BATCH = 1 << 20,   /* ranges in which a batch of data is fetched */
+    NAME_SETS_UP = 1 << 21,       /* calls that allocate or free memory, load code or create streams */
+    NAME_OWN = 1 << 22,           /* this and higher bits: a reader's own roles, by names_mark() */
 };
 
 #define NAME_LAUNCH (NAME_LAUNCH_KERNEL | NAME_LAUNCH_COPY | NAME_LAUNCH_SET | NAME_LAUNCH_GRAPH)

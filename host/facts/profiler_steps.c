@@ -40,7 +40,7 @@ bool profiler_steps_find(const struct step_rows *rows, enum step_rules rules, st
     const struct strings *strings = rows->strings;
     row_t n = 0, n_found = 0;
     *steps = (struct profiler_steps){0};
-    uint8_t *is_step = arena_take(arena, strings->n, 1); /* by string */
+    uint8_t *is_step = arena_alloc(arena, strings->n, 1); /* by string */
     if (!is_step)
         return false;
     for (uint32_t string = 0; string < strings->n; string++)
@@ -48,9 +48,9 @@ bool profiler_steps_find(const struct step_rows *rows, enum step_rules rules, st
             profiler_step_number(strings_text(strings, string), strings_length(strings, string), rules) != NULL;
     for (row_t row = 0; row < rows->n; row++)
         n += rows->kinds >> rows->kind[row] & 1 && is_step[rows->events->name[rows->event[row]]];
-    steps->row = arena_take(arena, n, sizeof *steps->row);
-    steps->number = arena_take(arena, n, sizeof *steps->number);
-    struct found_step *found = arena_take(arena, n, sizeof *found);
+    steps->row = arena_alloc(arena, n, sizeof *steps->row);
+    steps->number = arena_alloc(arena, n, sizeof *steps->number);
+    struct found_step *found = arena_alloc(arena, n, sizeof *found);
     if (arena->failed)
         return false;
     for (row_t row = 0; row < rows->n; row++)

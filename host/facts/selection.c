@@ -38,10 +38,10 @@ struct selection_choice {
     bool *communicates; /* by name, as a kernel; for SUTRA_ONLY_COMMUNICATION */
 };
 
-enum sutra_status selection_take(const struct sutra_selection *given, struct sutra_selection *taken,
-                                 struct sutra_error *error) {
+enum sutra_status selection_copy_options(const struct sutra_selection *given, struct sutra_selection *taken,
+                                         struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_selection, no_python);
-    return options_take(&form, given, taken, error);
+    return options_copy(&form, given, taken, error);
 }
 
 static enum selected_kind kind_of(const struct selection_choice *choice, row_t event) {
@@ -144,7 +144,7 @@ static enum sutra_status find_deciders(struct selection_choice *choice, struct s
     const struct device_events *events = choice->events;
     row_t n = selection->n[SELECTED_WORK] + selection->n[SELECTED_CALL], n_rows = 0;
     choice->decides = rows_none(choice->arena, events->n);
-    row_t *rows = arena_take(choice->arena, n, sizeof *rows);
+    row_t *rows = arena_alloc(choice->arena, n, sizeof *rows);
     uint8_t *state = arena_zeros(choice->arena, events->n, sizeof *state);
     enum sutra_status status = arena_status(choice->arena, error);
     if (status)
@@ -199,7 +199,7 @@ static enum sutra_status find_communication(struct selection_choice *choice, str
     const struct strings *strings = &choice->trace->strings;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         names_mark(strings, choice->roles, TEXT_BEGINS, prefixes[i], NAME_COMMUNICATES);
-    choice->communicates = arena_take(choice->arena, strings->n, sizeof *choice->communicates);
+    choice->communicates = arena_alloc(choice->arena, strings->n, sizeof *choice->communicates);
     if (!choice->communicates)
         return error_memory(error);
     for (uint32_t name = 0; name < strings->n; name++)
@@ -273,7 +273,7 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
                                  struct selection *selection, struct sutra_error *error) {
     row_t n = trace->events.n;
     *selection = (struct selection){
-        .kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1), .range = {INT64_MIN, INT64_MAX}};
+        .kept = arena_alloc(arena, n, 1), .kind = arena_alloc(arena, n, 1), .range = {INT64_MIN, INT64_MAX}};
     struct arena_mark mark = arena_mark(arena);
     struct selection_choice choice = {.context = context,
                                       .trace = trace,

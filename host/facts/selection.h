@@ -63,7 +63,7 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
                                  struct selection *selection, struct sutra_error *error);
 
 /* Copies the options of a caller. */
-enum sutra_status selection_take(const struct sutra_selection *given, struct sutra_selection *taken,
-                                 struct sutra_error *error);
+enum sutra_status selection_copy_options(const struct sutra_selection *given, struct sutra_selection *taken,
+                                         struct sutra_error *error);
 
 #endif

@@ -18,24 +18,24 @@ static bool is_coarse(const struct device_events *events, row_t event) {
 enum sutra_status exact_times_find(struct sutra_context *context, const struct sutra_device_trace *trace,
                                    const struct string_roles *roles, struct arena *scratch, struct exact_times *times,
                                    struct sutra_error *error) {
-    static const struct asked_field field = {"ts", ASK_PLACE, true};
+    static const struct requested_field field = {"ts", ASK_PLACE, true};
     const struct device_events *events = &trace->events;
     struct arena_mark mark = arena_mark(scratch);
-    row_t *coarse = arena_take(scratch, events->n, sizeof *coarse), n = 0;
-    struct asked_column column = {0};
+    row_t *coarse = arena_alloc(scratch, events->n, sizeof *coarse), n = 0;
+    struct requested_column column = {0};
     enum sutra_status status = arena_status(scratch, error);
     for (row_t event = 0; event < events->n && !status; event++)
         if (is_coarse(events, event) && (!roles || category_roles(events, roles, event)))
             coarse[n++] = event;
     if (!status && n)
-        status = event_columns_ask(context, trace, &field, 1, coarse, n, &column, error);
+        status = event_columns_request(context, trace, &field, 1, coarse, n, &column, error);
     if (!status)
         times->text = n ? column.place : NULL;
     arena_release(scratch, mark);
     return status;
 }
 
-void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several) {
+void warn_about_untimed(struct sutra_context *context, uint64_t n, const char *one, const char *several) {
     if (n)
         context_warn(context, "%s no valid start time and duration: skipped", counted_text(n, one, several).text);
 }
@@ -55,7 +55,7 @@ enum sutra_status threads_number(const struct device_events *events, const row_t
                                  const struct engine *engine, struct arena *scratch, struct key_index *first,
                                  uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    value_key *tids = arena_take(scratch, n, sizeof *tids);
+    value_key *tids = arena_alloc(scratch, n, sizeof *tids);
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < n && !status; i++)
         tids[i] = events->tid[rows[i]];
@@ -67,8 +67,8 @@ enum sutra_status threads_number(const struct device_events *events, const row_t
     return status;
 }
 
-struct time_forms times_look(const struct device_events *events) {
-    struct time_forms forms = {0};
+struct time_column_properties times_inspect(const struct device_events *events) {
+    struct time_column_properties forms = {0};
     for (row_t event = 0; event < events->n; event++) {
         forms.start_missing |= !(events->flags[event] & EVENT_HAS_TS);
         forms.dur_missing |= !(events->flags[event] & EVENT_HAS_DUR);
@@ -91,7 +91,7 @@ enum time_state time_read(const struct device_events *events, row_t event, const
         return TIME_NO_START;
     struct number ts = number_at(events->ts, event), dur = number_at(events->dur, event);
     double start = number_as_double(ts), length = number_as_double(dur);
-    if (!is_within(start, rules->start_most) || !is_within(length, rules->dur_most))
+    if (!is_within(start, rules->max_start) || !is_within(length, rules->max_dur))
         return TIME_TOO_LARGE;
     *time = (struct event_time){ts, dur};
     if (rules->whole) {

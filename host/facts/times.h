@@ -32,7 +32,7 @@ static inline bool us_are_sound(double us) {
 }
 
 struct exact_times {
-    const struct json_place *text; /* by event: the position of the start; NULL: doubles are exact enough */
+    const struct json_span *text; /* by event: the position of the start; NULL: doubles are exact enough */
 };
 
 /* Finds the text of coarse starts, of events whose category has a role; `roles` NULL: of all. O(n), and the length of
@@ -49,7 +49,7 @@ static inline bool exact_time_is_known(const struct device_events *events, row_t
 }
 
 /* Warns if n > 0 events have no valid time; `one` or `several` is the subject, with "has" or "have". */
-void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several);
+void warn_about_untimed(struct sutra_context *context, uint64_t n, const char *one, const char *several);
 
 /* Sound microseconds as nanoseconds, rounded half to even. */
 static inline int64_t ns_of_us(struct number us) {
@@ -102,7 +102,7 @@ static inline void thread_numbers_free(struct thread_numbers *threads) {
 static inline uint32_t thread_number(struct thread_numbers *threads, uint64_t id, uint32_t process) {
     if (threads->last != PAIR_NONE && threads->last_id == id && threads->last_process == process)
         return threads->last;
-    struct pair_entry *entry = pair_table_take(&threads->table, id, process);
+    struct pair_entry *entry = pair_table_insert(&threads->table, id, process);
     if (!entry)
         return PAIR_NONE;
     if (entry->number == PAIR_NONE)
@@ -134,22 +134,22 @@ static inline uint32_t event_thread(struct event_threads *numbers, const struct 
 }
 
 /* Properties of the time columns of a trace. */
-struct time_forms {
+struct time_column_properties {
     bool start_missing, start_real; /* an event has no start; a start is written as a real number */
     bool dur_missing, dur_real;     /* the same for durations */
 };
 
 /* O(n). */
-struct time_forms times_look(const struct device_events *events);
+struct time_column_properties times_inspect(const struct device_events *events);
 
 /* Whether HTA rounds the times of such a trace. */
-static inline bool times_are_rounded(struct time_forms forms) {
+static inline bool times_are_rounded(struct time_column_properties forms) {
     return forms.start_missing || forms.start_real;
 }
 
 struct time_rules {
-    bool whole;                  /* rounded */
-    double start_most, dur_most; /* times of a larger magnitude are invalid */
+    bool whole;                /* rounded */
+    double max_start, max_dur; /* times of a larger magnitude are invalid */
 };
 
 enum time_state { TIME_KNOWN, TIME_NO_DURATION, TIME_NO_START, TIME_TOO_LARGE };

@@ -246,7 +246,7 @@ enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD };
 static void end_operation(struct generator *generator, int64_t *clock) {
     struct burst *burst = &generator->burst;
     uint32_t i = burst->open[--burst->n_open];
-    enum launch_kind kind = (enum launch_kind)operator_rows[burst->operations[i].row].launch;
+    enum launch_config kind = (enum launch_config)operator_rows[burst->operations[i].row].launch;
     if (kind != LAUNCH_NONE)
         *clock = burst_launch(generator, i, kind, *clock);
     *clock += random_time(generator, 500, 6000, 1);
@@ -307,7 +307,7 @@ static bool has_few_gpu_ops(const struct generator *generator) {
            generator->n_gpu_ops * 1000 < generator->n_claimed * generator->options->gpu_density;
 }
 
-static uint32_t pick_stream(struct generator *generator, enum launch_kind kind) {
+static uint32_t pick_stream(struct generator *generator, enum launch_config kind) {
     uint32_t n_streams = generator->options->n_streams;
     if (kind == LAUNCH_NCCL)
         return collective_stream(generator);
@@ -376,7 +376,7 @@ static uint64_t sync_events(const struct generator *generator) {
     return generator->options->sync == GENERATE_SYNC_EVENT ? 4 : 3;
 }
 
-static int64_t launch_one(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
+static int64_t launch_one(struct generator *generator, uint32_t operation, enum launch_config kind, int64_t ts) {
     struct burst *burst = &generator->burst;
     struct launch *launch = &burst->launches[burst->n_launches++];
     uint32_t first = generator->first_gpu_row[kind], n = generator->first_gpu_row[kind + 1] - first;
@@ -412,7 +412,7 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
 
 /* A launch is four events: the call, the GPU operator and the two ends of a flow. An operation launches a few kernels,
  * or exactly one collective of a job. */
-int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
+int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_config kind, int64_t ts) {
     if (generator->member && kind == LAUNCH_NCCL)
         return claim(generator, 4) ? launch_one(generator, operation, kind, ts) : ts;
     for (int n = 0; n < 4 && has_few_gpu_ops(generator) && claim(generator, 4); n++)

@@ -26,12 +26,12 @@
 /* ---- Buffered files ---- */
 
 /* Creates the file. On success the output must be closed. */
-static enum sutra_status output_open(struct output *output, const char *path, const struct beside_options *options,
+static enum sutra_status output_open(struct output *output, const char *path, const struct temp_file_options *options,
                                      struct sutra_error *error) {
     struct output made = {.path = path, .bytes = malloc(OUTPUT_CAPACITY)};
     if (!made.bytes)
         return error_memory(error);
-    enum sutra_status status = beside_open(&made.beside, path, options, error);
+    enum sutra_status status = temp_file_open(&made.beside, path, options, error);
     if (status)
         free(made.bytes);
     else
@@ -61,7 +61,7 @@ static enum sutra_status write_error(struct output *output, struct sutra_error *
 
 /* Closes the file, which appears if `keep` is true. */
 static enum sutra_status output_close(struct output *output, bool keep, struct sutra_error *error) {
-    output->failure = beside_close(&output->beside, keep);
+    output->failure = temp_file_close(&output->beside, keep);
     free(output->bytes);
     output->bytes = NULL;
     return keep && output->failure ? write_error(output, error) : SUTRA_OK;
@@ -266,13 +266,13 @@ static enum sutra_status generator_make(struct generator *generator, const struc
     *generator = (struct generator){.options = options, .pid = PID, .values.integer_times = options->integer_times};
     size_t n = (size_t)options->depth + TREE_OPS_MAX;
     struct burst *burst = &generator->burst;
-    burst->operations = arena_take(arena, n, sizeof *burst->operations);
-    burst->ended = arena_take(arena, n, sizeof *burst->ended);
-    burst->open = arena_take(arena, n, sizeof *burst->open);
-    burst->launches = arena_take(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
-    generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
-    generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
-    generator->stream_end = arena_take(arena, options->n_streams, sizeof *generator->stream_end);
+    burst->operations = arena_alloc(arena, n, sizeof *burst->operations);
+    burst->ended = arena_alloc(arena, n, sizeof *burst->ended);
+    burst->open = arena_alloc(arena, n, sizeof *burst->open);
+    burst->launches = arena_alloc(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
+    generator->thread_clock = arena_alloc(arena, options->n_threads, sizeof *generator->thread_clock);
+    generator->stream_clock = arena_alloc(arena, options->n_streams, sizeof *generator->stream_clock);
+    generator->stream_end = arena_alloc(arena, options->n_streams, sizeof *generator->stream_end);
     if (lines)
         generator->lines = *lines;
     if (arena->failed || (!lines && !lines_make(&generator->lines, options->schema, arena)))

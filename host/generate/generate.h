@@ -84,7 +84,7 @@ struct generate_options {
     enum generate_shape shape; /* GENERATE_REALISTIC */
     enum generate_sync sync;
     double gpu_scale;                                           /* factor of GPU durations; 1 */
-    struct beside_options host_file, device_file;               /* how the files are created */
+    struct temp_file_options host_file, device_file;            /* how the files are created */
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* called sometimes with the progress; NULL */
     void *arg;
 };

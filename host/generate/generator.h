@@ -145,7 +145,7 @@ void burst_plan_one(struct generator *generator, uint32_t thread, struct operati
 
 /* Adds a launch by an operation of the burst at `ts`, if GPU operators are too few and events are left. Returns the end
  * of the launch, or `ts`. */
-int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts);
+int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_config kind, int64_t ts);
 
 /* Writes the burst: its operators in the first pass, its launches in the second. */
 void burst_write(struct generator *generator);

@@ -53,8 +53,8 @@ struct template template_make(struct arena *arena, const char *text, size_t leng
     for (size_t i = 0; i < length; i++)
         n_fields += text[i] == '@';
     n_fields /= 2;
-    struct template template = {.text = arena_take(arena, length, 1),
-                                .slots = arena_take(arena, n_fields + 1, sizeof(struct slot)),
+    struct template template = {.text = arena_alloc(arena, length, 1),
+                                .slots = arena_alloc(arena, n_fields + 1, sizeof(struct slot)),
                                 .size_max = length + n_fields * (NUMBER_TEXT_MAX + FRACTION)};
     for (size_t i = 0; i < length && !arena->failed; i++) {
         const char *end = text[i] == '@' ? memchr(text + i + 1, '@', length - i - 1) : NULL;
@@ -337,10 +337,10 @@ static void make_annotations(struct lines *lines, struct line_maker *maker) {
 bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
     struct line_maker maker = {.schema = schema_named(schema), .arena = arena};
     size_t n_ops = n_operators * N_TENSOR_SHAPES;
-    *lines = (struct lines){.device_ops = arena_take(arena, n_ops, sizeof(struct template)),
-                            .host_ops = arena_take(arena, n_ops, sizeof(struct template)),
-                            .launches = arena_take(arena, n_gpu_rows, sizeof(struct template)),
-                            .gpu_ops = arena_take(arena, n_gpu_rows, sizeof(struct template))};
+    *lines = (struct lines){.device_ops = arena_alloc(arena, n_ops, sizeof(struct template)),
+                            .host_ops = arena_alloc(arena, n_ops, sizeof(struct template)),
+                            .launches = arena_alloc(arena, n_gpu_rows, sizeof(struct template)),
+                            .gpu_ops = arena_alloc(arena, n_gpu_rows, sizeof(struct template))};
     if (arena->failed)
         return false;
     for (size_t i = 0; i < n_ops; i++) {

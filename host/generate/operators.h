@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) void text_add(struct buffer *text, const c
 void arguments_add(struct buffer *text, enum facet facet, const char *letters, bool are_made, size_t k);
 
 /* The GPU activity of an operator. */
-enum launch_kind { LAUNCH_NONE, LAUNCH_MULTIPLY, LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_COPY, LAUNCH_NCCL };
+enum launch_config { LAUNCH_NONE, LAUNCH_MULTIPLY, LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_COPY, LAUNCH_NCCL };
 
 #define N_LAUNCH_KINDS 6
 
@@ -45,7 +45,7 @@ struct operator_row {
     const char *name;
     const char *inputs, *outputs;
     const char *schema;
-    uint8_t launch;     /* enum launch_kind */
+    uint8_t launch;     /* enum launch_config */
     bool has_sequence;  /* recorded with a sequence number */
     bool is_annotation; /* category user_annotation */
 };
@@ -89,7 +89,7 @@ extern const struct tree collective_trees[N_COLLECTIVE_KINDS];
 
 /* A GPU operator: `launch` is the call that starts it, `median_us` its usual duration. */
 struct gpu_row {
-    uint8_t kind;     /* enum launch_kind, ascending */
+    uint8_t kind;     /* enum launch_config, ascending */
     bool is_copy;     /* category gpu_memcpy */
     bool is_blocking; /* its operator waits for its end */
     uint16_t median_us;

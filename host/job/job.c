@@ -18,7 +18,7 @@
 #include "job/job.h"
 
 static const char *keep_text(struct arena *arena, const char *text, size_t length) {
-    char *kept = arena_take(arena, length + 1, 1);
+    char *kept = arena_alloc(arena, length + 1, 1);
     if (!kept)
         return NULL;
     memcpy(kept, text, length);
@@ -105,7 +105,7 @@ struct rank_reading {
 static bool read_group(struct rank_reading *reading, const struct record_lines *lines) {
     const char *name = lines->words[2], *members = lines->words[3];
     uint32_t group =
-        collective_group_take(&reading->calls, name, strlen(name), members, strlen(members), lines->number[1]);
+        collective_group_add(&reading->calls, name, strlen(name), members, strlen(members), lines->number[1]);
     if (group == UINT32_MAX ||
         !column_grow(&reading->groups, reading->n_groups, &reading->capacity, sizeof *reading->groups))
         return false;
@@ -222,7 +222,7 @@ static enum sutra_status parse_record(struct job_whole *whole, const char *folde
 /* A rank with a malformed record counts as missing, and the damage is reported. */
 static enum sutra_status read_rank(struct job_whole *whole, const char *folder, struct whole_rank *rank,
                                    struct sutra_error *error) {
-    const struct whole_rank missing = {.rank = rank->rank, .state = RANK_MISSING, .n_devices = NOT_TOLD};
+    const struct whole_rank missing = {.rank = rank->rank, .state = RANK_MISSING, .n_devices = NOT_RECORDED};
     static const char again[] = "; link the rank again";
     char name[RECORD_NAME_MAX], *text = NULL, damage[sizeof error->file + sizeof error->message + 64 + sizeof again];
     struct sutra_error reason;
@@ -264,18 +264,18 @@ static struct host_clock clock_of_host(int64_t host, const struct rank_clock *cl
 
 static void find_hosts(struct job_whole *whole) {
     /* ranks per host: the most that a rank reports; without a report, each rank has a host of its own */
-    int64_t per_host = whole->n_ranks ? whole->ranks[0].n_devices : NOT_TOLD;
+    int64_t per_host = whole->n_ranks ? whole->ranks[0].n_devices : NOT_RECORDED;
     for (size_t i = 0; i < whole->n_ranks; i++)
         if (whole->ranks[i].state == RANK_DONE && whole->ranks[i].n_devices > per_host)
             per_host = whole->ranks[i].n_devices;
     per_host = per_host > 0 ? per_host : 1;
-    struct rank_clock *clocks = arena_take(&whole->arena, whole->n_clocks, sizeof *clocks);
+    struct rank_clock *clocks = arena_alloc(&whole->arena, whole->n_clocks, sizeof *clocks);
     row_t n = 0;
     for (row_t i = 0; clocks && i < whole->n_clocks; i++) /* only clocks that collectives connect with the first */
         if (whole->clocks[i].reference == whole->clocks[0].rank)
             clocks[n++] = whole->clocks[i];
-    whole->hosts = arena_take(&whole->arena, whole->n_clocks, sizeof *whole->hosts);
-    struct rank_clock *sorted = arena_take(&whole->arena, whole->n_clocks, sizeof *sorted);
+    whole->hosts = arena_alloc(&whole->arena, whole->n_clocks, sizeof *whole->hosts);
+    struct rank_clock *sorted = arena_alloc(&whole->arena, whole->n_clocks, sizeof *sorted);
     for (row_t begin = 0, end; begin < n && whole->hosts && sorted; begin = end) {
         int64_t host = clocks[begin].rank / per_host;
         for (end = begin; end < n && clocks[end].rank / per_host == host;)
@@ -289,8 +289,8 @@ static void find_hosts(struct job_whole *whole) {
 /* Matches the collectives of a job that is to be simulated. */
 static enum sutra_status match_collectives(struct job_whole *whole, struct sutra_error *error) {
     struct arena *arena = &whole->arena;
-    struct meeting_rank *ranks = arena_take(arena, whole->n_ranks, sizeof *ranks);
-    struct job_meetings *meetings = arena_take(arena, 1, sizeof *meetings);
+    struct meeting_rank *ranks = arena_alloc(arena, whole->n_ranks, sizeof *ranks);
+    struct job_meetings *meetings = arena_alloc(arena, 1, sizeof *meetings);
     if (arena->failed)
         return error_memory(error);
     for (size_t i = 0; i < whole->n_ranks; i++)
@@ -398,7 +398,7 @@ static void find_stale(struct job_whole *whole) {
 
 /* Checks the linked ranks. find_missing_ranks() has reported missing ranks. */
 static void find_collective_problems(struct job_whole *whole) {
-    int64_t *ranks = arena_take(&whole->arena, whole->n_ranks, sizeof *ranks);
+    int64_t *ranks = arena_alloc(&whole->arena, whole->n_ranks, sizeof *ranks);
     struct collective_checks checks = {0};
     size_t n = 0;
     for (size_t i = 0; i < whole->n_ranks && ranks; i++)
@@ -475,7 +475,7 @@ static void find_problems(struct job_whole *whole) {
     find_collective_problems(whole);
     find_clock_offsets(whole);
     find_simulation_limits(whole);
-    struct job_finding *sorted = arena_take(&whole->arena, whole->n_findings, sizeof *sorted);
+    struct job_finding *sorted = arena_alloc(&whole->arena, whole->n_findings, sizeof *sorted);
     uint64_t n = 0;
     for (int severity = CHECK_ERROR; severity >= CHECK_NOTE && sorted; severity--)
         for (uint64_t i = 0; i < whole->n_findings; i++)

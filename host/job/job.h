@@ -50,8 +50,8 @@ struct meeting_job {
 };
 
 struct job_meetings {
-    struct rank_meetings *ranks; /* one per rank of the job */
-    uint32_t *group_number;      /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
+    struct matched_collectives *ranks; /* one per rank of the job */
+    uint32_t *group_number;            /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
     uint64_t n_meetings;
     uint64_t n_lacking;   /* matched collectives of groups in which ranks have no file */
     uint64_t n_alone;     /* collectives of one rank, because the other members have no file */
@@ -79,7 +79,7 @@ struct whole_rank {
     uint64_t n_warnings, file_bytes, input_bytes;
     double seconds;
     struct rank_start start;
-    int64_t n_devices; /* GPUs of its host; NOT_TOLD */
+    int64_t n_devices; /* GPUs of its host; NOT_RECORDED */
     bool has_changed;  /* a trace has changed since the rank was linked */
     bool is_otherwise; /* the options of the record differ from the options of the plan */
 };

@@ -115,12 +115,12 @@ static void find_starts(struct meetings_search *search) {
         const struct rank_start *start = &job->ranks[r].start;
         search->start_us[r] = microseconds(apart(search->origin_ns[r], search->base_ns));
         search->made->ranks[r] =
-            (struct rank_meetings){.astra = job->astra,
-                                   .per_stream = job->per_stream,
-                                   .has_start = start->is_told && start->has_ops && search->start_us[r] > 0,
-                                   .first_node = start->first_node,
-                                   .start_us = (uint64_t)MAX(search->start_us[r], 0),
-                                   .ahead_us = microseconds(apart(start->origin_ns, search->origin_ns[r]))};
+            (struct matched_collectives){.astra = job->astra,
+                                         .per_stream = job->per_stream,
+                                         .has_start = start->is_told && start->has_ops && search->start_us[r] > 0,
+                                         .first_node = start->first_node,
+                                         .start_us = (uint64_t)MAX(search->start_us[r], 0),
+                                         .ahead_us = microseconds(apart(start->origin_ns, search->origin_ns[r]))};
     }
 }
 
@@ -150,7 +150,7 @@ static void list_members(struct meetings_search *search, const struct collective
 
 static struct meeting_order *order_matches(struct meetings_search *search, row_t *n, int64_t *ends) {
     const struct collective_matches *matches = search->job->matches;
-    struct meeting_order *order = arena_take(search->arena, matches->n, sizeof *order);
+    struct meeting_order *order = arena_alloc(search->arena, matches->n, sizeof *order);
     *n = 0;
     for (row_t m = 0; order && m < matches->n; m++) {
         list_members(search, &matches->list[m]);
@@ -192,15 +192,15 @@ static bool share_clock(const struct meetings_search *search) {
     return true;
 }
 
-static void add_node(struct meetings_search *search, row_t i, const struct meeting_node *as, int64_t duration_us,
+static void add_node(struct meetings_search *search, row_t i, const struct matched_collective *as, int64_t duration_us,
                      int64_t kernel_ns) {
     const struct placed_call *member = &search->members[i];
     const struct collective_call *call = call_of(search, i);
     const int64_t n = collective_elements(kind_of(search, i), call->n_in, call->n_out, as->n_ranks);
     const uint64_t bytes = collective_type_bytes(strings_text(&search->job->calls->strings, call->type));
     const row_t r = member->rank;
-    struct rank_meetings *rank = &search->made->ranks[r];
-    struct meeting_node *node = &rank->nodes[rank->n++];
+    struct matched_collectives *rank = &search->made->ranks[r];
+    struct matched_collective *node = &rank->nodes[rank->n++];
     *node = *as;
     node->node = call->node;
     node->bytes = n > 0 && (uint64_t)n < UINT64_MAX / 64 ? (uint64_t)n * bytes : 0;
@@ -215,7 +215,7 @@ static void add_node(struct meetings_search *search, row_t i, const struct meeti
 
 /* Adds the nodes of a collective whose members wait for each other. The transfer ends on each member at its own end, or
  * at the median end. Without a common clock it takes the shortest time that a member spent in it. */
-static void add_meeting(struct meetings_search *search, const struct meeting_node *as, int64_t median_ns) {
+static void add_meeting(struct meetings_search *search, const struct matched_collective *as, int64_t median_ns) {
     const bool joined = share_clock(search);
     int64_t kernel_ns = INT64_MAX, shortest_us = INT64_MAX, begin_us = INT64_MIN;
     for (row_t i = 0; i < search->n_members; i++) {
@@ -247,11 +247,11 @@ static void add_transfers(struct meetings_search *search, const struct meeting_o
         if (cover > member->available_us)
             member->available_us = MIN(cover, member->done_us);
     }
-    struct meeting_node as = {.meeting = MEETING_NONE,
-                              .kind = kind_of(search, 0),
-                              .n_ranks = search->n_members,
-                              .n_files = search->n_members,
-                              .group = search->made->group_number[match->group]};
+    struct matched_collective as = {.meeting = NOT_MATCHED,
+                                    .kind = kind_of(search, 0),
+                                    .n_ranks = search->n_members,
+                                    .n_files = search->n_members,
+                                    .group = search->made->group_number[match->group]};
     if (match->is_message)
         as.n_ranks = 2;
     else if (group_size > 0 && group_size < UINT32_MAX)
@@ -278,7 +278,7 @@ static void add_transfers(struct meetings_search *search, const struct meeting_o
 static bool number_groups(struct meetings_search *search) {
     const struct collective_calls *calls = search->job->calls;
     uint32_t *of_members = arena_zeros(search->arena, calls->strings.n, sizeof *of_members);
-    search->made->group_number = arena_take(search->arena, calls->n_groups, sizeof *search->made->group_number);
+    search->made->group_number = arena_alloc(search->arena, calls->n_groups, sizeof *search->made->group_number);
     if (search->arena->failed)
         return false;
     for (uint32_t i = 0; i < calls->n_groups; i++) {
@@ -290,19 +290,19 @@ static bool number_groups(struct meetings_search *search) {
     return true;
 }
 
-ORDER_BY(compare_nodes, struct meeting_node, ASCENDING(node))
+ORDER_BY(compare_nodes, struct matched_collective, ASCENDING(node))
 
 static bool allocate_columns(struct meetings_search *search) {
     const struct meeting_job *job = search->job;
     struct arena *arena = search->arena;
-    search->clock = arena_take(arena, job->n, sizeof(void *));
-    search->origin_ns = arena_take(arena, job->n, sizeof *search->origin_ns);
-    search->start_us = arena_take(arena, job->n, sizeof *search->start_us);
+    search->clock = arena_alloc(arena, job->n, sizeof(void *));
+    search->origin_ns = arena_alloc(arena, job->n, sizeof *search->origin_ns);
+    search->start_us = arena_alloc(arena, job->n, sizeof *search->start_us);
     search->cover_us = arena_zeros(arena, job->n, sizeof *search->cover_us);
     search->before = arena_zeros(arena, job->n, sizeof *search->before);
     search->has_before = arena_zeros(arena, job->n, sizeof *search->has_before);
-    search->members = arena_take(arena, job->n, sizeof *search->members);
-    search->made->ranks = arena_take(arena, job->n, sizeof *search->made->ranks);
+    search->members = arena_alloc(arena, job->n, sizeof *search->members);
+    search->made->ranks = arena_alloc(arena, job->n, sizeof *search->made->ranks);
     return !arena->failed;
 }
 
@@ -315,7 +315,7 @@ static bool allocate_nodes(struct meetings_search *search) {
             n[rank]++;
     }
     for (row_t r = 0; n && r < search->job->n; r++)
-        search->made->ranks[r].nodes = arena_take(search->arena, n[r], sizeof *search->made->ranks[r].nodes);
+        search->made->ranks[r].nodes = arena_alloc(search->arena, n[r], sizeof *search->made->ranks[r].nodes);
     return !search->arena->failed;
 }
 
@@ -323,7 +323,7 @@ enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena 
                                     struct sutra_error *error) {
     struct meetings_search search = {.job = job, .made = meetings, .arena = arena};
     *meetings = (struct job_meetings){0};
-    int64_t *ends = arena_take(arena, job->n, sizeof *ends);
+    int64_t *ends = arena_alloc(arena, job->n, sizeof *ends);
     if (!allocate_columns(&search) || !ends)
         return error_memory(error);
     find_clocks(&search);

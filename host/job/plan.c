@@ -45,7 +45,7 @@ __attribute__((format(printf, 3, 4))) static void skip(struct job_plan *plan, co
     vsnprintf(text, sizeof text, format, words);
     va_end(words);
     size_t size = strlen(text) + 1, length = strlen(path) + 1;
-    char *why = arena_take(&plan->arena, size, 1), *copy = arena_take(&plan->arena, length, 1);
+    char *why = arena_alloc(&plan->arena, size, 1), *copy = arena_alloc(&plan->arena, length, 1);
     if (why && copy)
         plan->left[plan->n_left++] = (struct left_file){memcpy(copy, path, length), memcpy(why, text, size)};
 }
@@ -62,7 +62,7 @@ struct device_claim {
 static enum sutra_status read_head(struct job_plan *plan, const char *path, struct trace_file *file,
                                    struct sutra_error *error) {
     size_t size = strlen(path) + 1;
-    char *copy = arena_take(&plan->arena, size, 1);
+    char *copy = arena_alloc(&plan->arena, size, 1);
     if (!copy)
         return error_memory(error);
     *file = (struct trace_file){.path = memcpy(copy, path, size), .number = trace_name_number(path)};
@@ -73,7 +73,7 @@ static enum sutra_status read_head(struct job_plan *plan, const char *path, stru
 static enum sutra_status read_heads(struct job_plan *plan, const struct trace_files *given, enum trace_side side,
                                     struct trace_file **files, size_t *n_files, struct sutra_error *error) {
     static const char *const kinds[] = {[SIDE_HOST] = "host", [SIDE_DEVICE] = "device"};
-    *files = arena_take(&plan->arena, given->n, sizeof **files);
+    *files = arena_alloc(&plan->arena, given->n, sizeof **files);
     *n_files = 0;
     for (size_t i = 0; i < given->n && *files; i++) {
         const char *path = given->paths[i];
@@ -169,10 +169,10 @@ static struct trace_file *find_host_of_process(const struct plan_pairing *pairin
     int64_t rank = device->head.rank;
     struct trace_file *host = only_one(pairing, pairing->by_process, first_process(pairing, pid, INT64_MIN),
                                        first_process(pairing, pid, INT64_MAX), device);
-    *by = pid == NOT_TOLD ? PAIR_BY_NAME : PAIR_BY_PROCESS;
-    if (host && pid != NOT_TOLD)
+    *by = pid == NOT_RECORDED ? PAIR_BY_NAME : PAIR_BY_PROCESS;
+    if (host && pid != NOT_RECORDED)
         return host;
-    *by = pid == NOT_TOLD ? PAIR_BY_NAME : PAIR_BY_PROCESS_AND_NAME;
+    *by = pid == NOT_RECORDED ? PAIR_BY_NAME : PAIR_BY_PROCESS_AND_NAME;
     return only_one(pairing, pairing->by_process, first_process(pairing, pid, rank),
                     first_process(pairing, pid, rank + 1), device);
 }
@@ -188,7 +188,7 @@ static bool has_unique_rank(const struct plan_pairing *pairing, size_t i) {
     bool twice = (i > 0 && device[-1].head.rank == device->head.rank) ||
                  (i + 1 < pairing->n_devices && device[1].head.rank == device->head.rank);
     bool in_range = device->head.rank >= 0 && device->head.rank < RANK_LIMIT;
-    if (device->head.rank == NOT_TOLD)
+    if (device->head.rank == NOT_RECORDED)
         skip(pairing->plan, device->path, "neither the trace nor its name contains a rank");
     else if (!in_range)
         skip(pairing->plan, device->path, "rank %" PRId64 " is out of range (0 to %d)", device->head.rank,
@@ -200,19 +200,19 @@ static bool has_unique_rank(const struct plan_pairing *pairing, size_t i) {
 
 static void pair_devices(struct plan_pairing *pairing) {
     struct job_plan *plan = pairing->plan;
-    struct device_claim *claims = arena_take(&plan->arena, pairing->n_devices, sizeof *claims);
+    struct device_claim *claims = arena_alloc(&plan->arena, pairing->n_devices, sizeof *claims);
     size_t n = 0;
     for (size_t i = 0; i < pairing->n_devices && claims; i++) {
         if (!has_unique_rank(pairing, i))
             continue;
         struct device_claim claim = {.device = &pairing->devices[i], .by = PAIR_BY_NAME};
         int64_t pid = claim.device->head.pid;
-        if (pid == NOT_TOLD)
+        if (pid == NOT_RECORDED)
             claim.host = find_host_of_rank(pairing, claim.device);
         else
             claim.host = find_host_of_process(pairing, claim.device, pid, &claim.by);
-        if (!claim.host && pid != NOT_TOLD)
-            claim.host = find_host_of_process(pairing, claim.device, NOT_TOLD, &claim.by);
+        if (!claim.host && pid != NOT_RECORDED)
+            claim.host = find_host_of_process(pairing, claim.device, NOT_RECORDED, &claim.by);
         if (claim.host)
             claim.host->n_claims++;
         claims[n++] = claim;
@@ -236,7 +236,7 @@ static void pair_devices(struct plan_pairing *pairing) {
             continue;
         }
         const struct trace_file *named = find_host_of_rank(pairing, device);
-        if (named && !named->is_paired && named->head.pid != NOT_TOLD && device->head.pid != NOT_TOLD &&
+        if (named && !named->is_paired && named->head.pid != NOT_RECORDED && device->head.pid != NOT_RECORDED &&
             named->head.pid != device->head.pid)
             skip(plan, device->path,
                  "rank %" PRId64 " of process %" PRId64 ", and no host trace is: %.200s is of process %" PRId64, rank,
@@ -260,10 +260,10 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
                                 const struct trace_files *devices, struct sutra_error *error) {
     struct plan_pairing pairing = {.plan = plan};
     struct arena *arena = &plan->arena;
-    plan->left = arena_take(arena, hosts->n + devices->n, sizeof *plan->left);
-    plan->pairs = arena_take(arena, devices->n, sizeof *plan->pairs);
-    pairing.by_process = arena_take(arena, hosts->n, sizeof *pairing.by_process);
-    pairing.by_number = arena_take(arena, hosts->n, sizeof *pairing.by_number);
+    plan->left = arena_alloc(arena, hosts->n + devices->n, sizeof *plan->left);
+    plan->pairs = arena_alloc(arena, devices->n, sizeof *plan->pairs);
+    pairing.by_process = arena_alloc(arena, hosts->n, sizeof *pairing.by_process);
+    pairing.by_number = arena_alloc(arena, hosts->n, sizeof *pairing.by_number);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = read_heads(plan, hosts, SIDE_HOST, &pairing.hosts, &pairing.n_hosts, error);
@@ -274,7 +274,7 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
     for (size_t i = 0; i < pairing.n_hosts; i++)
         pairing.by_process[i] = pairing.by_number[i] = i;
     for (size_t i = 0; i < pairing.n_devices; i++)
-        if (pairing.devices[i].head.rank == NOT_TOLD)
+        if (pairing.devices[i].head.rank == NOT_RECORDED)
             pairing.devices[i].head.rank = pairing.devices[i].number;
     qsort_r(pairing.by_process, pairing.n_hosts, sizeof *pairing.by_process, compare_processes, pairing.hosts);
     qsort_r(pairing.by_number, pairing.n_hosts, sizeof *pairing.by_number, compare_numbers, pairing.hosts);
@@ -298,10 +298,10 @@ static bool check_row(struct job_plan *plan, const struct rank_pair *pair) {
         skip(plan, pair->device.path, "rank %" PRId64 ": %s is no %s trace by its beginning", pair->rank,
              host->side != SIDE_HOST ? pair->host.path : pair->device.path,
              host->side != SIDE_HOST ? "host" : "device");
-    else if (device->rank != NOT_TOLD && device->rank != pair->rank)
+    else if (device->rank != NOT_RECORDED && device->rank != pair->rank)
         skip(plan, pair->device.path, "rank %" PRId64 " in the table, but it says that it is of rank %" PRId64,
              pair->rank, device->rank);
-    else if (host->pid != NOT_TOLD && device->pid != NOT_TOLD && host->pid != device->pid)
+    else if (host->pid != NOT_RECORDED && device->pid != NOT_RECORDED && host->pid != device->pid)
         skip(plan, pair->device.path, "rank %" PRId64 ": of process %" PRId64 ", but %.200s is of process %" PRId64,
              pair->rank, device->pid, base_name(pair->host.path), host->pid);
     else
@@ -354,8 +354,8 @@ static enum sutra_status read_rows(struct job_plan *plan, char *text, const char
     size_t n_lines = 1, number = 0;
     for (const char *at = text; *at; at++)
         n_lines += *at == '\n';
-    plan->pairs = arena_take(&plan->arena, n_lines, sizeof *plan->pairs);
-    plan->left = arena_take(&plan->arena, n_lines, sizeof *plan->left);
+    plan->pairs = arena_alloc(&plan->arena, n_lines, sizeof *plan->pairs);
+    plan->left = arena_alloc(&plan->arena, n_lines, sizeof *plan->left);
     status = arena_status(&plan->arena, error);
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark, as spreadsheets write it */
     for (char *line = text, *next; line && !status; line = next) {

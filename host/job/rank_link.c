@@ -21,7 +21,7 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     struct sutra_converted *converted = NULL;
     struct sutra_convert_options what = output->what;
     what.keep_times = output->faithful;
-    enum sutra_status status = linked_convert_spend(context, spent, &what, &converted, error);
+    enum sutra_status status = linked_convert_and_free(context, spent, &what, &converted, error);
     if (!status && output->faithful)
         status = converted_make_faithful(context, converted, NULL, &output->how, job, faithful, error);
     if (!status)
@@ -40,7 +40,7 @@ static enum sutra_status check_pair(const struct rank_pair *pair, const struct s
     if (source == SUTRA_RANK_INFO && rank != pair->rank)
         return error_file(error, SUTRA_DATA, pair->device.path, "it says that it is of rank %" PRId64 ", not %" PRId64,
                           rank, pair->rank);
-    enum sutra_status status = pairing_look(host, device, &pairing, error);
+    enum sutra_status status = pairing_inspect(host, device, &pairing, error);
     if (!status && pairing_misfit(&pairing, text))
         status = error_set(error, SUTRA_DATA, "%.390s", text);
     return status;
@@ -55,7 +55,7 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
         return link_output_write(context, spent, output, NULL, path, NULL, &result->faithful, error);
     struct arena arena = {0};
     struct collective_calls *calls = &result->calls;
-    row_t *events = arena_take(&arena, calls->n, sizeof *events);
+    row_t *events = arena_alloc(&arena, calls->n, sizeof *events);
     for (uint64_t i = 0; events && i < calls->n; i++)
         events[i] = calls->list[i].event;
     struct rank_of_job job = {.arena = &arena, .events = events, .n_events = (row_t)calls->n};
@@ -119,11 +119,11 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     if (!status)
         status = check_pair(pair, host, device, error);
     if (!status)
-        status = collective_calls_take(&result->calls, context, device, pair->rank, error);
+        status = collective_calls_read(&result->calls, context, device, pair->rank, error);
     if (!status) {
         event_columns_forget(device->columns); /* linking needs no columns of collectives */
         int64_t n = trace_device_count(&device->document);
-        result->n_devices = n > 0 ? n : NOT_TOLD;
+        result->n_devices = n > 0 ? n : NOT_RECORDED;
         status = link_traces(context, host, device, options, output, path, result, error);
     }
     sutra_device_trace_free(device);

@@ -121,7 +121,7 @@ struct rank_result {
     struct sutra_faithful_report faithful;
     struct collective_calls calls;
     struct rank_start start;
-    int64_t n_devices; /* GPUs of its host, as recorded in the trace; NOT_TOLD */
+    int64_t n_devices; /* GPUs of its host, as recorded in the trace; NOT_RECORDED */
 };
 
 /* Links the pair into a file. SUTRA_DATA: a trace is malformed, or the traces belong to different processes, times or

@@ -42,7 +42,7 @@ struct rewritten_rank {
     struct second_pass *pass;
     unsigned slot;
     const struct whole_rank *of;
-    const struct rank_meetings *meetings;
+    const struct matched_collectives *meetings;
     char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
     char note_name[RECORD_NAME_MAX + 4];
 };
@@ -60,13 +60,13 @@ static uint64_t fnv1a_number(uint64_t hash, uint64_t number) {
 
 /* Hash of everything that determines the bytes of the output. */
 static uint64_t hash_inputs(const struct rewritten_rank *rank) {
-    const struct rank_meetings *meetings = rank->meetings;
+    const struct matched_collectives *meetings = rank->meetings;
     uint64_t hash = fnv1a_bytes(UINT64_C(14695981039346656037), rank->of->record, strlen(rank->of->record));
     hash = fnv1a_number(hash, meetings->has_start ? meetings->start_us : 0);
     hash = fnv1a_number(hash, (uint64_t)meetings->ahead_us);
     hash = fnv1a_number(hash, meetings->astra);
     for (row_t i = 0; i < meetings->n; i++) {
-        const struct meeting_node *node = &meetings->nodes[i];
+        const struct matched_collective *node = &meetings->nodes[i];
         const uint64_t numbers[] = {node->node,  node->meeting, node->kind,        node->n_ranks,    node->group,
                                     node->bytes, node->run_ns,  node->duration_us, node->has_before, node->before};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
@@ -122,7 +122,7 @@ static enum sutra_status rewrite_file(const struct rewritten_rank *rank, struct 
     if (!status)
         status = et_nodes_begin(&nodes, error);
     if (!status)
-        status = et_meet(&nodes, &alone->file.nodes, rank->meetings, error);
+        status = et_make_for_job(&nodes, &alone->file.nodes, rank->meetings, error);
     if (!status)
         status = et_write(&nodes, NULL, context, rank->path, NULL, error);
     et_nodes_free(&nodes);
@@ -203,7 +203,7 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
     struct sutra_context *context = NULL;
     struct arena arena = {0};
     const struct collective_calls *calls = &whole->calls;
-    struct astra_group *groups = arena_take(&arena, calls->n_groups, sizeof *groups);
+    struct astra_group *groups = arena_alloc(&arena, calls->n_groups, sizeof *groups);
     uint32_t n = 0;
     for (uint32_t i = 0; groups && i < calls->n_groups; i++) {
         size_t n_ranks;

@@ -23,7 +23,7 @@ static enum sutra_status count_ids(struct sutra_context *context, const struct s
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,
                                    struct sutra_error *error) {
     struct arena scratch = {0};
-    value_key *keys = arena_take(&scratch, device->events.n, sizeof *keys);
+    value_key *keys = arena_alloc(&scratch, device->events.n, sizeof *keys);
     struct key_index index = {0};
     row_t n = 0;
     if (!keys)
@@ -110,7 +110,7 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
 
     /* Describe why the traces do not fit. */
     struct pairing pairing;
-    status = pairing_look(host, device, &pairing, error);
+    status = pairing_inspect(host, device, &pairing, error);
     if (status)
         return status;
     found.n_host_rf_zero = pairing.host.n_zero;

@@ -169,7 +169,7 @@ static struct align_gap *list_gaps(const row_t *match, row_t n_a, row_t n_b, str
     row_t n_max = 1; /* one before each pair, one after all */
     for (row_t i = 0; i < n_a; i++)
         n_max += match[i] != ROW_NONE;
-    struct align_gap *gaps = arena_take(arena, n_max, sizeof *gaps);
+    struct align_gap *gaps = arena_alloc(arena, n_max, sizeof *gaps);
     row_t a = 0, b = 0;
     *n = 0;
     for (row_t i = 0; i <= n_a && gaps; i++) {
@@ -370,10 +370,10 @@ static void align_anchors(const struct call_tree *a, const struct call_tree *b, 
     struct anchors anchors = {.a = a, .b = b, .match = match, .n_slots = 64};
     while (anchors.n_slots < 2 * ((size_t)a->n + 1))
         anchors.n_slots *= 2;
-    anchors.slots = arena_take(arena, anchors.n_slots, sizeof *anchors.slots);
-    anchors.key_a = arena_take(arena, a->n, sizeof *anchors.key_a);
-    anchors.key_b = arena_take(arena, b->n, sizeof *anchors.key_b);
-    anchors.runs = arena_take(arena, a->n, sizeof *anchors.runs);
+    anchors.slots = arena_alloc(arena, anchors.n_slots, sizeof *anchors.slots);
+    anchors.key_a = arena_alloc(arena, a->n, sizeof *anchors.key_a);
+    anchors.key_b = arena_alloc(arena, b->n, sizeof *anchors.key_b);
+    anchors.runs = arena_alloc(arena, a->n, sizeof *anchors.runs);
     row_t n_large = 1, n_gaps;
     for (size_t i = 0; i < sizeof runs / sizeof *runs && n_large && !arena->failed; i++) {
         struct arena_mark round = arena_mark(arena);
@@ -443,9 +443,9 @@ static void drop_wrong_parents(const struct call_tree *a, const struct call_tree
 
 /* Drops pairs that contradict the nesting of other pairs; without memory the arena fails. */
 static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
-    row_t *pairs_a = arena_take(arena, (size_t)a->n + 1, sizeof *pairs_a);
-    row_t *pairs_b = arena_take(arena, (size_t)b->n + 1, sizeof *pairs_b);
-    row_t *open = arena_take(arena, a->n, sizeof *open), n = 0;
+    row_t *pairs_a = arena_alloc(arena, (size_t)a->n + 1, sizeof *pairs_a);
+    row_t *pairs_b = arena_alloc(arena, (size_t)b->n + 1, sizeof *pairs_b);
+    row_t *open = arena_alloc(arena, a->n, sizeof *open), n = 0;
     if (arena->failed)
         return;
     drop_wrong_parents(a, b, match, pairs_a, pairs_b);
@@ -491,8 +491,8 @@ enum sutra_status id_anchors(struct sutra_context *context, const struct call_tr
     struct arena scratch = {0};
     struct key_index index = {0};
     row_t n = 0, n_unequal = 0, length = 0;
-    row_t *pair_a = arena_take(&scratch, a->n, sizeof *pair_a), *pair_b = arena_take(&scratch, a->n, sizeof *pair_b);
-    row_t *tops = arena_take(&scratch, a->n, sizeof *tops), *previous = arena_take(&scratch, a->n, sizeof *previous);
+    row_t *pair_a = arena_alloc(&scratch, a->n, sizeof *pair_a), *pair_b = arena_alloc(&scratch, a->n, sizeof *pair_b);
+    row_t *tops = arena_alloc(&scratch, a->n, sizeof *tops), *previous = arena_alloc(&scratch, a->n, sizeof *previous);
     enum sutra_status status = arena_status(&scratch, error);
 
     /* Pairs by id, ascending in a. Of several positions of b with one id, the last one counts. */

@@ -28,8 +28,8 @@
 /* ---- Groups of GPU operators ---- */
 
 /* Ids that connect events. */
-static const struct asked_field external_id = {"External id", ASK_KEY, false}, event_index = {"Ev Idx", ASK_KEY, false},
-                                flow_id = {"id", ASK_KEY, true};
+static const struct requested_field external_id = {"External id", ASK_KEY, false},
+                                    event_index = {"Ev Idx", ASK_KEY, false}, flow_id = {"id", ASK_KEY, true};
 
 /* GPU operators with the end of their launch, then with the CPU operator that ran at that time. */
 struct launched {
@@ -60,19 +60,19 @@ struct grouping {
 
 /* (*ids)[event] = the field of each event. As in Python, 5 and "5" differ. */
 static enum sutra_status ask_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 struct asked_field field, const row_t *event, row_t n, const value_key **ids,
+                                 struct requested_field field, const row_t *event, row_t n, const value_key **ids,
                                  struct sutra_error *error) {
-    struct asked_column column;
-    enum sutra_status status = event_columns_ask(context, trace, &field, 1, event, n, &column, error);
+    struct requested_column column;
+    enum sutra_status status = event_columns_request(context, trace, &field, 1, event, n, &column, error);
     if (!status)
         *ids = column.key;
     return status;
 }
 
-static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, struct asked_field field,
+static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, struct requested_field field,
                                     const row_t *event, row_t n) {
     struct arena_mark mark = arena_mark(grouping->scratch);
-    value_key *keys = arena_take(grouping->scratch, n, sizeof *keys);
+    value_key *keys = arena_alloc(grouping->scratch, n, sizeof *keys);
     const value_key *ids = NULL;
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
@@ -138,7 +138,7 @@ static enum sutra_status find_launches(struct grouping *grouping) {
                                ? number_at(events->ts, flow)
                                : number_add(number_at(events->ts, launch), number_at(events->dur, launch));
         gpu->event[gpu->n] = side->gpu[i];
-        number_put(gpu->at, gpu->n++, at);
+        number_set(gpu->at, gpu->n++, at);
     }
     return status;
 }
@@ -148,13 +148,13 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     const struct device_events *events = &side->trace->events;
     struct arena_mark mark = arena_mark(grouping->scratch);
-    struct number_column ts = numbers_take(grouping->scratch, side->n_segment);
-    struct number_column dur = numbers_take(grouping->scratch, side->n_segment);
+    struct number_column ts = numbers_alloc(grouping->scratch, side->n_segment);
+    struct number_column dur = numbers_alloc(grouping->scratch, side->n_segment);
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     for (row_t i = 0; i < side->n_segment && !status; i++) {
         row_t event = side->cpu[side->segment + i];
-        number_put(ts, i, number_at(events->ts, event));
-        number_put(dur, i, number_at(events->dur, event));
+        number_set(ts, i, number_at(events->ts, event));
+        number_set(dur, i, number_at(events->dur, event));
     }
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
@@ -166,7 +166,7 @@ static enum sutra_status find_parents(struct grouping *grouping) {
 }
 
 /* Logs an id as Python's str() does. */
-static void log_id(const struct grouping *grouping, struct json_place place) {
+static void log_id(const struct grouping *grouping, struct json_span place) {
     const char *text = grouping->side->trace->document.source.bytes + place.at;
     struct buffer value = {0};
     size_t length = 0;
@@ -188,12 +188,12 @@ static void log_id(const struct grouping *grouping, struct json_place place) {
 
 /* Counts and logs the operators without a CPU operator. */
 static enum sutra_status report_unmatched(struct grouping *grouping) {
-    const struct asked_field field = {external_id.name, ASK_PLACE, external_id.outside};
+    const struct requested_field field = {external_id.name, ASK_PLACE, external_id.outside};
     const struct sutra_device_trace *trace = grouping->side->trace;
     const struct launched *gpu = &grouping->gpu;
     struct legacy_log *log = grouping->log;
-    struct asked_column column;
-    row_t n = 0, *unmatched = arena_take(grouping->scratch, gpu->n, sizeof *unmatched);
+    struct requested_column column;
+    row_t n = 0, *unmatched = arena_alloc(grouping->scratch, gpu->n, sizeof *unmatched);
     for (row_t i = 0; i < gpu->n && unmatched; i++)
         if (gpu->found[i] == ROW_NONE)
             unmatched[n++] = gpu->event[i];
@@ -201,7 +201,7 @@ static enum sutra_status report_unmatched(struct grouping *grouping) {
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (status || n == 0 || !log->line)
         return status;
-    status = event_columns_ask(grouping->context, trace, &field, 1, unmatched, n, &column, grouping->error);
+    status = event_columns_request(grouping->context, trace, &field, 1, unmatched, n, &column, grouping->error);
     for (row_t i = 0; i < gpu->n && !status; i++) {
         if (gpu->found[i] != ROW_NONE)
             continue;
@@ -223,7 +223,7 @@ static enum sutra_status report_unmatched(struct grouping *grouping) {
 static enum sutra_status read_indexes(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const row_t *segment = grouping->side->cpu + grouping->side->segment;
-    row_t n_found = 0, n = 0, *parent = arena_take(grouping->scratch, gpu->n, sizeof *parent);
+    row_t n_found = 0, n = 0, *parent = arena_alloc(grouping->scratch, gpu->n, sizeof *parent);
     const value_key *ids = NULL;
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (status)
@@ -233,7 +233,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
             continue;
         parent[n_found] = segment[gpu->found[i]];
         gpu->event[n_found] = gpu->event[i];
-        number_put(gpu->at, n_found++, number_at(gpu->at, i));
+        number_set(gpu->at, n_found++, number_at(gpu->at, i));
     }
     status = ask_ids(grouping->context, grouping->side->trace, event_index, parent, n_found, &ids, grouping->error);
     for (row_t i = 0; i < n_found && !status; i++) {
@@ -245,7 +245,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
         }
         gpu->event[n] = gpu->event[i];
         gpu->index[n] = index;
-        number_put(gpu->at, n++, number_at(gpu->at, i));
+        number_set(gpu->at, n++, number_at(gpu->at, i));
     }
     gpu->n = n;
     return status;
@@ -255,7 +255,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
 static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
-    row_t *order = arena_take(grouping->scratch, gpu->n, sizeof *order);
+    row_t *order = arena_alloc(grouping->scratch, gpu->n, sizeof *order);
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
         status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
@@ -272,7 +272,7 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     for (row_t i = 0; i < gpu->n; i++) {
         row_t member = groups->start[groups->group_of[order[i]] + 1]++;
         groups->event[member] = gpu->event[order[i]];
-        number_put(groups->ts, member, number_at(gpu->at, order[i]));
+        number_set(groups->ts, member, number_at(gpu->at, order[i]));
     }
     groups->n = gpu->n;
     groups->n_groups = n_groups;
@@ -290,14 +290,14 @@ enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_conte
                                 .report = report,
                                 .scratch = &scratch,
                                 .error = error,
-                                .gpu = {.event = arena_take(&scratch, n, sizeof(row_t)),
-                                        .at = numbers_take(&scratch, n),
-                                        .found = arena_take(&scratch, n, sizeof(row_t)),
-                                        .index = arena_take(&scratch, n, sizeof(value_key))}};
-    *groups = (struct gpu_groups){.event = arena_take(arena, n, sizeof *groups->event),
-                                  .ts = numbers_take(arena, n),
+                                .gpu = {.event = arena_alloc(&scratch, n, sizeof(row_t)),
+                                        .at = numbers_alloc(&scratch, n),
+                                        .found = arena_alloc(&scratch, n, sizeof(row_t)),
+                                        .index = arena_alloc(&scratch, n, sizeof(value_key))}};
+    *groups = (struct gpu_groups){.event = arena_alloc(arena, n, sizeof *groups->event),
+                                  .ts = numbers_alloc(arena, n),
                                   .start = arena_zeros(arena, (size_t)n + 3, sizeof *groups->start),
-                                  .group_of = arena_take(arena, n, sizeof *groups->group_of)};
+                                  .group_of = arena_alloc(arena, n, sizeof *groups->group_of)};
     enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
     if (!status)
         status = map_events(&grouping, &grouping.launches, external_id, side->launch, side->n_launches);
@@ -343,14 +343,14 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     const struct device_events *events = &trace->events;
     row_t n = events->n;
     *side = (struct device_side){.trace = trace,
-                                 .cpu = arena_take(arena, n, sizeof(row_t)),
-                                 .launch = arena_take(arena, n, sizeof(row_t)),
-                                 .gpu = arena_take(arena, n, sizeof(row_t)),
-                                 .step = arena_take(arena, n, sizeof(row_t)),
-                                 .flow_start = arena_take(arena, n, sizeof(row_t)),
-                                 .flow_finish = arena_take(arena, n, sizeof(row_t))};
+                                 .cpu = arena_alloc(arena, n, sizeof(row_t)),
+                                 .launch = arena_alloc(arena, n, sizeof(row_t)),
+                                 .gpu = arena_alloc(arena, n, sizeof(row_t)),
+                                 .step = arena_alloc(arena, n, sizeof(row_t)),
+                                 .flow_start = arena_alloc(arena, n, sizeof(row_t)),
+                                 .flow_finish = arena_alloc(arena, n, sizeof(row_t))};
     struct arena_mark mark = arena_mark(arena);
-    row_t *order = arena_take(arena, n, sizeof *order);
+    row_t *order = arena_alloc(arena, n, sizeof *order);
     enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
     struct string_roles *roles = names_find(&trace->strings, reader, arena);
     struct sort_numbers_step by_start = {events->ts, n, order};
@@ -485,8 +485,8 @@ static void append_op(struct device_side *side, uint32_t name, row_t event, row_
     side->name[i] = name;
     side->event[i] = event;
     side->thread[i] = thread;
-    number_put(side->ts, i, ts);
-    number_put(side->dur, i, dur);
+    number_set(side->ts, i, ts);
+    number_set(side->dur, i, dur);
 }
 
 static enum sutra_status list_ops(struct device_side *side, struct sutra_context *context,
@@ -494,8 +494,8 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
                                   struct sutra_error *error) {
     const struct device_events *events = &side->trace->events;
     const row_t *ops = side->cpu + side->segment;
-    row_t *thread = arena_take(scratch, side->n_segment, sizeof *thread);
-    struct thread_span *spans = arena_take(scratch, side->n_segment, sizeof *spans);
+    row_t *thread = arena_alloc(scratch, side->n_segment, sizeof *thread);
+    struct thread_span *spans = arena_alloc(scratch, side->n_segment, sizeof *spans);
     enum sutra_status status = arena_status(scratch, error);
     if (!status)
         status = find_threads(side, context, scratch, thread, spans, error);
@@ -504,11 +504,11 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
     if (status)
         return status;
     row_t n = side->n_segment + side->n_threads + 1;
-    side->name = arena_take(arena, n, sizeof *side->name);
-    side->event = arena_take(arena, n, sizeof *side->event);
-    side->thread = arena_take(arena, n, sizeof *side->thread);
-    side->ts = numbers_take(arena, n);
-    side->dur = numbers_take(arena, n);
+    side->name = arena_alloc(arena, n, sizeof *side->name);
+    side->event = arena_alloc(arena, n, sizeof *side->event);
+    side->thread = arena_alloc(arena, n, sizeof *side->thread);
+    side->ts = numbers_alloc(arena, n);
+    side->dur = numbers_alloc(arena, n);
     if (arena->failed)
         return error_memory(error);
 

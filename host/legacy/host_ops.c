@@ -58,9 +58,9 @@ static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct b
 
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena) {
     uint32_t n = names->table.n;
-    names->renamed = arena_take(arena, (size_t)n * 2, sizeof *names->renamed);
-    names->annotated = arena_take(arena, (size_t)n * 2, 1);
-    names->iteration = arena_take(arena, (size_t)n * 2, 1);
+    names->renamed = arena_alloc(arena, (size_t)n * 2, sizeof *names->renamed);
+    names->annotated = arena_alloc(arena, (size_t)n * 2, 1);
+    names->iteration = arena_alloc(arena, (size_t)n * 2, 1);
     if (arena->failed)
         return false;
     struct buffer text = {0};
@@ -89,7 +89,7 @@ bool names_finish(struct legacy_names *names, const char *annotation, struct are
 /* Positions of the names in the file, read in parallel. */
 struct name_reading {
     struct host_side *side;
-    struct json_place *place;
+    struct json_span *place;
 };
 
 static void read_block(void *arg, size_t block) {
@@ -105,7 +105,7 @@ static void read_block(void *arg, size_t block) {
 }
 
 static enum sutra_status intern_names(struct host_side *side, struct sutra_context *context,
-                                      const struct json_place *place, struct legacy_names *names,
+                                      const struct json_span *place, struct legacy_names *names,
                                       struct sutra_error *error) {
     const struct source *source = &side->trace->document.source;
     struct field_reader reader = {.source = source, .values = &context->values};
@@ -137,9 +137,9 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
         return error_file(error, SUTRA_DATA, trace->document.source.name,
                           "there is no root (a node with id 1) above the operators");
     *side = (struct host_side){
-        .trace = trace, .name = arena_take(arena, n, sizeof *side->name), .has_category = arena_take(arena, n, 1)};
+        .trace = trace, .name = arena_alloc(arena, n, sizeof *side->name), .has_category = arena_alloc(arena, n, 1)};
     struct arena_mark mark = arena_mark(arena);
-    struct name_reading reading = {side, arena_take(arena, n, sizeof *reading.place)};
+    struct name_reading reading = {side, arena_alloc(arena, n, sizeof *reading.place)};
     enum sutra_status status = arena_status(arena, error);
     if (!status) {
         pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
@@ -186,7 +186,7 @@ static uint32_t unit_name(const struct choice *choice, row_t unit) {
 /* Lists the marks; the first mark is the root's id. */
 static value_key *list_marks(struct choice *choice, row_t *n) {
     row_t n_units = choice->side->units.n_units;
-    value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);
+    value_key *marks = arena_alloc(choice->scratch, (size_t)n_units + 1, sizeof *marks);
     if (!marks)
         return NULL;
     row_t count = 0, at;
@@ -230,8 +230,8 @@ struct thread_nodes {
 
 static enum sutra_status list_threads(struct choice *choice, struct thread_nodes *threads) {
     row_t n_units = choice->side->units.n_units;
-    threads->unit = arena_take(choice->scratch, n_units, sizeof *threads->unit);
-    threads->tid = arena_take(choice->scratch, n_units, sizeof *threads->tid);
+    threads->unit = arena_alloc(choice->scratch, n_units, sizeof *threads->unit);
+    threads->tid = arena_alloc(choice->scratch, n_units, sizeof *threads->tid);
     enum sutra_status status = arena_status(choice->scratch, choice->error);
     for (row_t unit = 0; unit < n_units && !status; unit++) {
         uint32_t name = unit_name(choice, unit);
@@ -372,14 +372,14 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                             .log = log,
                             .scratch = &scratch,
                             .error = error,
-                            .parent = arena_take(&scratch, n, sizeof *choice.parent),
+                            .parent = arena_alloc(&scratch, n, sizeof *choice.parent),
                             .state = arena_zeros(&scratch, n, 1),
-                            .path = arena_take(&scratch, n, sizeof *choice.path),
-                            .op = arena_take(&scratch, n, sizeof *choice.op),
+                            .path = arena_alloc(&scratch, n, sizeof *choice.path),
+                            .op = arena_alloc(&scratch, n, sizeof *choice.op),
                             .old_names = old_names,
-                            .kept = arena_take(&scratch, n, 1)};
-    side->unit = arena_take(arena, n, sizeof *side->unit);
-    side->parent = arena_take(arena, n, sizeof *side->parent);
+                            .kept = arena_alloc(&scratch, n, 1)};
+    side->unit = arena_alloc(arena, n, sizeof *side->unit);
+    side->parent = arena_alloc(arena, n, sizeof *side->parent);
     enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
     for (row_t unit = 0; unit < n && !status; unit++)
         choice.parent[unit] =

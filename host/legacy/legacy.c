@@ -180,7 +180,7 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
     const struct legacy_sides *sides = &legacy->sides;
     const struct sutra_legacy_options *options = linking->options;
     struct sutra_error *error = linking->error;
-    row_t *match = arena_take(&legacy->arena, sides->host.n, sizeof *match);
+    row_t *match = arena_alloc(&legacy->arena, sides->host.n, sizeof *match);
     legacy->match = match;
     if (!match)
         return error_memory(error);
@@ -214,7 +214,7 @@ enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_
                               struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
     struct sutra_legacy_options chosen;
-    enum sutra_status status = options_take(&form, options, &chosen, error);
+    enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
     struct sutra_legacy *made = calloc(1, sizeof *made);
@@ -248,9 +248,9 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                                     struct sutra_error *error) {
     struct pairing pairing;
-    enum sutra_status status = pairing_look(host, device, &pairing, error);
+    enum sutra_status status = pairing_inspect(host, device, &pairing, error);
     if (!status)
-        status = pairing_judge(&pairing, context, error);
+        status = pairing_check(&pairing, context, error);
     return status ? status : legacy_link(context, host, device, options, report, legacy, error);
 }
 

@@ -47,11 +47,11 @@ static struct sibling_lists sibling_lists_make(struct arena *arena, const row_t 
 
 struct call_tree call_tree_take(struct arena *arena, row_t n) {
     return (struct call_tree){.n = n,
-                              .token = arena_take(arena, n, sizeof(uint32_t)),
-                              .parent = arena_take(arena, n, sizeof(row_t)),
-                              .last = arena_take(arena, n, sizeof(row_t)),
-                              .reach = arena_take(arena, n, sizeof(row_t)),
-                              .hash = arena_take(arena, n, sizeof(uint64_t))};
+                              .token = arena_alloc(arena, n, sizeof(uint32_t)),
+                              .parent = arena_alloc(arena, n, sizeof(row_t)),
+                              .last = arena_alloc(arena, n, sizeof(row_t)),
+                              .reach = arena_alloc(arena, n, sizeof(row_t)),
+                              .hash = arena_alloc(arena, n, sizeof(uint64_t))};
 }
 
 /* From the last position to the first, so that all children of an operator precede it. */
@@ -77,7 +77,7 @@ struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t 
                                        uint32_t max_depth, struct arena *arena, row_t *row) {
     struct call_tree tree = call_tree_take(arena, lists->n);
     struct arena_mark mark = arena_mark(arena);
-    row_t *position = arena_take(arena, lists->n, sizeof *position);
+    row_t *position = arena_alloc(arena, lists->n, sizeof *position);
     if (arena->failed)
         return tree;
     uint32_t depth = 1;
@@ -133,7 +133,7 @@ static void choose_partners(const uint64_t *common, row_t n_host, row_t n_thread
 static void order_threads(const struct call_tree *host, uint32_t thread_token, const uint32_t *token,
                           const row_t *thread, row_t n_entries, row_t n_threads, uint32_t n_tokens, struct arena *arena,
                           row_t *order) {
-    row_t n_host = 0, *host_thread = arena_take(arena, host->n, sizeof *host_thread);
+    row_t n_host = 0, *host_thread = arena_alloc(arena, host->n, sizeof *host_thread);
     for (row_t t = 0; t < n_threads; t++)
         order[t] = t;
     for (row_t i = 1; i < host->n && host_thread; i = host->last[i] + 1)
@@ -142,9 +142,9 @@ static void order_threads(const struct call_tree *host, uint32_t thread_token, c
     uint64_t n_pairs = (uint64_t)n_host * n_threads;
     if (n_host == 0 || n_threads <= 1 || n_pairs >= MAX_COMPARISONS / 4096 || n_pairs * n_tokens > MAX_COMPARISONS)
         return;
-    uint32_t *host_counts = arena_take(arena, n_tokens, sizeof *host_counts);
+    uint32_t *host_counts = arena_alloc(arena, n_tokens, sizeof *host_counts);
     uint32_t *counts = arena_zeros(arena, (size_t)n_threads * n_tokens, sizeof *counts);
-    uint64_t *common = arena_take(arena, n_pairs, sizeof *common);
+    uint64_t *common = arena_alloc(arena, n_pairs, sizeof *common);
     row_t *partner = rows_none(arena, n_host);
     uint8_t *used = arena_zeros(arena, n_threads, 1);
     if (arena->failed)
@@ -191,9 +191,9 @@ struct tree_side {
 
 static struct tree_side side_alloc(struct arena *arena, row_t n) {
     return (struct tree_side){.n = n,
-                              .parent = arena_take(arena, n, sizeof(row_t)),
-                              .token = arena_take(arena, n, sizeof(uint32_t)),
-                              .row = arena_take(arena, n, sizeof(row_t))};
+                              .parent = arena_alloc(arena, n, sizeof(row_t)),
+                              .token = arena_alloc(arena, n, sizeof(uint32_t)),
+                              .row = arena_alloc(arena, n, sizeof(row_t))};
 }
 
 /* Names that match have the same token. */
@@ -273,8 +273,8 @@ static struct tree_side build_device_tree(const struct legacy_sides *sides, uint
                                           const struct call_tree *host, struct arena *arena) {
     const struct device_side *device = &sides->device;
     struct tree_side side = side_alloc(arena, device->n);
-    row_t *top = arena_take(arena, device->n_threads, sizeof *top);
-    row_t *order = arena_take(arena, device->n_threads, sizeof *order);
+    row_t *top = arena_alloc(arena, device->n_threads, sizeof *top);
+    row_t *order = arena_alloc(arena, device->n_threads, sizeof *order);
     if (arena->failed)
         return side;
     for (row_t i = 0; i < device->n; i++)
@@ -384,8 +384,8 @@ static enum sutra_status match_ids(const struct tree_match *trees, struct sutra_
     const struct device_side *device = &trees->sides->device;
     const struct call_tree *a = &trees->host.tree, *b = &trees->device.tree;
     struct arena_mark mark = arena_mark(arena);
-    value_key *host_id = arena_take(arena, a->n, sizeof *host_id);
-    value_key *device_id = arena_take(arena, b->n, sizeof *device_id);
+    value_key *host_id = arena_alloc(arena, a->n, sizeof *host_id);
+    value_key *device_id = arena_alloc(arena, b->n, sizeof *device_id);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < a->n && !status; i++)
         host_id[i] = host->trace->nodes.rf[host_side_node(host, trees->host.row[i])];

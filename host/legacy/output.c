@@ -43,7 +43,7 @@ static const struct {
 };
 
 /* The field with this key; N_PLACED: another field. Keys with escapes are compared decoded. */
-static enum placed_field field_of(const struct json_walker *walker, struct json_place key) {
+static enum placed_field field_of(const struct json_walker *walker, struct json_span key) {
     const char *raw = walker->text + key.at + 1;
     size_t length = key.end - key.at - 1;
     bool escaped = memchr(raw, '\\', length) != NULL;
@@ -55,13 +55,13 @@ static enum placed_field field_of(const struct json_walker *walker, struct json_
 }
 
 /* Finds the last tid among the attributes. */
-static void find_tid(struct json_walker *walker, struct json_place *tid) {
+static void find_tid(struct json_walker *walker, struct json_span *tid) {
     if (walk_char(walker) != '[') {
         walk_value(walker);
         return;
     }
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        struct json_place found = {0};
+        struct json_span found = {0};
         if (walk_char(walker) == '{')
             found = walk_attribute(walker, "tid");
         else
@@ -73,16 +73,16 @@ static void find_tid(struct json_walker *walker, struct json_place *tid) {
 
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
     *places = (struct node_places){0};
-    struct json_place attribute = {0};
+    struct json_span attribute = {0};
     struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (!host->flat && place_is(walker.source, key, "attrs")) {
             find_tid(&walker, &attribute);
             continue;
         }
         enum placed_field field = field_of(&walker, key);
-        struct json_place value = walk_value(&walker);
+        struct json_span value = walk_value(&walker);
         if (field != N_PLACED)
             places->field[field] = value;
     }
@@ -372,7 +372,7 @@ static enum sutra_status number_parents(struct assembly *assembly) {
 /* Sets the match and the group of GPU operators of each unit. */
 static enum sutra_status set_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
                                      struct arena *scratch) {
-    row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_take(scratch, n, sizeof *event);
+    row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_alloc(scratch, n, sizeof *event);
     enum sutra_status status = arena_status(scratch, assembly->error);
     if (!status && assembly->groups->n_groups) {
         for (row_t op = 0; op < n; op++)
@@ -422,7 +422,7 @@ static enum sutra_status allocate_gpu_nodes(struct assembly *assembly, uint64_t 
         context_warn(assembly->context, text, "has", n_nodes, (double)bytes / 1e6, n_ops);
     if (n_nodes > ROW_LIMIT)
         return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
-    assembly->made->gpu = arena_take(arena, n, sizeof *assembly->made->gpu);
+    assembly->made->gpu = arena_alloc(arena, n, sizeof *assembly->made->gpu);
     return arena_status(arena, assembly->error);
 }
 
@@ -449,13 +449,13 @@ enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *con
                                 .host = &sides->host,
                                 .groups = groups,
                                 .error = error,
-                                .unit_id = arena_take(&scratch, n_units, sizeof *assembly.unit_id),
+                                .unit_id = arena_alloc(&scratch, n_units, sizeof *assembly.unit_id),
                                 .unit_known = arena_zeros(&scratch, n_units, 1),
                                 .unit_match = rows_none(&scratch, n_units),
                                 .unit_group = rows_none(&scratch, n_units)};
     *nodes = (struct legacy_nodes){.change = arena_zeros(arena, n_nodes, 1),
-                                   .id = arena_take(arena, n_nodes, sizeof(int64_t)),
-                                   .parent = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                   .id = arena_alloc(arena, n_nodes, sizeof(int64_t)),
+                                   .parent = arena_alloc(arena, n_nodes, sizeof(int64_t)),
                                    .match = rows_none(arena, n_nodes)};
     uint8_t *used = arena_zeros(&scratch, groups->n_groups, 1);
     enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;

@@ -33,7 +33,7 @@ enum placed_field {
 };
 
 struct node_places {
-    struct json_place field[N_PLACED]; /* `at` is 0 if the field is absent */
+    struct json_span field[N_PLACED]; /* `at` is 0 if the field is absent */
 };
 
 /* Finds the fields of a node. In later schemas, the tid is an attribute. */

@@ -94,10 +94,10 @@ static enum sutra_status list_operators(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     ops->roles = names_find(&build->trace->strings, READER_LINKER, build->arena);
-    ops->order = arena_take(build->arena, events->n, sizeof *ops->order);
-    ops->cpu_event = arena_take(build->arena, events->n, sizeof *ops->cpu_event);
-    build->launch = arena_take(&build->scratch, events->n, sizeof *build->launch);
-    build->gpu = arena_take(&build->scratch, events->n, sizeof *build->gpu);
+    ops->order = arena_alloc(build->arena, events->n, sizeof *ops->order);
+    ops->cpu_event = arena_alloc(build->arena, events->n, sizeof *ops->cpu_event);
+    build->launch = arena_alloc(&build->scratch, events->n, sizeof *build->launch);
+    build->gpu = arena_alloc(&build->scratch, events->n, sizeof *build->gpu);
     const struct engine *engine = &build->context->engine;
     enum sutra_status status = check_arenas(build);
     if (!status)
@@ -129,11 +129,11 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     row_t n = ops->cpu.n;
-    uint32_t *thread = arena_take(build->arena, n, sizeof *thread);
-    value_key *external = arena_take(build->arena, n, sizeof *external);
-    uint8_t *coalesced = arena_take(build->arena, n, sizeof *coalesced);
-    ops->cpu.ts = numbers_take(build->arena, n);
-    ops->cpu.dur = numbers_take(build->arena, n);
+    uint32_t *thread = arena_alloc(build->arena, n, sizeof *thread);
+    value_key *external = arena_alloc(build->arena, n, sizeof *external);
+    uint8_t *coalesced = arena_alloc(build->arena, n, sizeof *coalesced);
+    ops->cpu.ts = numbers_alloc(build->arena, n);
+    ops->cpu.dur = numbers_alloc(build->arena, n);
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
@@ -142,8 +142,8 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
         return status;
     for (row_t i = 0; i < n; i++) {
         row_t event = ops->cpu_event[i];
-        number_put(ops->cpu.ts, i, number_at(events->ts, event));
-        number_put(ops->cpu.dur, i, number_at(events->dur, event));
+        number_set(ops->cpu.ts, i, number_at(events->ts, event));
+        number_set(ops->cpu.dur, i, number_at(events->dur, event));
         external[i] = events->external[event];
         coalesced[i] = (name_roles(events, ops->roles, event) & NAME_COALESCED) != 0;
     }
@@ -163,8 +163,8 @@ static enum sutra_status order_threads(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
     struct arena_mark mark = arena_mark(&build->scratch);
-    value_key *keys = arena_take(&build->scratch, ops->cpu.n, sizeof *keys);
-    ops->rf_op = arena_take(build->arena, ops->cpu.n, sizeof *ops->rf_op);
+    value_key *keys = arena_alloc(&build->scratch, ops->cpu.n, sizeof *keys);
+    ops->rf_op = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->rf_op);
     enum sutra_status status = check_arenas(build);
     for (row_t i = 0; i < ops->cpu.n && !status; i++)
         if (key_is_value(rf_of(build, i))) {
@@ -196,7 +196,7 @@ static enum sutra_status make_markers(struct op_build *build) {
     const struct cpu_ops *cpu = &build->ops->cpu;
     struct arena *arena = &build->scratch;
     struct key_index first_event = {0};
-    value_key *tids = arena_take(arena, events->n, sizeof *tids);
+    value_key *tids = arena_alloc(arena, events->n, sizeof *tids);
     enum sutra_status status = arena_status(arena, build->error);
     for (row_t i = 0; i < events->n && !status; i++)
         tids[i] = events->tid[build->ops->order[i]];
@@ -207,8 +207,8 @@ static enum sutra_status make_markers(struct op_build *build) {
         n += tids[i] != KEY_NULL && key_index_find(&first_event, tids[i]) == i;
     if (!status && n + cpu->n > ROW_LIMIT)
         status = error_set(build->error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
-    struct number_column ts = numbers_take(arena, n);
-    row_t *before = arena_take(arena, n, sizeof *before), n_markers = 0;
+    struct number_column ts = numbers_alloc(arena, n);
+    row_t *before = arena_alloc(arena, n, sizeof *before), n_markers = 0;
     if (!status)
         status = arena_status(arena, build->error);
     for (row_t i = 0; i < events->n && !status; i++) {
@@ -216,7 +216,7 @@ static enum sutra_status make_markers(struct op_build *build) {
             continue;
         struct number start = number_at(events->ts, build->ops->order[i]);
         if (n_markers == 0) { /* of the process */
-            number_put(ts, n_markers, start);
+            number_set(ts, n_markers, start);
             before[n_markers++] = count_begun(cpu->ts, cpu->n, start);
         }
         /* chakra_trace_link inserts a tid's marker before the tid's first CPU operator, or at the end, and sorts by
@@ -226,7 +226,7 @@ static enum sutra_status make_markers(struct op_build *build) {
             position = first;
         else
             position = count_begun_by(cpu->ts, cpu->n, start);
-        number_put(ts, n_markers, start);
+        number_set(ts, n_markers, start);
         before[n_markers] = MAX(before[n_markers - 1], position);
         n_markers++;
     }
@@ -246,7 +246,7 @@ static value_key correlation_of(const struct device_events *events, row_t event)
 
 static enum sutra_status index_launches(struct op_build *build) {
     row_t n = build->n_launches, second;
-    value_key *keys = arena_take(&build->scratch, n, sizeof *keys);
+    value_key *keys = arena_alloc(&build->scratch, n, sizeof *keys);
     if (!keys)
         return error_memory(build->error);
     for (row_t i = 0; i < n; i++)
@@ -276,7 +276,7 @@ static enum sutra_status index_launches(struct op_build *build) {
 
     /* Chain the launches of each correlation, from the last to the first. */
     build->current_launch = rows_none(&build->scratch, n);
-    build->next_launch = arena_take(&build->scratch, n, sizeof *build->next_launch);
+    build->next_launch = arena_alloc(&build->scratch, n, sizeof *build->next_launch);
     if (!build->current_launch || !build->next_launch)
         return error_memory(build->error);
     for (row_t i = n; i-- > 0;) {
@@ -294,11 +294,11 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
     const struct device_events *events = build->events;
     struct arena *arena = &build->scratch;
     row_t n = 0;
-    struct number_column launch_ts = numbers_take(arena, build->n_gpu);
-    uint32_t *thread = arena_take(arena, build->n_gpu, sizeof *thread);
-    value_key *gpu_external = arena_take(arena, build->n_gpu, sizeof *gpu_external);
-    uint8_t *nccl = arena_take(arena, build->n_gpu, sizeof *nccl);
-    row_t *parent = arena_take(arena, build->n_gpu, sizeof *parent);
+    struct number_column launch_ts = numbers_alloc(arena, build->n_gpu);
+    uint32_t *thread = arena_alloc(arena, build->n_gpu, sizeof *thread);
+    value_key *gpu_external = arena_alloc(arena, build->n_gpu, sizeof *gpu_external);
+    uint8_t *nccl = arena_alloc(arena, build->n_gpu, sizeof *nccl);
+    row_t *parent = arena_alloc(arena, build->n_gpu, sizeof *parent);
     enum sutra_status status = arena_status(arena, build->error);
     if (!status)
         status = index_launches(build);
@@ -325,7 +325,7 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
         launch = build->launch[launch];
         value_key tid = events->tid[launch];
         row_t first = key_index_find(&build->threads, tid);
-        number_put(launch_ts, n, number_at(events->ts, launch));
+        number_set(launch_ts, n, number_at(events->ts, launch));
         thread[n] = tid == 0 ? build->markers.thread : first == ROW_NONE ? UINT32_MAX : ops->cpu.thread[first];
         gpu_external[n] = events->external[event];
         nccl[n] = (name_roles(events, ops->roles, event) & NAME_NCCL) != 0;
@@ -352,10 +352,10 @@ static enum sutra_status group_by_external(struct op_build *build, const value_k
                                            row_t n) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    uint64_t *keys = arena_take(&build->scratch, n, sizeof *keys);
-    value_key *heads = arena_take(&build->scratch, n, sizeof *heads);
-    ops->grouped_event = arena_take(build->arena, n, sizeof *ops->grouped_event);
-    ops->group_start = arena_take(build->arena, (size_t)n + 1, sizeof *ops->group_start);
+    uint64_t *keys = arena_alloc(&build->scratch, n, sizeof *keys);
+    value_key *heads = arena_alloc(&build->scratch, n, sizeof *heads);
+    ops->grouped_event = arena_alloc(build->arena, n, sizeof *ops->grouped_event);
+    ops->group_start = arena_alloc(build->arena, (size_t)n + 1, sizeof *ops->group_start);
     enum sutra_status status = check_arenas(build);
     for (row_t i = 0; i < n && !status; i++) {
         keys[i] = integer_sort_key(external[i]);
@@ -386,8 +386,8 @@ static enum sutra_status make_tables(struct op_build *build) {
         return status;
 
     stage_begin(context, "exclusive durations", ops->cpu.n);
-    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
-    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
+    ops->waits_for = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_alloc(build->arena, ops->cpu.n);
     engine->load(engine->state, &ops->cpu);
     struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
     if ((status = check_arenas(build)) || (status = engine->exclusive_durations(engine->state, &step, build->error)))
@@ -404,8 +404,8 @@ static enum sutra_status make_tables(struct op_build *build) {
         return status;
 
     stage_begin(context, "find parents", ops->n_gpu);
-    row_t *gpu = arena_take(&build->scratch, build->n_gpu, sizeof *gpu), n_found = 0;
-    value_key *external = arena_take(&build->scratch, build->n_gpu, sizeof *external);
+    row_t *gpu = arena_alloc(&build->scratch, build->n_gpu, sizeof *gpu), n_found = 0;
+    value_key *external = arena_alloc(&build->scratch, build->n_gpu, sizeof *external);
     if ((status = make_markers(build)) || (status = arena_status(&build->scratch, build->error)) ||
         (status = find_parents(build, gpu, external, &n_found)))
         return status;

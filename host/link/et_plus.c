@@ -78,7 +78,7 @@ static void node_template_read(struct node_template *template, const struct sutr
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         node_separate(&template->text, false);
-        struct json_place key = walk_string(&walker);
+        struct json_span key = walk_string(&walker);
         walk_next(&walker); /* the colon */
         emit_member_key(emitter, &walker, key);
         size_t n = emitter->members.n;
@@ -134,13 +134,13 @@ static void write_string(struct buffer *out, const struct strings *strings, uint
 }
 
 /* The position of a field of the event in the device trace; at 0: it is missing. */
-static struct json_place event_field_place(const struct sutra_device_trace *device, row_t event,
-                                           enum event_field field) {
+static struct json_span event_field_place(const struct sutra_device_trace *device, row_t event,
+                                          enum event_field field) {
     const struct document *document = &device->document;
-    struct event_places places;
+    struct event_spans places;
     struct json_walker walker = walk_from(&document->source, device->events.text[event]);
     if (walk_char(&walker) != '{')
-        return (struct json_place){0};
+        return (struct json_span){0};
     walk_event(&walker, NULL, &places);
     return places.field[field];
 }
@@ -148,7 +148,7 @@ static struct json_place event_field_place(const struct sutra_device_trace *devi
 /* Copies the value of a field of the event, which must have it, from the device trace. */
 static void write_from_event(struct node_template *template, const struct sutra_device_trace *device, row_t event,
                              enum event_field field, struct buffer *out) {
-    struct json_place place = event_field_place(device, event, field);
+    struct json_span place = event_field_place(device, event, field);
     struct json_emitter emitter = {.out = out, .scratch = template->values};
     struct json_walker walker = walk_from(&device->document.source, place.at);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);

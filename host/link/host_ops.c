@@ -59,15 +59,15 @@ static int compare_wide(const void *left, const void *right) {
 static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
     const struct source *source = &trace->document.source;
-    struct wide_id *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
-    size_t *start = arena_take(arena, ops->n_nodes, sizeof *start); /* of the digits in the buffer, which may move */
+    struct wide_id *ids = arena_alloc(arena, ops->n_nodes, sizeof *ids);
+    size_t *start = arena_alloc(arena, ops->n_nodes, sizeof *start); /* of the digits in the buffer, which may move */
     struct buffer digits = {0};
     for (row_t i = 0; i < ops->n_nodes && ids && start; i++) {
         struct wide_id *id = &ids[i];
-        struct json_place place = {0};
+        struct json_span place = {0};
         struct json_walker walker = walk_from(source, trace->nodes.text[i]);
         for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-            struct json_place key = walk_key(&walker), value = walk_value(&walker);
+            struct json_span key = walk_key(&walker), value = walk_value(&walker);
             if (place_is(source, key, "id"))
                 place = value;
         }
@@ -108,7 +108,7 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
                                     const struct sutra_host_trace *trace, struct arena *arena,
                                     struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, ops->n_nodes, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, ops->n_nodes, sizeof *keys);
     if (!keys)
         return error_memory(error);
     bool wide = false;
@@ -122,7 +122,7 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
              : context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, ops->node, ops->n_nodes},
                                          error);
     arena_release(arena, mark);
-    value_key *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
+    value_key *ids = arena_alloc(arena, ops->n_nodes, sizeof *ids);
     if (!ids && !status)
         status = error_memory(error);
     if (status)
@@ -146,8 +146,8 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
                                         const struct sutra_host_trace *trace, struct arena *arena,
                                         struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    row_t *parent = arena_take(arena, ops->n_units, sizeof *parent);
-    row_t *path = arena_take(arena, ops->n_units, sizeof *path);
+    row_t *parent = arena_alloc(arena, ops->n_units, sizeof *parent);
+    row_t *path = arena_alloc(arena, ops->n_units, sizeof *path);
     row_t root = key_index_find(&ops->ids, ROOT_ID);
     enum sutra_status status = arena_status(arena, error);
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
@@ -181,8 +181,8 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error) {
     *ops = (struct host_ops){.n_nodes = trace->nodes.n};
-    ops->node = arena_take(arena, ops->n_nodes, sizeof *ops->node);
-    ops->unit_start = arena_take(arena, (size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
+    ops->node = arena_alloc(arena, ops->n_nodes, sizeof *ops->node);
+    ops->unit_start = arena_alloc(arena, (size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
     ops->reachable = arena_zeros(arena, ops->n_nodes, 1);
     enum sutra_status status = arena_status(arena, error);
     if (!status)

@@ -69,8 +69,8 @@ static void range_add(struct rf_range *range, value_key rf) {
 
 static const struct rf_range no_range = {.low = INT64_MAX, .high = INT64_MIN};
 
-enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
-                               struct pairing *pairing, struct sutra_error *error) {
+enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                  struct pairing *pairing, struct sutra_error *error) {
     struct arena scratch = {0};
     const struct string_roles *roles = names_find(&device->strings, READER_LINKER, &scratch);
     if (!roles)
@@ -143,7 +143,7 @@ bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT
     return pairing->linked || pairing->other_process || pairing->other_time;
 }
 
-enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
+enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_context *context,
                                 struct sutra_error *error) {
     char text[PAIRING_TEXT];
     if (!pairing_misfit(pairing, text))
@@ -263,7 +263,7 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
     const struct host_ops *units = &linked->units;
     struct arena *arena = &linked->arena;
     struct arena_mark mark = arena_mark(arena);
-    row_t *unknown = arena_take(arena, units->n_nodes, sizeof *unknown), n = 0;
+    row_t *unknown = arena_alloc(arena, units->n_nodes, sizeof *unknown), n = 0;
     if (!unknown)
         return error_memory(error);
     for (row_t i = 0; i < units->n_nodes; i++) {
@@ -278,8 +278,8 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
             linked->ctrl_deps[i] = linked->unit_id[unit];
     }
 
-    value_key *keys = arena_take(arena, n, sizeof *keys);
-    row_t *number = arena_take(arena, n, sizeof *number);
+    value_key *keys = arena_alloc(arena, n, sizeof *keys);
+    row_t *number = arena_alloc(arena, n, sizeof *number);
     struct key_index index = {0};
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++)
@@ -346,9 +346,9 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     struct arena *arena = &linked->arena;
     struct pairing pairing;
     context_expect(context, linked->device->events.n);
-    enum sutra_status status = pairing_look(linked->host, linked->device, &pairing, error);
+    enum sutra_status status = pairing_inspect(linked->host, linked->device, &pairing, error);
     if (!status)
-        status = pairing_judge(&pairing, context, error);
+        status = pairing_check(&pairing, context, error);
     if (!status)
         status = device_ops_build(&linked->ops, context, linked->device, arena, error);
     stage_begin(context, "link", linked->host->nodes.n);
@@ -361,11 +361,11 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (status)
         return status;
     size_t n = (size_t)linked->units.n_units + 1;
-    linked->unit_op = arena_take(arena, n, sizeof *linked->unit_op);
-    linked->unit_after = arena_take(arena, n, sizeof *linked->unit_after);
-    linked->unit_entry = arena_take(arena, n, sizeof *linked->unit_entry);
+    linked->unit_op = arena_alloc(arena, n, sizeof *linked->unit_op);
+    linked->unit_after = arena_alloc(arena, n, sizeof *linked->unit_after);
+    linked->unit_entry = arena_alloc(arena, n, sizeof *linked->unit_entry);
     linked->unit_id = arena_zeros(arena, n, sizeof *linked->unit_id);
-    linked->ctrl_deps = arena_take(arena, linked->units.n_nodes, sizeof *linked->ctrl_deps);
+    linked->ctrl_deps = arena_alloc(arena, linked->units.n_nodes, sizeof *linked->ctrl_deps);
     status = arena_status(arena, error);
     if (!status)
         status = link_units(linked, error);
@@ -445,7 +445,7 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
                              struct sutra_linked **linked, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_link_options, hta_pandas3);
     struct sutra_link_options own;
-    enum sutra_status status = options_take(&form, options, &own, error);
+    enum sutra_status status = options_copy(&form, options, &own, error);
     if (status)
         return status;
     struct sutra_linked *made = calloc(1, sizeof *made);
@@ -483,7 +483,7 @@ static void free_columns(struct sutra_linked *linked) {
 /* The pointer is NULL afterwards, so that free() may get it again. */
 #define FREE_COLUMN(column) (free(column), (column) = NULL)
 
-void linked_traces_spend_keys(const struct linked_traces *traces) {
+void linked_traces_free_keys(const struct linked_traces *traces) {
     struct device_events *events = &traces->device->events;
     FREE_COLUMN(events->pid);
     FREE_COLUMN(events->tid);
@@ -498,7 +498,7 @@ void linked_traces_spend_keys(const struct linked_traces *traces) {
     FREE_COLUMN(traces->host->nodes.end);
 }
 
-void linked_traces_spend(const struct linked_traces *traces) {
+void linked_traces_free_columns(const struct linked_traces *traces) {
     free_columns(traces->linked);
     host_nodes_free(&traces->host->nodes);
     device_events_free(&traces->device->events);

@@ -40,11 +40,11 @@ struct pairing {
 };
 
 /* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
-enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
-                               struct pairing *pairing, struct sutra_error *error);
+enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                  struct pairing *pairing, struct sutra_error *error);
 
 /* Warns if the traces are of different processes or times, or were linked; strict: fails with SUTRA_STRICT. */
-enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
+enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_context *context,
                                 struct sutra_error *error);
 
 /* Bytes of the texts below, with names of files. */
@@ -154,11 +154,11 @@ struct linked_traces {
 
 /* Frees the columns of all three, and the event offsets of the device trace. The report, the texts, the strings of the
  * device trace and the members of the host trace remain valid; otherwise the three may only be freed. */
-void linked_traces_spend(const struct linked_traces *traces);
+void linked_traces_free_columns(const struct linked_traces *traces);
 
 /* Frees columns that neither plus_linked() nor later steps read, and the event offsets of the device trace, which
  * plus_linked_groups() must have read before. */
-void linked_traces_spend_keys(const struct linked_traces *traces);
+void linked_traces_free_keys(const struct linked_traces *traces);
 
 /* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */
 uint64_t linked_size(const struct sutra_linked *linked);

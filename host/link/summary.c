@@ -83,7 +83,7 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     }
     /* The beginning does not show the kind: read the keys of the whole document. */
     struct document document = {0};
-    const struct document_reader reader = {.read_stage = "inspect trace", .looks_only = true};
+    const struct document_reader reader = {.read_stage = "inspect trace", .inspects_only = true};
     stage_begin(context, "open trace", 0);
     enum sutra_status status = document_open(&document, context, path, error);
     if (!status)
@@ -176,7 +176,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
     for (int i = 0; i < N_LISTS; i++)
-        lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
+        lists[i].keys = arena_alloc(&arena, events->n, sizeof *lists[i].keys);
     enum sutra_status status = arena_status(&arena, error);
     uint64_t *const counts[] = {&sums.n_others,  &sums.n_cpu_ops, &sums.n_launches,
                                 &sums.n_gpu_ops, &sums.n_arrows,  &sums.n_memory_sets}; /* by enum event_class */

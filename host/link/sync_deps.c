@@ -68,10 +68,10 @@ static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engi
     if (pairs->n == 0)
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *first = arena_take(arena, pairs->n, sizeof *first);
-    row_t *order = arena_take(arena, pairs->n, sizeof *order);
-    value_key *key = arena_take(arena, pairs->n, sizeof *key);
-    row_t *value = arena_take(arena, pairs->n, sizeof *value);
+    uint64_t *first = arena_alloc(arena, pairs->n, sizeof *first);
+    row_t *order = arena_alloc(arena, pairs->n, sizeof *order);
+    value_key *key = arena_alloc(arena, pairs->n, sizeof *key);
+    row_t *value = arena_alloc(arena, pairs->n, sizeof *value);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error);
@@ -244,7 +244,7 @@ static enum sutra_status assign_lists(struct sync *sync) {
     const struct host_ops *units = &linked->units;
     const struct engine *engine = &sync->context->engine;
     struct arena_mark mark = arena_mark(&sync->scratch);
-    value_key *keys = arena_take(&sync->scratch, units->n_nodes, sizeof *keys);
+    value_key *keys = arena_alloc(&sync->scratch, units->n_nodes, sizeof *keys);
     if (!keys)
         return error_memory(sync->error);
     for (row_t i = 0; i < units->n_nodes; i++)
@@ -257,9 +257,9 @@ static enum sutra_status assign_lists(struct sync *sync) {
 
     struct linked_sync *assigned = &linked->sync;
     const struct sync_pairs *lists = &sync->lists;
-    assigned->start = arena_take(&linked->arena, (size_t)lists->n + 1, sizeof *assigned->start);
-    assigned->nodes = arena_take(&linked->arena, lists->n, sizeof *assigned->nodes);
-    value_key *target = arena_take(&sync->scratch, lists->n, sizeof *target);
+    assigned->start = arena_alloc(&linked->arena, (size_t)lists->n + 1, sizeof *assigned->start);
+    assigned->nodes = arena_alloc(&linked->arena, lists->n, sizeof *assigned->nodes);
+    value_key *target = arena_alloc(&sync->scratch, lists->n, sizeof *target);
     if (!assigned->start || !assigned->nodes || !target)
         return error_memory(sync->error);
     for (row_t i = 0; i < lists->n; i++) {

@@ -29,7 +29,8 @@ enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step,
     uint32_t *leader = column_new(n, sizeof *leader); /* per storage; STORAGE_NONE: no tensor used it */
     bool ok = leader && pair_table_init(&storages) && pair_table_init(&tensors);
     for (row_t row = 0; row < n && ok; row++) {
-        struct pair_entry *live = pair_table_take(&storages, uses->storage[row], uses->device ? uses->device[row] : 0);
+        struct pair_entry *live =
+            pair_table_insert(&storages, uses->storage[row], uses->device ? uses->device[row] : 0);
         if (!live) {
             ok = false;
             break;
@@ -45,7 +46,7 @@ enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step,
             continue;
 
         /* Join the storage with the first one of its tensor. */
-        struct pair_entry *first = pair_table_take(&tensors, uses->tensor[row], 0);
+        struct pair_entry *first = pair_table_insert(&tensors, uses->tensor[row], 0);
         if (!first) {
             ok = false;
             break;

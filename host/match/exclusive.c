@@ -94,7 +94,7 @@ static inline void write_exclusive(const struct exclusive_task *task, row_t row,
         if (row < anomalies->first_replaced)
             anomalies->first_replaced = row;
     }
-    number_put(task->exclusive, row, exclusive);
+    number_set(task->exclusive, row, exclusive);
 }
 
 /* ---- Sweep ---- */
@@ -200,8 +200,8 @@ static void add_point(struct sweep *sweep, wide_t at) {
 
 /* Finds the points; false: out of memory. */
 static bool find_points(struct arena *arena, struct sweep *sweep) {
-    struct sort_keys_step pairs = {arena_take(arena, sweep->n, sizeof *pairs.keys),
-                                   arena_take(arena, sweep->n, sizeof *pairs.rows), sweep->n};
+    struct sort_keys_step pairs = {arena_alloc(arena, sweep->n, sizeof *pairs.keys),
+                                   arena_alloc(arena, sweep->n, sizeof *pairs.rows), sweep->n};
     if (arena->failed)
         return false;
     /* Sort the operators by end: by the lower half of its bits and then, stably, by the upper. */
@@ -394,15 +394,15 @@ static enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_
     *applied = false;
     if (n > MAX_OPS)
         return SUTRA_OK;
-    sweep.position = arena_take(&arena, n, sizeof *sweep.position);
-    sweep.start = arena_take(&arena, n, sizeof *sweep.start);
-    sweep.end = arena_take(&arena, n, sizeof *sweep.end);
-    sweep.grid_from = arena_take(&arena, n, sizeof *sweep.grid_from);
-    sweep.first = arena_take(&arena, n, sizeof *sweep.first);
-    sweep.last = arena_take(&arena, n, sizeof *sweep.last);
-    sweep.points = arena_take(&arena, 2 * (size_t)n + 1, sizeof *sweep.points);
-    sweep.beginning = arena_take(&arena, 2 * (size_t)n + 1, sizeof *sweep.beginning);
-    sweep.ending = arena_take(&arena, 2 * (size_t)n + 1, sizeof *sweep.ending);
+    sweep.position = arena_alloc(&arena, n, sizeof *sweep.position);
+    sweep.start = arena_alloc(&arena, n, sizeof *sweep.start);
+    sweep.end = arena_alloc(&arena, n, sizeof *sweep.end);
+    sweep.grid_from = arena_alloc(&arena, n, sizeof *sweep.grid_from);
+    sweep.first = arena_alloc(&arena, n, sizeof *sweep.first);
+    sweep.last = arena_alloc(&arena, n, sizeof *sweep.last);
+    sweep.points = arena_alloc(&arena, 2 * (size_t)n + 1, sizeof *sweep.points);
+    sweep.beginning = arena_alloc(&arena, 2 * (size_t)n + 1, sizeof *sweep.beginning);
+    sweep.ending = arena_alloc(&arena, 2 * (size_t)n + 1, sizeof *sweep.ending);
     bool ok = !arena.failed;
     if (ok && convert_times(&sweep, begin, end)) {
         ok = *applied = find_points(&arena, &sweep) && build_tree(&arena, &sweep);
@@ -610,13 +610,13 @@ static bool do_island(struct exclusive_walk *walk, uint32_t budget, row_t *next)
 /* Sorts operators of one start stably by duration. */
 static bool sort_long_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
     struct arena arena = {0};
-    struct number_column durs = {arena_take(&arena, n, sizeof *durs.bits), arena_take(&arena, n, sizeof *durs.kind)};
-    row_t *before = arena_take(&arena, n, sizeof *before);
-    struct sort_numbers_step sort = {durs, n, arena_take(&arena, n, sizeof *sort.order)};
+    struct number_column durs = {arena_alloc(&arena, n, sizeof *durs.bits), arena_alloc(&arena, n, sizeof *durs.kind)};
+    row_t *before = arena_alloc(&arena, n, sizeof *before);
+    struct sort_numbers_step sort = {durs, n, arena_alloc(&arena, n, sizeof *sort.order)};
     bool ok = !arena.failed;
     for (row_t i = 0; ok && i < n; i++) {
         before[i] = rows[i];
-        number_put(durs, i, number_at(ops->dur, rows[i]));
+        number_set(durs, i, number_at(ops->dur, rows[i]));
     }
     ok = ok && !cpu_sort_numbers(NULL, &sort, NULL);
     for (row_t i = 0; ok && i < n; i++)
@@ -677,9 +677,9 @@ enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durat
     const struct cpu_ops *ops = step->ops;
     struct arena arena = {0};
     struct exclusive_threads threads = {.step = step, .budget = budget};
-    threads.start = arena_take(&arena, (size_t)ops->n_threads + 1, sizeof *threads.start);
-    threads.rows = arena_take(&arena, ops->n, sizeof *threads.rows);
-    threads.anomalies = arena_take(&arena, ops->n_threads, sizeof *threads.anomalies);
+    threads.start = arena_alloc(&arena, (size_t)ops->n_threads + 1, sizeof *threads.start);
+    threads.rows = arena_alloc(&arena, ops->n, sizeof *threads.rows);
+    threads.anomalies = arena_alloc(&arena, ops->n_threads, sizeof *threads.anomalies);
     bool ok = !arena.failed;
     if (ok) {
         cpu_rows_by_thread(ops, NULL, threads.start, threads.rows);

@@ -120,8 +120,8 @@ static void paint(struct painting *painting, row_t interval, uint32_t from, uint
 static enum sutra_status cover_each(const int64_t *start, const int64_t *end, row_t n, const row_t *first,
                                     const row_t *last, row_t n_ranges, struct arena *scratch, int64_t *length,
                                     struct sutra_error *error) {
-    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
-    row_t *rows = arena_take(scratch, n, sizeof *rows);
+    uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
+    row_t *rows = arena_alloc(scratch, n, sizeof *rows);
     enum sutra_status status = arena_status(scratch, error);
     for (row_t range = 0; range < n_ranges && !status; range++) {
         row_t n_rows = last[range] - first[range];
@@ -149,8 +149,8 @@ static enum sutra_status find_positions(struct painting *painting, const int64_t
                                         uint32_t *position, struct arena *arena, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
     row_t n = painting->n;
-    uint64_t *keys = arena_take(arena, (size_t)n * 2, sizeof *keys);
-    row_t *rows = arena_take(arena, (size_t)n * 2, sizeof *rows);
+    uint64_t *keys = arena_alloc(arena, (size_t)n * 2, sizeof *keys);
+    row_t *rows = arena_alloc(arena, (size_t)n * 2, sizeof *rows);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++) {
         keys[i] = integer_sort_key(start[i]);
@@ -184,11 +184,11 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     }
 
     struct painting painting = {.n = n};
-    uint32_t *position = arena_take(scratch, (size_t)n * 2, sizeof *position);
+    uint32_t *position = arena_alloc(scratch, (size_t)n * 2, sizeof *position);
     row_t *begin = arena_zeros(scratch, (size_t)n + 2, sizeof *begin);
-    row_t *order = arena_take(scratch, n_ranges, sizeof *order);
-    painting.at = arena_take(scratch, (size_t)n * 2, sizeof *painting.at);
-    painting.colour = arena_take(scratch, (size_t)n * 2 + 1, sizeof *painting.colour);
+    row_t *order = arena_alloc(scratch, n_ranges, sizeof *order);
+    painting.at = arena_alloc(scratch, (size_t)n * 2, sizeof *painting.at);
+    painting.colour = arena_alloc(scratch, (size_t)n * 2 + 1, sizeof *painting.colour);
     painting.sums = arena_zeros(scratch, (size_t)n + 1, sizeof *painting.sums);
     enum sutra_status status = arena_status(scratch, error);
     if (!status)
@@ -264,8 +264,8 @@ enum sutra_status cpu_merge_intervals(void *pool, struct merge_intervals_step *s
     struct merged made = {.n_segments = step->n_segments,
                           .first = calloc((size_t)step->n_segments + 1, sizeof *made.first)};
     int64_t *open_end = arena_zeros(&arena, step->n_segments, sizeof *open_end);
-    uint8_t *opened = arena_take(&arena, step->n_segments, sizeof *opened);
-    row_t *next = arena_take(&arena, step->n_segments, sizeof *next);
+    uint8_t *opened = arena_alloc(&arena, step->n_segments, sizeof *opened);
+    row_t *next = arena_alloc(&arena, step->n_segments, sizeof *next);
     bool ok = !arena.failed && made.first;
     if (ok) {
         merge_rows(step, &made, NULL, open_end, opened);
@@ -311,9 +311,9 @@ static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row
     *ascending = ends;
     if (n_sorted >= n)
         return SUTRA_OK;
-    int64_t *sorted = arena_take(arena, n, sizeof *sorted);
+    int64_t *sorted = arena_alloc(arena, n, sizeof *sorted);
     struct arena_mark mark = arena_mark(arena);
-    struct sort_keys_step pairs = {arena_take(arena, n, sizeof *pairs.keys), arena_take(arena, n, sizeof *pairs.rows),
+    struct sort_keys_step pairs = {arena_alloc(arena, n, sizeof *pairs.keys), arena_alloc(arena, n, sizeof *pairs.rows),
                                    n};
     enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
     for (row_t i = 0; i < n && !status; i++) {

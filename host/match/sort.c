@@ -93,9 +93,9 @@ static enum sutra_status sort_radix(struct pool *pool, struct sort_keys_step *st
     struct arena arena = {0};
     size_t n_chunks = pool && n / 2 >= CHUNK_ROWS ? pool_threads(pool) : 1;
     struct radix radix = {.keys = step->keys, .rows = step->rows, .n = n, .n_chunks = n_chunks};
-    radix.next_keys = arena_take(&arena, n, sizeof *radix.next_keys);
-    radix.next_rows = arena_take(&arena, n, sizeof *radix.next_rows);
-    radix.positions = arena_take(&arena, n_chunks << DIGIT_BITS, sizeof *radix.positions);
+    radix.next_keys = arena_alloc(&arena, n, sizeof *radix.next_keys);
+    radix.next_rows = arena_alloc(&arena, n, sizeof *radix.next_rows);
+    radix.positions = arena_alloc(&arena, n_chunks << DIGIT_BITS, sizeof *radix.positions);
     if (arena.failed) {
         arena_free(&arena);
         return error_memory(error);
@@ -133,8 +133,8 @@ static row_t count_late(const uint64_t *keys, row_t n) {
 static enum sutra_status sort_mostly_sorted(struct pool *pool, struct sort_keys_step *step, row_t n_late,
                                             struct sutra_error *error) {
     struct arena arena = {0};
-    struct sort_keys_step late = {.keys = arena_take(&arena, n_late, sizeof *late.keys),
-                                  .rows = arena_take(&arena, n_late, sizeof *late.rows)};
+    struct sort_keys_step late = {.keys = arena_alloc(&arena, n_late, sizeof *late.keys),
+                                  .rows = arena_alloc(&arena, n_late, sizeof *late.rows)};
     enum sutra_status status = arena_status(&arena, error);
     if (status) {
         arena_free(&arena);

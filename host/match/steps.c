@@ -92,7 +92,7 @@ enum sutra_status cpu_lane_neighbours(void *pool, struct lane_neighbours_step *s
     const struct lane_items *items = step->items;
     struct arena arena = {0};
     row_t *start = arena_zeros(&arena, (size_t)items->n_lanes + 2, sizeof *start);
-    row_t *item = arena_take(&arena, items->n, sizeof *item);
+    row_t *item = arena_alloc(&arena, items->n, sizeof *item);
     if (arena.failed) {
         arena_free(&arena);
         return error_memory(error);

@@ -25,16 +25,16 @@
 /* Values of one event, with the meaning of columns/traces.h; strings are not interned yet. */
 struct event_row {
     struct number ts, dur;
-    struct json_place name, category; /* `at` is 0 if absent */
+    struct json_span name, category; /* `at` is 0 if absent */
     value_key pid, tid, external, rf, correlation, stream;
     uint16_t device;
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: absent */
     value_key id_key;                /* if it is an integer, */
-    struct json_place id;            /* else */
+    struct json_span id;             /* else */
     uint8_t phase, flags;
     bool lower_external; /* has an "external id" */
     uint16_t given;      /* set of the inputs that are present */
-    struct json_place inputs[N_EVENT_INPUTS];
+    struct json_span inputs[N_EVENT_INPUTS];
 };
 
 /* ---- Fast decoder: from value to value along the tree of forms. O(length of the event) ---- */
@@ -91,8 +91,8 @@ static inline size_t scan_integer(const char *text, size_t at, value_key *key) {
     return end;
 }
 
-/* Any value; its end is defined in struct event_places. */
-static inline size_t scan_any(const struct json_walker *walker, size_t at, struct json_place *place) {
+/* Any value; its end is defined in struct event_spans. */
+static inline size_t scan_any(const struct json_walker *walker, size_t at, struct json_span *place) {
     size_t end = leaf_end(walker, at, place);
     if (walker->text[at] != '"')
         place->end = end;
@@ -102,7 +102,7 @@ static inline size_t scan_any(const struct json_walker *walker, size_t at, struc
 static inline size_t scan_key(const struct json_walker *walker, size_t at, struct field_reader *fields,
                               value_key *key) {
     size_t end = scan_integer(walker->text, at, key);
-    struct json_place place;
+    struct json_span place;
     if (!end) {
         end = leaf_end(walker, at, &place);
         if (end)
@@ -114,7 +114,7 @@ static inline size_t scan_key(const struct json_walker *walker, size_t at, struc
 static inline size_t scan_field(const struct json_walker *walker, size_t at, enum event_field field,
                                 struct field_reader *fields, struct event_row *row) {
     const char *text = walker->text;
-    struct json_place ignored_place;
+    struct json_span ignored_place;
     value_key integer;
     size_t end;
     bool plain;
@@ -272,7 +272,7 @@ static void count_wrong_type(struct event_part *part, enum event_field field, si
 }
 
 /* Adds `flag` to *flags if the event has the field. */
-static struct number read_number(struct event_part *part, const struct event_places *places, enum event_field field,
+static struct number read_number(struct event_part *part, const struct event_spans *places, enum event_field field,
                                  enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
@@ -283,22 +283,22 @@ static struct number read_number(struct event_part *part, const struct event_pla
     return number;
 }
 
-static value_key read_int(struct event_part *part, const struct event_places *places, enum event_field field) {
+static value_key read_int(struct event_part *part, const struct event_spans *places, enum event_field field) {
     value_key key = -1;
-    struct json_place place = places->field[field];
+    struct json_span place = places->field[field];
     if (place.at && !field_int(&part->part.fields, place, &key))
         count_wrong_type(part, field, place.at);
     return key;
 }
 
-static value_key read_key(struct event_part *part, const struct event_places *places, enum event_field field,
+static value_key read_key(struct event_part *part, const struct event_spans *places, enum event_field field,
                           value_key otherwise) {
-    struct json_place place = places->field[field];
+    struct json_span place = places->field[field];
     return place.at ? field_key(&part->part.fields, place) : otherwise;
 }
 
 /* The empty string if the field is absent, STRING_NONE if it is not a string. */
-static uint32_t intern_string(struct event_part *part, struct json_place place) {
+static uint32_t intern_string(struct event_part *part, struct json_span place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
     if (part->part.fields.source->bytes[place.at] != '"')
@@ -314,9 +314,9 @@ static bool is_small_integer(const char *text) {
     return n > 0 && n < 19 && text[n] != '.' && text[n] != 'e' && text[n] != 'E';
 }
 
-static struct event_row read_event(struct event_part *part, const struct event_places *places) {
+static struct event_row read_event(struct event_part *part, const struct event_spans *places) {
     const char *text = part->part.fields.source->bytes;
-    const struct json_place *field = places->field;
+    const struct json_span *field = places->field;
     size_t args = field[FIELD_ARGS].at, id = field[FIELD_ID].at, name = field[FIELD_NAME].at;
     size_t stream = field[FIELD_STREAM].at, phase = field[FIELD_PHASE].at, device = field[FIELD_DEVICE].at;
     bool waits = field[FIELD_WAIT_STREAM].at || field[FIELD_WAIT_RECORD].at;
@@ -370,8 +370,8 @@ static struct event_row read_event(struct event_part *part, const struct event_p
 static void append_event(struct event_part *part, const struct event_row *values, size_t text) {
     struct device_events *events = &part->events;
     row_t row = part->part.n++;
-    number_put(events->ts, row, values->ts);
-    number_put(events->dur, row, values->dur);
+    number_set(events->ts, row, values->ts);
+    number_set(events->dur, row, values->dur);
     events->name[row] = intern_string(part, values->name);
     events->category[row] = intern_string(part, values->category);
     events->pid[row] = values->pid;
@@ -401,7 +401,7 @@ static void append_event(struct event_part *part, const struct event_row *values
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
     struct event_part *part = event_part(of);
-    struct event_places places = {0};
+    struct event_spans places = {0};
     struct event_row row;
     size_t at = walker->at;
     bool object = walk_char(walker) == '{';
@@ -565,17 +565,17 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
 /* ---- Access to events ---- */
 
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
-                struct event_places *places) {
+                struct event_spans *places) {
     const struct document *document = &trace->document;
     struct json_walker walker = walk_from(&document->source, trace->events.text[event]);
-    *places = (struct event_places){0};
+    *places = (struct event_spans){0};
     if (walk_char(&walker) == '{')
         walk_event(&walker, learned, places);
 }
 
 void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last) {
     if (first < last)
-        source_give_back(&trace->document.source, trace->events.text[first], trace->events.text[last]);
+        source_return_pages(&trace->document.source, trace->events.text[first], trace->events.text[last]);
 }
 
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
@@ -584,8 +584,8 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         "event %u: field %s: %s was expected (--lenient ignores such fields)", event, field, expected);
 }
 
-void device_trace_leave(struct sutra_device_trace *trace) {
-    if (!holders_leave(&trace->holders))
+void device_trace_unref(struct sutra_device_trace *trace) {
+    if (!refcount_release(&trace->holders))
         return;
     device_events_free(&trace->events);
     strings_free(&trace->strings);
@@ -598,5 +598,5 @@ void sutra_device_trace_free(struct sutra_device_trace *trace) {
         return;
     document_free(&trace->document);
     event_columns_free(trace->columns);
-    device_trace_leave(trace);
+    device_trace_unref(trace);
 }

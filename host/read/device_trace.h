@@ -23,15 +23,15 @@ struct sutra_device_trace {
     struct holders holders;         /* references to the columns */
 };
 
-/* Releases a reference to the events' columns, which holders_add() added. If the owner has freed the trace, only the
+/* Releases a reference to the events' columns, which refcount_add() added. If the owner has freed the trace, only the
  * columns are left, and the last reference frees them. */
-void device_trace_leave(struct sutra_device_trace *trace);
+void device_trace_unref(struct sutra_device_trace *trace);
 
 /* Finds the fields of an event in the trace's text, for fields without a column. O(length of the event). */
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
-                struct event_places *places);
+                struct event_spans *places);
 
-/* The text from event `first` to event `last` is not needed any more; as in source_give_back(). */
+/* The text from event `first` to event `last` is not needed any more; as in source_return_pages(). */
 void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last);
 
 /* An error about one event, with its offset: "event 12: field 'ts': ...". */

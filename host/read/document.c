@@ -194,7 +194,7 @@ static value_key number_key(struct field_reader *reader, const char *text) {
     return check_key(reader, values_integer(reader->values, text, length));
 }
 
-value_key field_key(struct field_reader *reader, struct json_place place) {
+value_key field_key(struct field_reader *reader, struct json_span place) {
     const char *text = reader->source->bytes + place.at;
     if (is_number(text))
         return number_key(reader, text);
@@ -208,7 +208,7 @@ value_key field_key(struct field_reader *reader, struct json_place place) {
     return *text == 'n' ? KEY_NULL : *text == 't';
 }
 
-bool field_int(struct field_reader *reader, struct json_place place, value_key *key) {
+bool field_int(struct field_reader *reader, struct json_span place, value_key *key) {
     const char *text = reader->source->bytes + place.at;
     size_t length;
     if (is_number(text)) {
@@ -238,7 +238,7 @@ bool field_int(struct field_reader *reader, struct json_place place, value_key *
     return true;
 }
 
-const char *field_string(struct field_reader *reader, struct json_place place, size_t *length) {
+const char *field_string(struct field_reader *reader, struct json_span place, size_t *length) {
     const char *raw = reader->source->bytes + place.at + 1;
     *length = place.end - place.at - 1;
     size_t n_plain = plain_end(raw, 0); /* all of most strings */
@@ -255,7 +255,7 @@ const char *field_string(struct field_reader *reader, struct json_place place, s
     return out;
 }
 
-uint32_t field_intern(struct field_reader *reader, struct json_place place, struct strings *strings) {
+uint32_t field_intern(struct field_reader *reader, struct json_span place, struct strings *strings) {
     size_t length;
     const char *string = field_string(reader, place, &length);
     uint32_t number = strings_intern(strings, string, length);
@@ -292,7 +292,7 @@ static void walk_part(void *arg, size_t number) {
         parts->reader->element(part, walker);
         part->closed = !walk_element_end(walker);
         if (walker->at - given_back >= GIVE_BACK_BYTES) {
-            source_give_back(&parts->document->source, given_back, walker->at);
+            source_return_pages(&parts->document->source, given_back, walker->at);
             given_back = walker->at;
             if (parts->n == 1)
                 pool_tick(parts->context->pool, walker->at, parts->document->source.size);
@@ -368,7 +368,7 @@ static enum sutra_status walk_parts(struct document_parts *parts, bool one, stru
         return error_memory(error);
     pool_run(parts->context->pool, parts->n, walk_part, parts);
     if (context_is_cancelled(parts->context))
-        return context_gave_up(parts->context, error);
+        return context_early_end_error(parts->context, error);
     /* Each part must end where the next begins, up to the part that closes the array or fails. */
     const struct document_part *last = document_part_at(parts, 0);
     size_t n_used = 1;
@@ -414,7 +414,7 @@ static enum sutra_status walk_members(struct document *document, struct document
             return status;
     }
     for (bool more = !document->is_array && walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (walker.expected)
             break;
         if (document->n_members == document->members_capacity) {
@@ -480,22 +480,22 @@ static enum sutra_status repair_source(struct document *document, const struct d
                                        struct sutra_error *error) {
     struct sutra_context *context = parts->context;
     struct source *source = &document->source;
-    struct mend_report report = {0};
+    struct text_repairs report = {0};
     struct buffer out = {0};
     size_t failed_at;
     enum sutra_status status = SUTRA_DATA;
     stage_begin(context, "repair", source->size);
-    enum mend_result result = mend_text(source->bytes, source->size, &report, &out, &failed_at);
-    if (result == MEND_MEMORY)
+    enum repair_result result = repair_text(source->bytes, source->size, &report, &out, &failed_at);
+    if (result == REPAIR_NO_MEMORY)
         status = error_memory(error);
-    if (result == MEND_DONE)
+    if (result == REPAIR_DONE)
         status = source_replace(source, &out, error);
-    if (!status && !parts->reader->looks_only) {
+    if (!status && !parts->reader->inspects_only) {
         char repairs[512];
         repair_describe(&report, repairs, sizeof repairs);
         context_warn(context, "%s: repaired: %s", source->name, repairs);
     }
-    mend_report_free(&report);
+    text_repairs_free(&report);
     buffer_free(&out);
     stage_end(context);
     return status;
@@ -504,11 +504,11 @@ static enum sutra_status repair_source(struct document *document, const struct d
 /* Walks the document; malformed text is repaired and walked again in a lenient context. */
 static enum sutra_status read_text(struct document *document, struct document_parts *parts, struct sutra_error *error) {
     struct sutra_context *context = parts->context;
-    if (document->source.is_rest && !parts->reader->looks_only)
+    if (document->source.is_rest && !parts->reader->inspects_only)
         context_warn(context, "%s: the compressed data is corrupt or truncated: using the data before the error",
                      document->source.name);
     enum sutra_status status = walk_document(document, parts, error);
-    if (status != SUTRA_DATA || parts->reader->as_it_is)
+    if (status != SUTRA_DATA || parts->reader->keeps_malformed)
         return status;
     if (!context->options.lenient) {
         const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n\xef\xbb\xbf");
@@ -542,14 +542,14 @@ const struct document_member *document_find(const struct document *document, con
     return NULL;
 }
 
-struct json_place document_member_of(const struct document *document, size_t at, const char *name) {
-    struct json_place found = {0};
+struct json_span document_member_of(const struct document *document, size_t at, const char *name) {
+    struct json_span found = {0};
     if (document->source.bytes[at] != '{')
         return found;
     struct json_walker walker = walk_from(&document->source, at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         bool wanted = place_is(&document->source, walk_key(&walker), name);
-        struct json_place value = walk_value(&walker);
+        struct json_span value = walk_value(&walker);
         if (wanted)
             found = value;
     }
@@ -559,7 +559,7 @@ struct json_place document_member_of(const struct document *document, size_t at,
 /* Bytes of the nodes that are searched for durations: many nodes, since not all are linked. */
 #define LINKED_BYTES ((size_t)1 << 20)
 
-bool nodes_have_durations(const char *bytes, size_t size) {
+bool has_node_durations(const char *bytes, size_t size) {
     static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
     size_t n = MIN(size, LINKED_BYTES);
     return memmem(bytes, n, marks[0], strlen(marks[0])) || memmem(bytes, n, marks[1], strlen(marks[1]));
@@ -567,7 +567,7 @@ bool nodes_have_durations(const char *bytes, size_t size) {
 
 bool document_is_linked(const struct document *document) {
     const struct document_member *nodes = document_find(document, "nodes");
-    return nodes && nodes_have_durations(document->source.bytes + nodes->value, document->source.size - nodes->value);
+    return nodes && has_node_durations(document->source.bytes + nodes->value, document->source.size - nodes->value);
 }
 
 /* Checks that the reader's array exists and is an array. The error names the kind of the file. */

@@ -57,20 +57,20 @@ bool field_number(const char *value, struct number *number);
 bool field_integer(const char *value, int64_t *integer);
 
 /* Any value as an id. Lists and objects give KEY_UNHASHABLE. */
-value_key field_key(struct field_reader *reader, struct json_place place);
+value_key field_key(struct field_reader *reader, struct json_span place);
 
 /* The result of Python's int() for a value, as an id; false if int() raises an exception. */
-bool field_int(struct field_reader *reader, struct json_place place, value_key *key);
+bool field_int(struct field_reader *reader, struct json_span place, value_key *key);
 
 /* A string, decoded into the reader's scratch buffer if it has escapes; valid until the next call. */
-const char *field_string(struct field_reader *reader, struct json_place place, size_t *length);
+const char *field_string(struct field_reader *reader, struct json_span place, size_t *length);
 
 /* A string, interned. STRING_NONE: out of memory. */
-uint32_t field_intern(struct field_reader *reader, struct json_place place, struct strings *strings);
+uint32_t field_intern(struct field_reader *reader, struct json_span place, struct strings *strings);
 
 /* A member of the top-level object. */
 struct document_member {
-    struct json_place key;
+    struct json_span key;
     size_t value; /* offset of the value */
 };
 
@@ -120,8 +120,8 @@ struct document_reader {
     const char *other_array, *other_kind;
     const char *too_many; /* name of the rows, and advice if there are too many: "events: cut the trace" */
     bool bare_array;      /* the array without its object is a document, too */
-    bool as_it_is;        /* do not repair malformed text, even if the context is lenient */
-    bool looks_only;      /* do not warn about repairs: another reader reads the same file */
+    bool keeps_malformed; /* do not repair malformed text, even if the context is lenient */
+    bool inspects_only;   /* do not warn about repairs: another reader reads the same file */
     bool empty_counts;    /* read an empty object or string as an empty array */
     const char *open_stage, *read_stage, *join_stage;
     size_t part_size;                  /* sizeof the reader's part */
@@ -185,17 +185,17 @@ const struct document_member *document_find(const struct document *document, con
 bool document_is_linked(const struct document *document);
 
 /* The same, for the text of a host trace from its nodes on. */
-bool nodes_have_durations(const char *bytes, size_t size);
+bool has_node_durations(const char *bytes, size_t size);
 
 /* The value of a member of the object at byte `at`; offset 0 if there is no such member or no object. Of repeated names
  * the last counts. O(length of the object). */
-struct json_place document_member_of(const struct document *document, size_t at, const char *name);
+struct json_span document_member_of(const struct document *document, size_t at, const char *name);
 
 /* Whether the raw text of a string with escapes decodes to `name`. */
 bool escaped_is(const char *raw, size_t length, const char *name);
 
 /* Whether a string decodes to `name`. */
-static inline bool place_is(const struct source *source, struct json_place place, const char *name) {
+static inline bool place_is(const struct source *source, struct json_span place, const char *name) {
     const char *raw = source->bytes + place.at + 1;
     if (*raw != *name && *raw != '\\' && *name) /* the most frequent case */
         return false;
@@ -211,18 +211,18 @@ bool document_cut(struct document_parts *parts, bool one);
 
 /* ---- Attributes of nodes of later schemas: {"name": "rf_id", "type": "uint64", "value": 883} ---- */
 
-struct attribute_places {
-    struct json_place name, value; /* absent if `at` is 0 */
+struct attribute_spans {
+    struct json_span name, value; /* absent if `at` is 0 */
 };
 
 /* Walks an attribute, an object. */
-static inline struct attribute_places walk_any_attribute(struct json_walker *walker) {
-    struct attribute_places found = {0};
+static inline struct attribute_spans walk_any_attribute(struct json_walker *walker) {
+    struct attribute_spans found = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (!key.at)
             break;
-        struct json_place place = walk_value(walker);
+        struct json_span place = walk_value(walker);
         if (place_is(walker->source, key, "name"))
             found.name = place;
         else if (place_is(walker->source, key, "value"))
@@ -232,10 +232,10 @@ static inline struct attribute_places walk_any_attribute(struct json_walker *wal
 }
 
 /* Walks an attribute and returns its value if it has this name. */
-static inline struct json_place walk_attribute(struct json_walker *walker, const char *wanted) {
-    struct attribute_places found = walk_any_attribute(walker);
+static inline struct json_span walk_attribute(struct json_walker *walker, const char *wanted) {
+    struct attribute_spans found = walk_any_attribute(walker);
     bool is_it = found.name.end && place_is(walker->source, found.name, wanted);
-    return is_it ? found.value : (struct json_place){0};
+    return is_it ? found.value : (struct json_span){0};
 }
 
 #endif

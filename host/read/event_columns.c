@@ -27,7 +27,7 @@ struct kept_column {
     bool outside;
     bool complete;   /* known for all events */
     uint64_t *known; /* else a bit per event */
-    struct json_place *place;
+    struct json_span *place;
     value_key *key;
     struct number_column number;
     uint32_t *string;
@@ -113,7 +113,7 @@ struct strings *event_columns_table(struct kept_columns *columns) {
 }
 
 /* Index of a field's column; columns->n if there is none. */
-static uint64_t find_column(const struct kept_columns *columns, const struct asked_field *field) {
+static uint64_t find_column(const struct kept_columns *columns, const struct requested_field *field) {
     uint64_t at = 0;
     for (; at < columns->n; at++) {
         const struct kept_column *column = &columns->list[at];
@@ -124,7 +124,7 @@ static uint64_t find_column(const struct kept_columns *columns, const struct ask
 }
 
 /* Adds a column for a field. False: out of memory. */
-static bool add_column(struct kept_columns *columns, const struct asked_field *field, size_t n) {
+static bool add_column(struct kept_columns *columns, const struct requested_field *field, size_t n) {
     struct kept_column made = {.name = strdup(field->name), .form = field->form, .outside = field->outside};
     bool ok = column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list) && made.name &&
               (made.known = column_new(n / 64 + 1, sizeof *made.known));
@@ -202,14 +202,14 @@ static void list_new(struct column_request *request, const row_t *events, row_t 
     }
 }
 
-static uint32_t intern_inputs(struct request_part *part, const struct event_places *places, unsigned selected) {
-    const struct json_place *inputs = &places->field[FIELD_CONCRETE_INPUTS];
+static uint32_t intern_inputs(struct request_part *part, const struct event_spans *places, unsigned selected) {
+    const struct json_span *inputs = &places->field[FIELD_CONCRETE_INPUTS];
     return inputs_intern(&part->reader, inputs, inputs_given(inputs) & selected, &part->strings);
 }
 
 /* Reads a field of an event from its offset to a column. */
 static void read_value(struct request_part *part, const struct kept_column *column, row_t event,
-                       const struct event_places *places, struct json_place place) {
+                       const struct event_spans *places, struct json_span place) {
     struct field_reader *reader = &part->reader;
     const char *bytes = reader->source->bytes;
     struct number number = number_double(NAN);
@@ -229,7 +229,7 @@ static void read_value(struct request_part *part, const struct kept_column *colu
     case ASK_NUMBER:
         if (place.at)
             field_number(bytes + place.at, &number);
-        number_put(column->number, event, number);
+        number_set(column->number, event, number);
         break;
     case ASK_ARGUMENTS:
         column->string[event] = intern_inputs(part, places, GIVEN_TO_OPERATORS);
@@ -260,8 +260,8 @@ static void read_part(void *arg, size_t number) {
         part->reader.failed = true;
     for (row_t i = begin; i < end && !part->reader.failed; i++) {
         row_t event = request->events[i];
-        struct event_places places = {0};
-        struct json_place found[NAMED_MAX] = {{0}};
+        struct event_spans places = {0};
+        struct json_span found[NAMED_MAX] = {{0}};
         struct json_walker walker = walk_from(&trace->document.source, trace->events.text[event]);
         if (walk_char(&walker) == '{')
             walk_event_named(&walker, &learned, &request->named, &places, found);
@@ -314,11 +314,11 @@ static bool read_new(struct column_request *request, struct strings *strings) {
 }
 
 /* Finds or adds the columns of the fields. False: out of memory. */
-static bool find_columns(struct column_request *request, struct kept_columns *columns, const struct asked_field *fields,
-                         size_t n_fields) {
+static bool find_columns(struct column_request *request, struct kept_columns *columns,
+                         const struct requested_field *fields, size_t n_fields) {
     struct named_fields *named = &request->named;
     for (size_t i = 0; i < n_fields; i++) {
-        const struct asked_field *field = &fields[i];
+        const struct requested_field *field = &fields[i];
         request->columns[i] = find_column(columns, field);
         if (request->columns[i] == columns->n && !add_column(columns, field, request->trace->events.n))
             return false;
@@ -358,9 +358,9 @@ static bool update_columns(struct column_request *request, struct kept_columns *
     return ok;
 }
 
-enum sutra_status event_columns_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                    const struct asked_field *fields, size_t n_fields, const row_t *events,
-                                    row_t n_events, struct asked_column *columns, struct sutra_error *error) {
+enum sutra_status event_columns_request(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                        const struct requested_field *fields, size_t n_fields, const row_t *events,
+                                        row_t n_events, struct requested_column *columns, struct sutra_error *error) {
     struct kept_columns *kept = trace->columns;
     struct column_request request = {.trace = trace, .values = &context->values, .pool = context->pool};
     if (n_fields > ASK_MAX)
@@ -369,13 +369,13 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
     bool ok = find_columns(&request, kept, fields, n_fields) && update_columns(&request, kept, events, n_events);
     for (size_t i = 0; i < n_fields && ok; i++) {
         const struct kept_column *column = &kept->list[request.columns[i]];
-        columns[i] = (struct asked_column){column->place, column->key, column->number, column->string};
+        columns[i] = (struct requested_column){column->place, column->key, column->number, column->string};
     }
     pthread_mutex_unlock(&kept->mutex);
-    return ok ? SUTRA_OK : context_gave_up(context, error);
+    return ok ? SUTRA_OK : context_early_end_error(context, error);
 }
 
-bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field) {
+bool event_columns_are_complete(const struct sutra_device_trace *trace, const struct requested_field *field) {
     struct kept_columns *kept = trace->columns;
     pthread_mutex_lock(&kept->mutex);
     uint64_t at = find_column(kept, field);

@@ -3,9 +3,9 @@
  *
  *     names of fields, selected events --> one walk over new events, in parallel --> a column per field, by event
  *
- *     static const struct asked_field fields[] = {{"grid", ASK_PLACE}, {"memory bandwidth (GB/s)", ASK_NUMBER}};
- *     struct asked_column columns[2];
- *     status = event_columns_ask(context, trace, fields, 2, kernels, n_kernels, columns, error);
+ *     static const struct requested_field fields[] = {{"grid", ASK_PLACE}, {"memory bandwidth (GB/s)", ASK_NUMBER}};
+ *     struct requested_column columns[2];
+ *     status = event_columns_request(context, trace, fields, 2, kernels, n_kernels, columns, error);
  *     ... number_at(columns[1].number, event) ...
  *
  * Columns are kept with the trace: a repeated request returns them immediately, and a request for more events adds
@@ -36,15 +36,15 @@ enum asked_form {
     ASK_STRING,    /* string number of event_columns_strings(); STRING_NONE if absent or another type */
 };
 
-struct asked_field {
+struct requested_field {
     const char *name;
     enum asked_form form;
     bool outside; /* a member of the event itself, not of its "args" */
 };
 
 /* A column by event, valid for the requested events. Only the member of its form is set. */
-struct asked_column {
-    const struct json_place *place;
+struct requested_column {
+    const struct json_span *place;
     const value_key *key; /* ASK_KEY and ASK_INT */
     struct number_column number;
     const uint32_t *string; /* ASK_ARGUMENTS, ASK_LAUNCH and ASK_STRING */
@@ -55,12 +55,12 @@ struct asked_column {
 
 /* Fills columns[0..n_fields). `events`: in any order, with duplicates and ROW_NONE allowed; NULL: the first n_events
  * events. Ids are those of the context. SUTRA_SYSTEM: out of memory. */
-enum sutra_status event_columns_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                    const struct asked_field *fields, size_t n_fields, const row_t *events,
-                                    row_t n_events, struct asked_column *columns, struct sutra_error *error);
+enum sutra_status event_columns_request(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                        const struct requested_field *fields, size_t n_fields, const row_t *events,
+                                        row_t n_events, struct requested_column *columns, struct sutra_error *error);
 
 /* Whether the column of a field is known for all events. */
-bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field);
+bool event_columns_are_complete(const struct sutra_device_trace *trace, const struct requested_field *field);
 
 /* The strings of all columns. String numbers are stable; texts may move during a request. */
 const struct strings *event_columns_strings(const struct sutra_device_trace *trace);
@@ -97,7 +97,7 @@ void event_columns_forget(struct kept_columns *columns);
 #define GIVEN_TO_LAUNCHES  (((1U << N_EVENT_INPUTS) - 1) & ~GIVEN_TO_OPERATORS)
 
 /* The set of the inputs that are present. */
-static inline unsigned inputs_given(const struct json_place *places) {
+static inline unsigned inputs_given(const struct json_span *places) {
     unsigned given = 0;
     for (int i = 0; i < N_EVENT_INPUTS; i++)
         given |= places[i].at ? 1U << i : 0;
@@ -105,7 +105,7 @@ static inline unsigned inputs_given(const struct json_place *places) {
 }
 
 /* Interns the inputs in the set `given`. STRING_NONE: the set is empty, or out of memory, and the reader has failed. */
-static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places, unsigned given,
+static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_span *places, unsigned given,
                                      struct strings *strings) {
     const char *text = reader->source->bytes;
     size_t lengths[N_EVENT_INPUTS], n = 0;

@@ -126,7 +126,7 @@ static enum event_field inner_field(const char *key, size_t length) {
 #define KEY_RAW_MAX (33 * 6)
 
 /* An enum event_field, or FIELD_NAMED and the index of a named field. */
-static inline unsigned find_field(const struct json_walker *walker, struct json_place key, bool inside,
+static inline unsigned find_field(const struct json_walker *walker, struct json_span key, bool inside,
                                   const struct named_fields *named) {
     enum event_field (*known)(const char *, size_t) = inside ? inner_field : outer_field;
     const char *raw = walker->text + key.at + 1;
@@ -160,7 +160,7 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
             form->length = (walker->text[bracket] == '}' ? bracket + 1 : walker->at) - at;
             return;
         }
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         form->field = (uint8_t)find_field(walker, key, form->inside, named);
         form->length = walker->at - at;
         if (form->field != FIELD_ARGS || walk_char(walker) != '{')
@@ -171,9 +171,9 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
 }
 
 /* "args" is at `at`; it replaces an earlier "args". */
-static inline void begin_args(size_t at, const struct named_fields *named, struct event_places *places,
-                              struct json_place *found) {
-    places->field[FIELD_ARGS] = (struct json_place){.at = at};
+static inline void begin_args(size_t at, const struct named_fields *named, struct event_spans *places,
+                              struct json_span *found) {
+    places->field[FIELD_ARGS] = (struct json_span){.at = at};
     for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
         places->field[field].at = 0;
     for (size_t i = 0; named && i < named->n; i++)
@@ -182,7 +182,7 @@ static inline void begin_args(size_t at, const struct named_fields *named, struc
 }
 
 void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
-                      struct event_places *places, struct json_place *found) {
+                      struct event_spans *places, struct json_span *found) {
     struct json_walker local = *walker; /* in registers */
     struct form unknown = {0};
     struct form *form = learned ? &learned->begin : &unknown;
@@ -215,7 +215,7 @@ void walk_event_named(struct json_walker *walker, struct event_forms *learned, c
             break;
         }
         /* The value. */
-        struct json_place place;
+        struct json_span place;
         size_t value = space_end(local.text, at);
         at = leaf_end(&local, value, &place);
         if (at == 0) {
@@ -236,7 +236,7 @@ void walk_event_named(struct json_walker *walker, struct event_forms *learned, c
     *walker = local;
 }
 
-void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places) {
+void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_spans *places) {
     walk_event_named(walker, learned, NULL, places, NULL);
 }
 

@@ -126,12 +126,12 @@ extern const enum event_field event_value_fields[EVENT_N_VALUES];
 
 /* Offsets of the values of one event; `at` is 0 for absent fields. `end` is the closing quote of strings, else the byte
  * after the value; for an object "args" it is unset. */
-struct event_places {
-    struct json_place field[FIELD_NONE];
+struct event_spans {
+    struct json_span field[FIELD_NONE];
 };
 
 /* Bytes of a value that is present and is not "args". */
-static inline size_t event_place_length(const char *text, struct json_place place) {
+static inline size_t event_place_length(const char *text, struct json_span place) {
     return place.end + (text[place.at] == '"') - place.at;
 }
 
@@ -144,11 +144,11 @@ struct named_fields {
 };
 
 /* Walks one event, an object. Of repeated keys the last counts. `learned` may be NULL. */
-void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places);
+void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_spans *places);
 
 /* As walk_event(), and finds named fields: found[0..named->n). All calls with the same `learned` pass equal names. */
 void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
-                      struct event_places *places, struct json_place *found);
+                      struct event_spans *places, struct json_span *found);
 
 /* The field of this name, in the event or in its "args"; FIELD_NONE: unknown. */
 enum event_field event_field_named(const char *name, bool outside);

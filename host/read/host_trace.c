@@ -20,7 +20,7 @@ enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBU
 static const char *const field_names[] = {"'id'", "'parent'", "'ctrl_deps'", "'rf_id'", "'attrs': value of rf_id"};
 
 struct host_places {
-    struct json_place field[NODE_FIELDS];
+    struct json_span field[NODE_FIELDS];
     bool later; /* the node has the form of later schemas */
 };
 
@@ -70,7 +70,7 @@ static void part_free(struct document_part *of) {
     event_forms_free(&node_part(of)->forms);
 }
 
-static enum host_field find_field(const struct json_walker *walker, struct json_place key) {
+static enum host_field find_field(const struct json_walker *walker, struct json_span key) {
     switch (walker->text[key.at + 1]) {
     case 'i':
         return place_is(walker->source, key, "id") ? NODE_ID : NODE_FIELDS;
@@ -96,9 +96,9 @@ static enum host_field find_field(const struct json_walker *walker, struct json_
 
 /* ---- Token by token ---- */
 
-static inline struct json_place walk_leaf(struct json_walker *walker, struct node_leaves *leaves,
-                                          enum host_field field) {
-    struct json_place value = walk_value(walker);
+static inline struct json_span walk_leaf(struct json_walker *walker, struct node_leaves *leaves,
+                                         enum host_field field) {
+    struct json_span value = walk_value(walker);
     leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
     if (!leaves->unusual) {
         leaves->list[leaves->n].at = value.at;
@@ -109,10 +109,10 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct nod
 }
 
 /* {"name": "rf_id", "type": "uint64", "value": 883}: the offset of its value, if it is the rf_id. */
-static struct json_place walk_rf_attribute(struct json_walker *walker, struct node_leaves *leaves) {
-    struct json_place name = {0}, value = {0};
+static struct json_span walk_rf_attribute(struct json_walker *walker, struct node_leaves *leaves) {
+    struct json_span name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (!key.at)
             break;
         bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
@@ -121,23 +121,23 @@ static struct json_place walk_rf_attribute(struct json_walker *walker, struct no
             bool rf = name.end && place_is(walker->source, name, "rf_id");
             value = walk_leaf(walker, leaves, rf ? NODE_RF_ATTRIBUTE : NODE_FIELDS);
         } else {
-            struct json_place other = walk_value(walker);
+            struct json_span other = walk_value(walker);
             name = is_name ? other : name;
         }
     }
-    return name.end && place_is(walker->source, name, "rf_id") ? value : (struct json_place){0};
+    return name.end && place_is(walker->source, name, "rf_id") ? value : (struct json_span){0};
 }
 
 /* The list of attributes; the last rf_id counts. */
-static struct json_place walk_attributes(struct json_walker *walker, struct node_leaves *leaves) {
-    struct json_place rf = {0};
+static struct json_span walk_attributes(struct json_walker *walker, struct node_leaves *leaves) {
+    struct json_span rf = {0};
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         if (walk_char(walker) != '{') {
             leaves->unusual = true;
             walk_value(walker);
             continue;
         }
-        struct json_place found = walk_rf_attribute(walker, leaves);
+        struct json_span found = walk_rf_attribute(walker, leaves);
         rf = found.at ? found : rf;
     }
     return rf;
@@ -145,7 +145,7 @@ static struct json_place walk_attributes(struct json_walker *walker, struct node
 
 static void walk_node(struct json_walker *walker, struct host_places *places, struct node_leaves *leaves) {
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (!key.at)
             break;
         enum host_field field = find_field(walker, key);
@@ -156,7 +156,7 @@ static void walk_node(struct json_walker *walker, struct host_places *places, st
             places->field[field] = walk_attributes(walker, leaves);
         } else if (field == NODE_RF_ATTRIBUTE) { /* no list: ignored */
             leaves->unusual = true;
-            places->field[field] = (struct json_place){0};
+            places->field[field] = (struct json_span){0};
             walk_value(walker);
         } else if (field == NODE_FIELDS && walk_char(walker) == '{') { /* inputs or outputs: each value is a leaf */
             for (bool inner = walk_object(walker); inner; inner = walk_member_end(walker)) {
@@ -164,7 +164,7 @@ static void walk_node(struct json_walker *walker, struct host_places *places, st
                 walk_leaf(walker, leaves, NODE_FIELDS);
             }
         } else {
-            struct json_place value = walk_leaf(walker, leaves, field);
+            struct json_span value = walk_leaf(walker, leaves, field);
             if (field != NODE_FIELDS)
                 places->field[field] = value;
         }
@@ -202,7 +202,7 @@ static bool walk_known_node(struct json_walker *walker, const struct event_forms
     const struct form *form = form_find(&forms->begin, local.text + local.at);
     size_t at = local.at;
     for (; form && !form->ends; form = form_find(form, local.text + at)) {
-        struct json_place place;
+        struct json_span place;
         places->later |= form->args > 0;
         at = leaf_end(&local, at + form->length, &place);
         if (!at)
@@ -229,7 +229,7 @@ static void count_mismatch(struct node_part *part, enum host_field field, size_t
 /* An id that may be absent, but not a list. */
 static value_key read_key(struct node_part *part, const struct host_places *places, enum host_field field,
                           value_key absent) {
-    struct json_place place = places->field[field];
+    struct json_span place = places->field[field];
     value_key key = place.at ? field_key(&part->part.fields, place) : absent;
     if (key != KEY_UNHASHABLE)
         return key;
@@ -240,7 +240,7 @@ static value_key read_key(struct node_part *part, const struct host_places *plac
 static void append_node(struct node_part *part, const struct host_places *places, size_t text, size_t end) {
     struct host_nodes *nodes = &part->rows.nodes;
     struct field_reader *fields = &part->part.fields;
-    struct json_place id = places->field[NODE_ID], rf = places->field[NODE_RF_ATTRIBUTE];
+    struct json_span id = places->field[NODE_ID], rf = places->field[NODE_RF_ATTRIBUTE];
     row_t row = part->part.n;
     nodes->text[row] = text;
     nodes->end[row] = end;
@@ -409,8 +409,8 @@ enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const ch
     return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
 }
 
-void host_trace_leave(struct sutra_host_trace *trace) {
-    if (!holders_leave(&trace->holders))
+void host_trace_unref(struct sutra_host_trace *trace) {
+    if (!refcount_release(&trace->holders))
         return;
     host_nodes_free(&trace->nodes);
     free(trace->schema);
@@ -421,5 +421,5 @@ void sutra_host_trace_free(struct sutra_host_trace *trace) {
     if (!trace)
         return;
     document_free(&trace->document);
-    host_trace_leave(trace);
+    host_trace_unref(trace);
 }

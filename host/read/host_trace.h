@@ -18,7 +18,7 @@ struct sutra_host_trace {
     struct holders holders;    /* references to the columns */
 };
 
-/* Releases a reference to the nodes; see device_trace_leave(). */
-void host_trace_leave(struct sutra_host_trace *trace);
+/* Releases a reference to the nodes; see device_trace_unref(). */
+void host_trace_unref(struct sutra_host_trace *trace);
 
 #endif

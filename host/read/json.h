@@ -32,7 +32,7 @@ struct json_walker {
 };
 
 /* Offsets of a value: its first byte, and for strings the closing quote. 0: no value. */
-struct json_place {
+struct json_span {
     size_t at, end;
 };
 
@@ -105,14 +105,14 @@ struct json_end scalar_end(const struct source *source, size_t at);
 struct json_end brackets_end(const struct source *source, size_t at);
 
 /* Steps over a string. An empty string, if it is malformed. */
-static inline struct json_place walk_string(struct json_walker *walker) {
-    struct json_place place = {walker->at, plain_end(walker->text, walker->at + 1)};
+static inline struct json_span walk_string(struct json_walker *walker) {
+    struct json_span place = {walker->at, plain_end(walker->text, walker->at + 1)};
     if (walker->text[place.end] != '"') {
         struct json_end end = string_end(walker->source, place.at, place.end);
         if (end.expected) {
             walker->at = end.at;
             walk_fail(walker, end.expected);
-            return (struct json_place){place.at, place.at + 1};
+            return (struct json_span){place.at, place.at + 1};
         }
         place.end = end.at;
     }
@@ -133,11 +133,11 @@ static inline void walk_scalar(struct json_walker *walker) {
 }
 
 /* Checks a value of any kind, steps over it, and returns its offsets. */
-__attribute__((always_inline)) static inline struct json_place walk_value(struct json_walker *walker) {
+__attribute__((always_inline)) static inline struct json_span walk_value(struct json_walker *walker) {
     char c = walk_char(walker);
     if (c == '"')
         return walk_string(walker);
-    struct json_place place = {.at = walker->at};
+    struct json_span place = {.at = walker->at};
     if (c == '{' || c == '[') {
         struct json_end end = brackets_end(walker->source, walker->at);
         walker->at = end.at;
@@ -152,9 +152,9 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
 }
 
 /* The byte after the value at byte `at`, and the value's offsets; 0: malformed, walk_value() reports the error. */
-static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_place *place) {
+static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_span *place) {
     const char *text = walker->text;
-    *place = (struct json_place){.at = at};
+    *place = (struct json_span){.at = at};
     if (text[at] == '"') {
         struct json_end end = {plain_end(text, at + 1), NULL};
         if (text[end.at] != '"')
@@ -174,7 +174,7 @@ static inline size_t leaf_end(const struct json_walker *walker, size_t at, struc
  * Members of an object in file order:
  *
  *     for (bool more = walk_object(w); more; more = walk_member_end(w)) {
- *         struct json_place key = walk_key(w);     now at the value
+ *         struct json_span key = walk_key(w);     now at the value
  *         ... walk_value(w) or another walk ...
  *     }
  *
@@ -218,8 +218,8 @@ static inline bool walk_element_end(struct json_walker *walker) {
     return walk_close(walker, ']', "',' or ']'");
 }
 
-static inline struct json_place walk_key(struct json_walker *walker) {
-    struct json_place key = {0};
+static inline struct json_span walk_key(struct json_walker *walker) {
+    struct json_span key = {0};
     if (walk_char(walker) != '"') {
         walk_fail(walker, "a key in double quotes");
         return key;
@@ -227,7 +227,7 @@ static inline struct json_place walk_key(struct json_walker *walker) {
     key = walk_string(walker);
     if (walk_char(walker) != ':') {
         walk_fail(walker, "':' after a key");
-        return (struct json_place){0};
+        return (struct json_span){0};
     }
     walk_next(walker);
     return key;

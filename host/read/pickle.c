@@ -415,7 +415,7 @@ struct json_objects {
     size_t depth;
 };
 
-static object_t json_string(struct objects *objects, const char *text, struct json_place place) {
+static object_t json_string(struct objects *objects, const char *text, struct json_span place) {
     const char *raw = text + place.at + 1;
     size_t length = place.end - place.at - 1;
     if (!memchr(raw, '\\', length)) {
@@ -466,7 +466,7 @@ static bool read_value(struct objects *objects, struct json_walker *walker, stru
         if (!grow(&json->stack, json->n, 2, &json->capacity, sizeof(object_t)))
             return false;
         if (begins && json->depth && json->open[json->depth - 1].is_dict) {
-            struct json_place key = walk_key(walker);
+            struct json_span key = walk_key(walker);
             if (walker->expected)
                 return true;
             if (!(json->stack[json->n++] = json_string(objects, walker->text, key)))
@@ -484,7 +484,7 @@ static bool read_value(struct objects *objects, struct json_walker *walker, stru
             if (walk_char(walker) != c + 2)
                 continue;
         } else if (begins && c == '"') {
-            struct json_place place = walk_string(walker);
+            struct json_span place = walk_string(walker);
             if (!walker->expected && !(value = json_string(objects, walker->text, place)))
                 return false;
         } else if (begins) {
@@ -596,7 +596,7 @@ static bool enlarge(void *column, uint64_t *capacity, uint64_t wanted) {
 static bool memoize_sparse(struct machine *machine, uint64_t slot, object_t value) {
     if (!machine->sparse.entries && !pair_table_init(&machine->sparse))
         return false;
-    struct pair_entry *entry = pair_table_take(&machine->sparse, slot, 0);
+    struct pair_entry *entry = pair_table_insert(&machine->sparse, slot, 0);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE) {

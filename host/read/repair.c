@@ -39,7 +39,7 @@ struct trace_repair {
     size_t begin, at; /* first byte of the trace; current byte, finally the byte after the trace */
     struct buffer out;
     size_t copied;
-    struct mend_report report;
+    struct text_repairs report;
     uint64_t budget;          /* bytes that may be parsed again */
     size_t kept_end;          /* the byte after the last member or element that is kept */
     struct checkpoint kept;   /* state at kept_end */
@@ -77,7 +77,7 @@ static void replace(struct trace_repair *repair, size_t at, size_t n, const char
     repair->copied = at + n;
 }
 
-static void report_repair(struct mend_report *report, size_t at, enum sutra_repair_kind kind) {
+static void report_repair(struct text_repairs *report, size_t at, enum sutra_repair_kind kind) {
     if (!report->places)
         report->places = calloc(REPAIR_SITES_MAX, sizeof *report->places);
     if (report->n_places < REPAIR_SITES_MAX && report->places)
@@ -787,7 +787,7 @@ static struct trace_repair repair_trace(const char *text, size_t size, size_t at
 
 static void trace_repair_free(struct trace_repair *repair) {
     buffer_free(&repair->out);
-    mend_report_free(&repair->report);
+    text_repairs_free(&repair->report);
 }
 
 /* Prefers more elements, then a trace that is not truncated, then the first. */
@@ -801,7 +801,7 @@ static bool is_better(const struct trace_repair *trace, const struct trace_repai
 
 /* Repairs all traces from byte `first` on and returns the best. `others` reports the skipped traces and other text. */
 static struct trace_repair find_best_trace(const char *text, size_t size, size_t first, uint64_t budget,
-                                           struct mend_report *others, size_t *failed_at) {
+                                           struct text_repairs *others, size_t *failed_at) {
     struct trace_repair best = {0};
     *failed_at = 0;
     for (size_t at = first; at < size;) {
@@ -830,23 +830,23 @@ static struct trace_repair find_best_trace(const char *text, size_t size, size_t
     return best;
 }
 
-static bool has_repairs(const struct mend_report *report) {
+static bool has_repairs(const struct text_repairs *report) {
     for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         if (report->n[kind])
             return true;
     return false;
 }
 
-enum mend_result mend_text(const char *text, size_t size, struct mend_report *report, struct buffer *out,
-                           size_t *failed_at) {
-    struct mend_report others = {0};
+enum repair_result repair_text(const char *text, size_t size, struct text_repairs *report, struct buffer *out,
+                               size_t *failed_at) {
+    struct text_repairs others = {0};
     size_t begin = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, end = size;
     while (end > begin && text[end - 1] == 0)
         end--;
     size_t first = skip_spaces(&(struct trace_repair){.text = text, .size = end}, begin);
     *failed_at = first;
     if (first >= end || (text[first] != '{' && text[first] != '['))
-        return MEND_FAILED;
+        return REPAIR_FAILED;
     if (begin)
         report_repair(&others, 0, SUTRA_REPAIR_BEGINNING);
     struct trace_repair best =
@@ -881,20 +881,20 @@ enum mend_result mend_text(const char *text, size_t size, struct mend_report *re
     bool no_memory = out->failed || best.out.failed || (repaired && !report->places);
     bool ok = best.ok;
     trace_repair_free(&best);
-    mend_report_free(&others);
+    text_repairs_free(&others);
     if (no_memory)
-        return MEND_MEMORY;
-    return !ok ? MEND_FAILED : repaired ? MEND_DONE : MEND_NOTHING;
+        return REPAIR_NO_MEMORY;
+    return !ok ? REPAIR_FAILED : repaired ? REPAIR_DONE : REPAIR_NONE;
 }
 
 /* ---- The report ---- */
 
-void mend_report_free(struct mend_report *report) {
+void text_repairs_free(struct text_repairs *report) {
     free(report->places);
     report->places = NULL;
 }
 
-const char *mend_words(enum sutra_repair_kind kind, bool many) {
+const char *repair_kind_words(enum sutra_repair_kind kind, bool many) {
     static const char *const words[SUTRA_N_REPAIR_KINDS][2] = {
         {"unescaped quote", "unescaped quotes"},
         {"unescaped control character", "unescaped control characters"},
@@ -913,7 +913,7 @@ const char *mend_words(enum sutra_repair_kind kind, bool many) {
     return words[kind][many];
 }
 
-void repair_describe(const struct mend_report *report, char *text, size_t size) {
+void repair_describe(const struct text_repairs *report, char *text, size_t size) {
     size_t length = 0;
     *text = 0;
     for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS && length < size; kind++) {
@@ -924,7 +924,7 @@ void repair_describe(const struct mend_report *report, char *text, size_t size) 
             if ((int)report->places[i].kind == kind && report->places[i].offset < first)
                 first = report->places[i].offset;
         length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64 " %s", length ? "; " : "", n,
-                                   mend_words((enum sutra_repair_kind)kind, n > 1));
+                                   repair_kind_words((enum sutra_repair_kind)kind, n > 1));
         if (first != SUTRA_NO_OFFSET && length < size)
             length += (size_t)snprintf(text + length, size - length,
                                        n > 1 ? " (the first at byte %" PRIu64 ")" : " (byte %" PRIu64 ")", first);

@@ -25,7 +25,7 @@
 /* Repairs that keep their offset in a report. */
 #define REPAIR_SITES_MAX 1000
 
-struct mend_report {
+struct text_repairs {
     uint64_t n[SUTRA_N_REPAIR_KINDS];
     struct sutra_repair_site *places; /* of the first REPAIR_SITES_MAX repairs, in the order of repair; malloc() */
     size_t n_places;
@@ -33,24 +33,25 @@ struct mend_report {
     uint64_t n_skipped_bytes;
 };
 
-enum mend_result {
-    MEND_NOTHING, /* the text is well-formed: `out` is empty */
-    MEND_DONE,    /* `out` contains the repaired text */
-    MEND_FAILED,  /* the text cannot be repaired; *failed_at is the first malformed byte */
-    MEND_MEMORY,  /* out of memory */
+enum repair_result {
+    REPAIR_NONE,      /* the text is well-formed: `out` is empty */
+    REPAIR_DONE,      /* `out` contains the repaired text */
+    REPAIR_FAILED,    /* the text cannot be repaired; *failed_at is the first malformed byte */
+    REPAIR_NO_MEMORY, /* out of memory */
 };
 
 /* Repairs `size` bytes, which SOURCE_PADDING zeros follow. *report is all zeros before the call; free it with
- * mend_report_free(). The caller must parse the result: repair does not check everything, such as the nesting depth. */
-enum mend_result mend_text(const char *text, size_t size, struct mend_report *report, struct buffer *out,
-                           size_t *failed_at);
+ * text_repairs_free(). The caller must parse the result: repair does not check everything, such as the nesting depth.
+ * */
+enum repair_result repair_text(const char *text, size_t size, struct text_repairs *report, struct buffer *out,
+                               size_t *failed_at);
 
-void mend_report_free(struct mend_report *report);
+void text_repairs_free(struct text_repairs *report);
 
 /* Name of a kind of repair, singular or plural. */
-const char *mend_words(enum sutra_repair_kind kind, bool many);
+const char *repair_kind_words(enum sutra_repair_kind kind, bool many);
 
 /* Writes all repairs with their counts, "3 unescaped quotes (the first at byte 12); ...", to a text of `size` bytes. */
-void repair_describe(const struct mend_report *report, char *text, size_t size);
+void repair_describe(const struct text_repairs *report, char *text, size_t size);
 
 #endif

@@ -57,7 +57,7 @@ static inline size_t inputs_slot(const char *bytes, size_t n) {
 
 /* As inputs_intern(). */
 static inline uint32_t cached_inputs_intern(struct inputs_cache *cache, struct field_reader *reader,
-                                            const struct json_place *places, unsigned given, struct strings *strings) {
+                                            const struct json_span *places, unsigned given, struct strings *strings) {
     const char *text = reader->source->bytes;
     struct cached_inputs found = {.at = SIZE_MAX};
     size_t end = 0;
@@ -122,7 +122,7 @@ static inline uint64_t cached_string_word(const char *text, size_t length, size_
 
 /* As cached_string_intern(), for strings of more than 32 bytes. */
 static inline uint32_t cached_text_intern(struct string_cache *cache, struct field_reader *reader,
-                                          struct json_place place, struct strings *strings) {
+                                          struct json_span place, struct strings *strings) {
     const char *text = reader->source->bytes + place.at, *end = reader->source->bytes + place.end;
     size_t length = place.end - place.at;
     uint64_t hash = hash_fold(hash_load(end - 8, 8) ^ 0x9e3779b97f4a7c15u ^ length,
@@ -138,7 +138,7 @@ static inline uint32_t cached_text_intern(struct string_cache *cache, struct fie
 
 /* As field_intern(). */
 static inline uint32_t cached_string_intern(struct string_cache *cache, struct field_reader *reader,
-                                            struct json_place place, struct strings *strings) {
+                                            struct json_span place, struct strings *strings) {
     const char *text = reader->source->bytes + place.at + 1;
     size_t length = place.end - place.at;
     if (length > CACHED_STRING_BYTES)
@@ -164,7 +164,7 @@ static inline uint32_t cached_string_intern(struct string_cache *cache, struct f
  * value. The slot is a hash of some of its first bytes.
  */
 
-struct seen_value {
+struct cached_value {
     size_t at, length; /* 0 bytes: free */
 };
 
@@ -178,14 +178,14 @@ static inline size_t value_slot(const char *text, size_t n_slots) {
 }
 
 /* Whether the bytes at byte `at` equal those of the cached value. */
-static inline bool seen_stands(const struct seen_value *value, const struct source *source, size_t at) {
+static inline bool cached_value_matches(const struct cached_value *value, const struct source *source, size_t at) {
     return value->length > 0 && value->length <= source->size - at &&
            memcmp(source->bytes + value->at, source->bytes + at, value->length) == 0;
 }
 
 /* The value at byte `at`, which the walker has just passed. */
-static inline struct seen_value seen_walked(const struct json_walker *walker, size_t at) {
-    return (struct seen_value){at, walker->expected ? 0 : trim_end(walker->text, walker->at) - at};
+static inline struct cached_value cached_value_new(const struct json_walker *walker, size_t at) {
+    return (struct cached_value){at, walker->expected ? 0 : trim_end(walker->text, walker->at) - at};
 }
 
 #endif

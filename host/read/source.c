@@ -693,7 +693,7 @@ enum sutra_status source_copy(struct source *source, const char *name, const voi
     return refuse_empty(source, source_copy_any(source, name, bytes, size, error), error);
 }
 
-void source_give_back(const struct source *source, size_t from, size_t to) {
+void source_return_pages(const struct source *source, size_t from, size_t to) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (from + page - 1) / page * page, end = to / page * page;
     if (source->mapping && first < end)
         madvise((char *)source->mapping + first, end - first, MADV_DONTNEED);

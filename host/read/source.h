@@ -102,7 +102,7 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
 enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error);
 
 /* Returns the pages of a mapped file between these bytes to the system; they are mapped again on access. */
-void source_give_back(const struct source *source, size_t from, size_t to);
+void source_return_pages(const struct source *source, size_t from, size_t to);
 
 /* Maps the pages of a plain file, in ascending order: for a background thread while another one reads the bytes. */
 void source_map_pages(void *source);

@@ -81,13 +81,13 @@ static bool skip_value(struct head_text *text) {
     return text->at < text->end;
 }
 
-/* The nonnegative integer at the text, or NOT_TOLD. */
+/* The nonnegative integer at the text, or NOT_RECORDED. */
 static int64_t integer_here(const struct head_text *text) {
     const char *at = text->at;
     int64_t value = 0;
     for (; at < text->end && is_digit(*at) && at - text->at < 18; at++)
         value = 10 * value + (*at - '0');
-    return at > text->at && at < text->end && memchr(",]} \t\r\n", *at, 7) ? value : NOT_TOLD;
+    return at > text->at && at < text->end && memchr(",]} \t\r\n", *at, 7) ? value : NOT_RECORDED;
 }
 
 /* The decimal number at the text, or 0. */
@@ -135,7 +135,7 @@ static bool read_event(struct head_text text, double *ts, int64_t *pid) {
                                              "Runtime", "user_annotation", "python_function"};
     const char *key, *category = NULL;
     size_t length, category_length = 0;
-    *pid = NOT_TOLD;
+    *pid = NOT_RECORDED;
     if (!is_at(&text, '{'))
         return false;
     for (text.at++; next_member(&text, &key, &length);) {
@@ -151,7 +151,7 @@ static bool read_event(struct head_text text, double *ts, int64_t *pid) {
     }
     for (size_t i = 0; i < sizeof categories / sizeof *categories && category; i++)
         if (key_is(category, category_length, categories[i]))
-            return *pid != NOT_TOLD;
+            return *pid != NOT_RECORDED;
     return false;
 }
 
@@ -182,13 +182,13 @@ static double clock_here(struct head_text text) {
     return strptime(clock, "%Y-%m-%d %H:%M:%S", &tm) ? (double)timegm(&tm) : 0;
 }
 
-void trace_head_look(const char *bytes, size_t size, struct trace_head *head) {
+void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head) {
     struct head_text text = {bytes, bytes + size};
     const char *key;
     size_t length;
     double base = 0;
     head->side = SIDE_UNKNOWN;
-    head->pid = head->rank = head->world_size = NOT_TOLD;
+    head->pid = head->rank = head->world_size = NOT_RECORDED;
     head->begin = 0;
     skip_blanks(&text);
     if (!is_at(&text, '{'))
@@ -227,20 +227,20 @@ static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenie
     else
         memcpy(text, bytes, size);
     memset(text + n, 0, SOURCE_PADDING);
-    trace_head_look(text, n, head);
+    trace_head_inspect(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
-    if (!lenient || (head->side != SIDE_UNKNOWN && head->pid != NOT_TOLD))
+    if (!lenient || (head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED))
         return true;
     /* Repair the text, including its missing end. */
-    struct mend_report report = {.n_elements = 0};
+    struct text_repairs report = {.n_elements = 0};
     struct buffer repaired = {0};
     size_t failed_at;
-    enum mend_result result = mend_text(text, n, &report, &repaired, &failed_at);
-    if (result == MEND_DONE)
-        trace_head_look(repaired.bytes, repaired.length, head);
-    mend_report_free(&report);
+    enum repair_result result = repair_text(text, n, &report, &repaired, &failed_at);
+    if (result == REPAIR_DONE)
+        trace_head_inspect(repaired.bytes, repaired.length, head);
+    text_repairs_free(&report);
     buffer_free(&repaired);
-    return result != MEND_MEMORY;
+    return result != REPAIR_NO_MEMORY;
 }
 
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
@@ -283,13 +283,13 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
 static int64_t number_after(const char *at) {
     at += strspn(at, "-_=. ");
     size_t n = strspn(at, "0123456789");
-    return n > 0 && n <= NUMBER_DIGITS ? strtoll(at, NULL, 10) : NOT_TOLD;
+    return n > 0 && n <= NUMBER_DIGITS ? strtoll(at, NULL, 10) : NOT_RECORDED;
 }
 
 static int64_t number_after_word(const char *name, const char *word) {
-    int64_t number = NOT_TOLD;
+    int64_t number = NOT_RECORDED;
     for (const char *at = name; *at; at++)
-        if (strncasecmp(at, word, strlen(word)) == 0 && number_after(at + strlen(word)) != NOT_TOLD)
+        if (strncasecmp(at, word, strlen(word)) == 0 && number_after(at + strlen(word)) != NOT_RECORDED)
             number = number_after(at + strlen(word));
     return number;
 }
@@ -297,16 +297,16 @@ static int64_t number_after_word(const char *name, const char *word) {
 int64_t trace_name_number(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     int64_t number = number_after_word(name, "rank");
-    if (number == NOT_TOLD)
+    if (number == NOT_RECORDED)
         number = number_after_word(name, "worker");
-    if (number != NOT_TOLD)
+    if (number != NOT_RECORDED)
         return number;
     /* The only number between separators. */
     for (const char *at = name; *at;) {
         size_t part = strcspn(at, "._-"), n = strspn(at, "0123456789");
         if (n == part && n > 0) {
-            if (number != NOT_TOLD || n > NUMBER_DIGITS)
-                return NOT_TOLD;
+            if (number != NOT_RECORDED || n > NUMBER_DIGITS)
+                return NOT_RECORDED;
             number = strtoll(at, NULL, 10);
         }
         at += part + (at[part] != 0);

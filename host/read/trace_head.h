@@ -18,7 +18,7 @@
 enum trace_side { SIDE_UNKNOWN, SIDE_HOST, SIDE_DEVICE };
 
 /* Not recorded. */
-#define NOT_TOLD (-1)
+#define NOT_RECORDED (-1)
 
 struct trace_head {
     enum trace_side side;
@@ -35,10 +35,10 @@ struct trace_head {
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error);
 
 /* Inspects a text. */
-void trace_head_look(const char *bytes, size_t size, struct trace_head *head);
+void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head);
 
 /* The rank in the name of a file: the number after the last "rank", or "worker", or the only number between dots,
- * dashes and underscores; or NOT_TOLD. */
+ * dashes and underscores; or NOT_RECORDED. */
 int64_t trace_name_number(const char *path);
 
 #endif

@@ -161,10 +161,10 @@ static bool make_grid(struct grid *grid, const struct dlrm_source *source, const
     for (; n_groups < stream->n_groups && n_cells + from[n_groups].n_variants <= GRID_CELLS_MAX; n_groups++)
         for (uint64_t k = 0; k < from[n_groups].n_variants; k++, n_cells++)
             n_shares += report->variants[from[n_groups].first_variant + k].n_shares;
-    struct grid_group *groups = arena_take(arena, n_groups, sizeof *groups);
-    struct grid_cell *cells = arena_take(arena, n_cells, sizeof *cells);
-    struct grid_part *parts = arena_take(arena, n_shares, sizeof *parts);
-    struct weight *weights = arena_take(arena, n_shares, sizeof *weights), *weight = weights;
+    struct grid_group *groups = arena_alloc(arena, n_groups, sizeof *groups);
+    struct grid_cell *cells = arena_alloc(arena, n_cells, sizeof *cells);
+    struct grid_part *parts = arena_alloc(arena, n_shares, sizeof *parts);
+    struct weight *weights = arena_alloc(arena, n_shares, sizeof *weights), *weight = weights;
     *grid = (struct grid){0};
     if (arena->failed)
         return false;

@@ -201,7 +201,7 @@ static enum sutra_status select_nodes(struct et_drawing *drawing, const struct s
         return error_file(error, SUTRA_DATA, file, "no node has the id %" PRIu64, options->node);
     drawn->n_nodes = options->collectives
                          ? et_pick_collectives(nodes, &drawing->graph, arena, picked)
-                         : et_pick_around(&drawing->graph, drawing->centre, options->depth, arena, picked);
+                         : et_pick_neighbors(&drawing->graph, drawing->centre, options->depth, arena, picked);
     for (row_t row = 0; row < nodes->n; row++)
         for (uint64_t i = up->first[row]; picked[row] && i < up->first[row + 1]; i++)
             drawn->n_edges += is_drawn(drawing, i);
@@ -216,7 +216,7 @@ enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutr
     struct sutra_et_drawn counts = {0};
     struct et_drawing drawing = {.nodes = &et->file.nodes};
     struct arena arena = {0};
-    enum sutra_status status = options_take(&form, options, &ours, error);
+    enum sutra_status status = options_copy(&form, options, &ours, error);
     if (status)
         return status;
     status = et_graph_make(drawing.nodes, ET_ALL, &arena, &drawing.graph, error);

@@ -386,7 +386,7 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
     page_subtitle(page, "Queue length over time");
     for (const struct queue_series *of = queues->list; lines.n_series < queues->n && of->longest > 1; of++)
         series[lines.n_series++] =
-            (struct line_series){of->rank, of->stream, of->begin_us, of->end_us, of->most, of->mean, QUEUE_STRETCHES};
+            (struct line_series){of->rank, of->stream, of->begin_us, of->end_us, of->most, of->mean, QUEUE_BINS};
     if (lines.n_series == 0) {
         page_words(page, "Queues never contain more than one kernel.");
         return;

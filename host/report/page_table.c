@@ -21,8 +21,8 @@ ORDER_BY(compare_ordered, struct ordered, DESCENDING(sum) ASCENDING(row))
 
 void table_sort_descending(struct sutra_table *table, uint32_t first, uint32_t last) {
     struct arena arena = {0};
-    struct ordered *ordered = arena_take(&arena, table->n_rows, sizeof *ordered);
-    uint64_t *order = arena_take(&arena, table->n_rows, sizeof *order);
+    struct ordered *ordered = arena_alloc(&arena, table->n_rows, sizeof *ordered);
+    uint64_t *order = arena_alloc(&arena, table->n_rows, sizeof *order);
     table->failed |= arena.failed;
     if (!table->failed) {
         for (uint64_t row = 0; row < table->n_rows; row++) {

@@ -81,7 +81,7 @@ static void copy_piece(const struct kept_pieces *pieces, row_t first, row_t end,
             element++;
         buffer_append(out, kept->source->bytes + from, end_of(kept, element - 1) - from);
     }
-    source_give_back(kept->source, kept->text[first], end_of(kept, end - 1));
+    source_return_pages(kept->source, kept->text[first], end_of(kept, end - 1));
 }
 
 static void fill_piece(const void *arg, size_t number, struct buffer *out) {
@@ -141,7 +141,7 @@ static bool number_ids(struct node_choice *choice) {
     const struct host_nodes *nodes = choice->nodes;
     uint32_t n = 0;
     for (row_t node = 0; node < nodes->n; node++) {
-        struct pair_entry *entry = pair_table_take(&choice->ids, (uint64_t)nodes->id[node], 0);
+        struct pair_entry *entry = pair_table_insert(&choice->ids, (uint64_t)nodes->id[node], 0);
         if (!entry)
             return false;
         if (entry->number == PAIR_NONE)
@@ -187,11 +187,11 @@ static bool choose_nodes(struct sutra_cut *cut, struct node_choice *choice, stru
 static enum sutra_status cut_nodes(struct sutra_cut *cut, struct sutra_error *error) {
     row_t n = cut->host->nodes.n;
     struct pair_table rf_ids = {0};
-    cut->nodes = arena_take(&cut->arena, n, 1);
+    cut->nodes = arena_alloc(&cut->arena, n, 1);
     struct arena_mark mark = arena_mark(&cut->arena);
     struct node_choice choice = {.nodes = &cut->host->nodes,
-                                 .of_node = arena_take(&cut->arena, n, sizeof *choice.of_node),
-                                 .parent = arena_take(&cut->arena, n, sizeof *choice.parent),
+                                 .of_node = arena_alloc(&cut->arena, n, sizeof *choice.of_node),
+                                 .parent = arena_alloc(&cut->arena, n, sizeof *choice.parent),
                                  .kept = arena_zeros(&cut->arena, n, 1)};
     bool ok = !cut->arena.failed && pair_table_init(&rf_ids) && pair_table_init(&choice.ids) && number_ids(&choice) &&
               choose_nodes(cut, &choice, &rf_ids);
@@ -219,7 +219,7 @@ enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutr
                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
                                 struct sutra_cut **cut, struct sutra_error *error) {
     struct sutra_selection wish;
-    enum sutra_status status = selection_take(selection, &wish, error);
+    enum sutra_status status = selection_copy_options(selection, &wish, error);
     if (status)
         return status;
     struct sutra_cut *made = calloc(1, sizeof *made);

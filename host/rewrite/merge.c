@@ -63,7 +63,7 @@ static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t numbe
     rank_run_wait(run, number);
     rank->first_call = merged->calls.n;
     enum sutra_status status =
-        collective_calls_take(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
+        collective_calls_read(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
     rank->n_calls = merged->calls.n - rank->first_call;
     uint64_t n_bytes = (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
                        (source->mapping ? 0 : source->size);
@@ -116,7 +116,7 @@ static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *c
     const struct rank_tasks *tasks = &merged->tasks;
     size_t n = merged->report.n_ranks;
     int64_t per_host = 1; /* processes that see one GPU record 1 */
-    struct merge_rank **of_host = arena_take(&merged->tasks.arena, n, sizeof(struct merge_rank *));
+    struct merge_rank **of_host = arena_alloc(&merged->tasks.arena, n, sizeof(struct merge_rank *));
     for (size_t i = 0; i < n; i++) {
         int64_t n_devices = rank_at(merged, tasks->order[i])->n_devices;
         per_host = MAX(n_devices, per_host);
@@ -128,7 +128,7 @@ static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *c
             struct merge_rank *rank = rank_at(merged, tasks->order[end]);
             int64_t number = tasks->list[tasks->order[end]].rank;
             if (rank->n_aligned > 0 &&
-                clocks[rank_clock_place(clocks, n_clocks, number)].reference == clocks[0].reference)
+                clocks[rank_clock_index(clocks, n_clocks, number)].reference == clocks[0].reference)
                 of_host[n_known++] = rank;
         }
         share_offset(of_host, n_known);
@@ -148,7 +148,7 @@ static bool set_clocks(struct sutra_merged *merged, const struct rank_clock *clo
             continue;
         /* A trace has one offset, at the middle of its collectives: an offset for each time would change durations, so
          * that events would no longer nest. A clock without a clear offset stays. */
-        const struct rank_clock *clock = &clocks[rank_clock_place(clocks, n_clocks, merged->tasks.list[number].rank)];
+        const struct rank_clock *clock = &clocks[rank_clock_index(clocks, n_clocks, merged->tasks.list[number].rank)];
         int64_t half = (clock->last_ns - clock->first_ns) / 2, middle = clock->first_ns + half;
         double drift_ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
         rank->n_aligned = clock->n;
@@ -251,7 +251,7 @@ static void note_points(struct rank_writer *writer, const uint8_t *kept) {
     struct buffer tid = {0};
     for (uint64_t i = rank->first_call; i < rank->first_call + rank->n_calls && !writer->failed; i++) {
         row_t event = merged->calls.list[i].event;
-        struct event_places places;
+        struct event_spans places;
         int64_t ns;
         merged->points[i].tid = STRING_NONE;
         if (!kept[event])
@@ -284,7 +284,7 @@ static enum sutra_status write_rank(struct rank_writer *writer, struct sutra_con
         struct selection selection;
         status = selection_make(context, writer->trace, &merged->selection, NULL, arena, &selection, error);
         kept = selection.kept;
-    } else if ((kept = arena_take(arena, n, 1))) {
+    } else if ((kept = arena_alloc(arena, n, 1))) {
         memset(kept, 1, n);
     } else {
         return error_memory(error);
@@ -461,11 +461,11 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
     struct sutra_merged *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     made->options.memory = made->options.memory ? made->options.memory : HELD_BYTES;
     made->selects = !status && made->options.selection;
     if (made->selects)
-        status = selection_take(made->options.selection, &made->selection, error);
+        status = selection_copy_options(made->options.selection, &made->selection, error);
     if (!status && n_paths > MERGE_RANKS_MAX)
         status = error_set(error, SUTRA_USAGE, "more than 1,048,576 traces");
     if (!status)

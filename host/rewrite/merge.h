@@ -90,7 +90,7 @@ void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_devic
                        uint32_t position, struct buffer *out);
 
 /* Appends the tid of an event for metadata or a flow. */
-void merge_tid_write(const struct sutra_device_trace *trace, struct json_place tid, struct buffer *out);
+void merge_tid_write(const struct sutra_device_trace *trace, struct json_span tid, struct buffer *out);
 
 /*
  * Rewrites an event of the trace of one rank for a timeline of all ranks.

@@ -177,7 +177,8 @@ static bool list_processes(const struct device_events *events, const struct lane
         lanes->on_gpu[i] = lane->has_work || (lane->has_sync && !lane->on_cpu);
         if (event == ROW_NONE)
             continue;
-        struct pair_entry *entry = pair_table_take(&known, (uint64_t)events->pid[event], lanes->on_gpu[i] ? i + 1 : 0);
+        struct pair_entry *entry =
+            pair_table_insert(&known, (uint64_t)events->pid[event], lanes->on_gpu[i] ? i + 1 : 0);
         ok = entry != NULL;
         if (!ok)
             break;
@@ -217,16 +218,16 @@ static void sort_processes(struct merge_lanes *lanes, uint32_t *position) {
 
 enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8_t *kept, struct arena *arena,
                                    struct merge_lanes *lanes, struct sutra_error *error) {
-    *lanes = (struct merge_lanes){.lane = arena_take(arena, trace->events.n, sizeof *lanes->lane)};
+    *lanes = (struct merge_lanes){.lane = arena_alloc(arena, trace->events.n, sizeof *lanes->lane)};
     struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
     if (!roles || !lanes->lane || !number_lanes(&trace->events, lanes->lane, &lanes->n_lanes))
         return error_memory(error);
-    lanes->process = arena_take(arena, lanes->n_lanes, sizeof *lanes->process);
-    lanes->on_gpu = arena_take(arena, lanes->n_lanes, sizeof *lanes->on_gpu);
-    lanes->processes = arena_take(arena, lanes->n_lanes, sizeof *lanes->processes);
+    lanes->process = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->process);
+    lanes->on_gpu = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->on_gpu);
+    lanes->processes = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->processes);
     struct arena_mark mark = arena_mark(arena);
     struct lane_activity *activities = arena_zeros(arena, lanes->n_lanes, sizeof *activities);
-    uint32_t *position = arena_take(arena, lanes->n_lanes, sizeof *position);
+    uint32_t *position = arena_alloc(arena, lanes->n_lanes, sizeof *position);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t i = 0; i < lanes->n_lanes; i++)
@@ -252,7 +253,7 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
 /* ---- Names ---- */
 
 /* Appends the text of a field, without the quotes of a string. Escapes stay, since the output is inside a string. */
-static void write_value(const struct sutra_device_trace *trace, struct json_place place, struct buffer *out) {
+static void write_value(const struct sutra_device_trace *trace, struct json_span place, struct buffer *out) {
     const char *text = trace->document.source.bytes + place.at;
     size_t length = 0;
     if (place.at && *text == '"')
@@ -267,15 +268,15 @@ static void write_text(const char *text, struct buffer *out) {
     buffer_append(out, text, strlen(text));
 }
 
-static void write_stream(const struct sutra_device_trace *trace, struct json_place tid, struct buffer *out) {
+static void write_stream(const struct sutra_device_trace *trace, struct json_span tid, struct buffer *out) {
     if (tid.at && trace->document.source.bytes[tid.at] != '"')
         write_text("stream ", out);
     write_value(trace, tid, out);
 }
 
 static void write_name(const struct merge_lanes *lanes, const struct sutra_device_trace *trace,
-                       const struct merge_process *process, const struct event_places *places, struct buffer *out) {
-    struct json_place pid = places->field[FIELD_PID];
+                       const struct merge_process *process, const struct event_spans *places, struct buffer *out) {
+    struct json_span pid = places->field[FIELD_PID];
     bool is_text = pid.at && trace->document.source.bytes[pid.at] == '"', has_pid = true;
     if (process->kind == MERGE_CPU) {
         write_text("CPU", out);
@@ -307,7 +308,7 @@ static void begin_metadatum(const char *name, int64_t pid, struct buffer *out) {
 static void write_process(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, int64_t rank,
                           uint32_t position, uint32_t number, struct buffer *out) {
     const struct merge_process *process = &lanes->processes[number];
-    struct event_places places;
+    struct event_spans places;
     char text[96];
     int64_t pid = (int64_t)position * MERGE_PROCESSES + 1 + number;
     event_find(trace, process->event, NULL, &places);
@@ -328,7 +329,7 @@ static void write_process(const struct merge_lanes *lanes, const struct sutra_de
     write_text("\"}}", out);
 }
 
-void merge_tid_write(const struct sutra_device_trace *trace, struct json_place tid, struct buffer *out) {
+void merge_tid_write(const struct sutra_device_trace *trace, struct json_span tid, struct buffer *out) {
     const char *quote = tid.at && trace->document.source.bytes[tid.at] == '"' ? "\"" : "";
     write_text(quote, out);
     write_value(trace, tid, out);
@@ -381,7 +382,7 @@ static void find_values(struct merge_changes *changes, row_t event, size_t *at) 
     }
     if (!far)
         return;
-    struct event_places places;
+    struct event_spans places;
     event_find(changes->trace, event, &changes->learned, &places);
     for (int value = 0; value < EVENT_N_VALUES; value++)
         at[value] = places.field[event_value_fields[value]].at;

@@ -17,12 +17,12 @@
 
 struct sutra_repair {
     struct document document; /* the repaired text */
-    struct mend_report report;
+    struct text_repairs report;
     uint64_t n_bytes; /* size of the input */
 };
 
 /* Accepts a document of any kind. */
-static const struct document_reader any_reader = {.read_stage = "check text", .as_it_is = true};
+static const struct document_reader any_reader = {.read_stage = "check text", .keeps_malformed = true};
 
 /* Repairs the text of made->document.source and parses the result; frees `made` on failure. `status` is that of opening
  * the source. */
@@ -34,18 +34,18 @@ static enum sutra_status finish(struct sutra_context *context, struct sutra_repa
         size_t failed_at;
         made->n_bytes = source->size;
         stage_begin(context, "repair", source->size);
-        enum mend_result result = mend_text(source->bytes, source->size, &made->report, &out, &failed_at);
+        enum repair_result result = repair_text(source->bytes, source->size, &made->report, &out, &failed_at);
         stage_end(context);
         const struct file_kind kind = file_kind(source->bytes, source->size);
-        if (result == MEND_MEMORY)
+        if (result == REPAIR_NO_MEMORY)
             status = error_memory(error);
-        else if (result == MEND_FAILED && kind.name && !may_be_json(source->bytes, source->size))
+        else if (result == REPAIR_FAILED && kind.name && !may_be_json(source->bytes, source->size))
             status =
                 source_error(source, error, failed_at, "expected a JSON trace, found %s%s", kind.name, kind.remedy);
-        else if (result == MEND_FAILED)
+        else if (result == REPAIR_FAILED)
             status = source_error(source, error, failed_at,
                                   "this file cannot be repaired: from here on it has no complete event or node");
-        else if (result == MEND_DONE)
+        else if (result == REPAIR_DONE)
             status = source_replace(source, &out, error);
         buffer_free(&out);
     }
@@ -82,7 +82,7 @@ static void fill_piece(const void *arg, size_t number, struct buffer *out) {
     const struct source *source = arg;
     size_t from = number * PIECE_BYTES, left = source->size - from, n = MIN(left, PIECE_BYTES);
     buffer_append(out, source->bytes + from, n);
-    source_give_back(source, from, from + n);
+    source_return_pages(source, from, from + n);
 }
 
 enum sutra_status sutra_repair_write(struct sutra_context *context, const struct sutra_repair *repair, const char *path,
@@ -107,13 +107,13 @@ void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_
 }
 
 const char *sutra_repair_kind_name(enum sutra_repair_kind kind, bool many) {
-    return kind >= 0 && kind < SUTRA_N_REPAIR_KINDS ? mend_words(kind, many) : "";
+    return kind >= 0 && kind < SUTRA_N_REPAIR_KINDS ? repair_kind_words(kind, many) : "";
 }
 
 void sutra_repair_free(struct sutra_repair *repair) {
     if (!repair)
         return;
     document_free(&repair->document);
-    mend_report_free(&repair->report);
+    text_repairs_free(&repair->report);
     free(repair);
 }

@@ -463,8 +463,8 @@ static enum sutra_status read_member(struct sutra_et_check *check, const struct 
         n_calls += type == ET_COMM_COLL;
         n_messages += type == ET_COMM_SEND || type == ET_COMM_RECV;
     }
-    member->calls = arena_take(&check->arena, n_calls, sizeof *member->calls);
-    member->messages = arena_take(&check->arena, n_messages, sizeof *member->messages);
+    member->calls = arena_alloc(&check->arena, n_calls, sizeof *member->calls);
+    member->messages = arena_alloc(&check->arena, n_messages, sizeof *member->messages);
     if (check->arena.failed)
         return error_memory(error);
     for (row_t i = 0; i < graph->n_order; i++) {
@@ -618,7 +618,7 @@ static void et_rule_sequences(struct sutra_et_check *check, struct et_found *fou
     uint64_t n = 0;
     for (uint64_t i = 0; i < check->n_members; i++)
         n += check->members[i].n_calls;
-    int64_t *groups = arena_take(&check->arena, n, sizeof *groups);
+    int64_t *groups = arena_alloc(&check->arena, n, sizeof *groups);
     if (!groups)
         return;
     /* List the groups of the collectives of each member; they may repeat. */
@@ -668,7 +668,7 @@ static void et_rule_pairs(struct sutra_et_check *check, struct et_found *found) 
     uint64_t n = 0;
     for (uint64_t i = 0; i < check->n_members; i++)
         n += check->members[i].n_messages;
-    struct et_message *messages = arena_take(&check->arena, n, sizeof *messages);
+    struct et_message *messages = arena_alloc(&check->arena, n, sizeof *messages);
     if (!messages)
         return;
     n = 0;
@@ -821,7 +821,7 @@ enum sutra_status sutra_et_check_create(struct sutra_context *context, const str
     if (!made)
         return error_memory(error);
     made->context = context;
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status && !strings_init(&made->names))
         status = error_memory(error);
     if (!status && made->options.groups)

@@ -237,8 +237,8 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
         n += et_is_message((int32_t)type_of(graph, i));
     if (n == 0)
         return SUTRA_OK;
-    ends->list = arena_take(arena, n, sizeof *ends->list);
-    struct message *messages = arena_take(arena, n, sizeof *messages);
+    ends->list = arena_alloc(arena, n, sizeof *ends->list);
+    struct message *messages = arena_alloc(arena, n, sizeof *messages);
     if (arena->failed)
         return error_memory(error);
     ends->own = find_own_rank(graph, groups);
@@ -388,7 +388,7 @@ static bool measure_workers(struct operations_search *search, struct arena *scra
     return !failed;
 }
 
-uint64_t work_share(uint64_t amount, uint64_t before, uint64_t own, uint64_t total) {
+uint64_t share_amount(uint64_t amount, uint64_t before, uint64_t own, uint64_t total) {
     uint64_t begin = (uint64_t)((unsigned __int128)amount * before / total);
     return (uint64_t)((unsigned __int128)amount * (before + own) / total) - begin;
 }
@@ -398,9 +398,9 @@ enum sutra_status kernel_work_find(struct kernel_work *work, struct arena *arena
     row_t n = graph->plus->nodes.n;
     struct arena scratch = {0};
     struct operations_search search = {.graph = graph,
-                                       .nearest = arena_take(&scratch, n, sizeof *search.nearest),
-                                       .number = arena_take(&scratch, n, sizeof *search.number),
-                                       .workers = arena_take(&scratch, graph->n_made, sizeof *search.workers)};
+                                       .nearest = arena_alloc(&scratch, n, sizeof *search.nearest),
+                                       .number = arena_alloc(&scratch, n, sizeof *search.number),
+                                       .workers = arena_alloc(&scratch, graph->n_made, sizeof *search.workers)};
     *work = (struct kernel_work){.n_ops = arena_zeros(arena, n, sizeof *work->n_ops),
                                  .n_bytes = arena_zeros(arena, n, sizeof *work->n_bytes)};
     bool ok = !scratch.failed && !arena->failed;
@@ -431,8 +431,8 @@ enum sutra_status kernel_work_find(struct kernel_work *work, struct arena *arena
                 continue;
             struct worker *worker = &search.workers[search.number[slot]];
             uint64_t weight = weight_of(graph, kernel);
-            uint64_t n_ops = work_share(worker->n_ops, worker->given, weight, worker->weight);
-            work->n_bytes[kernel] = work_share(worker->n_bytes, worker->given, weight, worker->weight);
+            uint64_t n_ops = share_amount(worker->n_ops, worker->given, weight, worker->weight);
+            work->n_bytes[kernel] = share_amount(worker->n_bytes, worker->given, weight, worker->weight);
             work->n_ops[kernel] = n_ops ? n_ops : 1;
             work->n_known += work->n_bytes[kernel] > 0;
             worker->given += weight;
@@ -469,20 +469,20 @@ static struct elements elements_of(const struct tensor_sum *sum, size_t at) {
     return elements;
 }
 
-static struct json_place next_element(struct elements *elements) {
+static struct json_span next_element(struct elements *elements) {
     if (!elements->object) {
-        struct json_place place = walk_value(&elements->walker);
+        struct json_span place = walk_value(&elements->walker);
         elements->more = walk_element_end(&elements->walker);
         return place;
     }
-    struct json_place key = walk_key(&elements->walker);
+    struct json_span key = walk_key(&elements->walker);
     walk_value(&elements->walker);
     elements->more = walk_member_end(&elements->walker);
     return key;
 }
 
 /* An integer, or true or false, which count as 1 and 0. */
-static bool read_factor(const struct tensor_sum *sum, struct json_place place, wide *factor) {
+static bool read_factor(const struct tensor_sum *sum, struct json_span place, wide *factor) {
     struct number number;
     if (!field_number(sum->source->bytes + place.at, &number) || number_is_double(number))
         return false;
@@ -499,7 +499,7 @@ static bool add_tensor(struct tensor_sum *sum, size_t at) {
     for (int i = 0; i < 5; i++) {
         if (!elements.more)
             return false;
-        struct json_place place = next_element(&elements);
+        struct json_span place = next_element(&elements);
         if (i >= 3 && !read_factor(sum, place, &factors[i - 3]))
             return false;
     }
@@ -524,7 +524,7 @@ static bool add_list(struct tensor_sum *sum, size_t at, int level) {
 }
 
 /* Adds the value at byte `at` if it has the type of tensors. */
-static bool add_value(struct tensor_sum *sum, struct field_reader *fields, size_t at, struct json_place type) {
+static bool add_value(struct tensor_sum *sum, struct field_reader *fields, size_t at, struct json_span type) {
     static const char list[] = "GenericList[Tensor";
     size_t length;
     if (sum->source->bytes[type.at] != '"')

@@ -118,7 +118,7 @@ enum sutra_status kernel_work_find(struct kernel_work *work, struct arena *arena
 
 /* The share of a node in an amount: the share of it and all preceding nodes, `before` of `total`, less their shares.
  * Shares sum up to the amount. */
-uint64_t work_share(uint64_t amount, uint64_t before, uint64_t own, uint64_t total);
+uint64_t share_amount(uint64_t amount, uint64_t before, uint64_t own, uint64_t total);
 
 /* Sums the tensors of the values and types at these offsets (0: none). *nested: there is a list of lists. False:
  * malformed, or the sum overflows. */

@@ -143,9 +143,9 @@ static void fill_nodes(void *arg, size_t task) {
         if (making->maker->start_times)
             nodes->start_us[node] = plus->start_us[row];
         nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-        et_text_put(nodes->text[ET_NODE_NAME], node, plus->name[row]);
+        et_text_set(nodes->text[ET_NODE_NAME], node, plus->name[row]);
         for (int i = 0; i < PLUS_N_IO; i++)
-            et_text_put(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
+            et_text_set(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
         const struct node_graph *graph = making->graph;
         uint64_t at = nodes->data.first[node];
         if (graph->under[making->slot[node]] != ROW_NONE)
@@ -174,8 +174,8 @@ static enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *ar
                                         struct sutra_error *error) {
     struct arena scratch = {0};
     maker->graph = graph;
-    maker->slot = arena_take(arena, graph->n_made, sizeof *maker->slot);
-    uint64_t *ids = arena_take(&scratch, graph->n_made, sizeof *ids);
+    maker->slot = arena_alloc(arena, graph->n_made, sizeof *maker->slot);
+    uint64_t *ids = arena_alloc(&scratch, graph->n_made, sizeof *ids);
     for (row_t i = 0; i < graph->n_made && maker->slot && ids; i++)
         if (graph->kept[graph->made[i]]) {
             maker->slot[maker->n] = graph->made[i];
@@ -404,17 +404,17 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     bool times = options->keep_times && !options->compat;
     if (!input->file) {
         /* Reads all data from linked traces first: the graph and the nodes are made after they are freed. */
-        const struct json_place *groups = NULL;
+        const struct json_span *groups = NULL;
         enum sutra_status status = plus_linked_groups(context, input->linked, &groups, error);
         if (!status && input->disposable && !times)
-            linked_traces_spend_keys(input->disposable);
+            linked_traces_free_keys(input->disposable);
         if (!status)
             status = plus_linked(&made->plus, context, input->linked, groups, error);
         if (!status && times)
             status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
         made->has_times = !status && times;
         if (!status && input->disposable)
-            linked_traces_spend(input->disposable);
+            linked_traces_free_columns(input->disposable);
         return status;
     }
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
@@ -426,7 +426,7 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
     struct sutra_convert_options used_options;
-    enum sutra_status status = options_take(&form, options, &used_options, error);
+    enum sutra_status status = options_copy(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_converted *made = calloc(1, sizeof *made);
@@ -467,9 +467,9 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
     return convert_input(context, &(struct convert_input){.linked = linked}, options, converted, error);
 }
 
-enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *disposable,
-                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
-                                       struct sutra_error *error) {
+enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *disposable,
+                                          const struct sutra_convert_options *options,
+                                          struct sutra_converted **converted, struct sutra_error *error) {
     const struct convert_input input = {.linked = disposable->linked, .disposable = disposable};
     return convert_input(context, &input, options, converted, error);
 }

@@ -53,9 +53,9 @@ struct sutra_converted {
 
 /* sutra_linked_convert() as the last use of linked traces: it frees them as soon as they are read, which with
  * `keep_times` includes the input of sutra_converted_run_faithful(). After a failure they may be freed or not. */
-enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *spent,
-                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
-                                       struct sutra_error *error);
+enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *spent,
+                                          const struct sutra_convert_options *options,
+                                          struct sutra_converted **converted, struct sutra_error *error);
 
 /* Makes all nodes, which otherwise are made while they are written, and frees their input. SUTRA_SYSTEM: out of
  * memory. */

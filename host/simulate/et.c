@@ -50,7 +50,7 @@ static const char *call_name(int64_t type) {
 
 /* A copy of a text with a final NUL; NULL: out of memory. */
 static char *copy_text(struct arena *arena, const char *bytes, size_t length) {
-    char *copy = arena_take(arena, length + 1, 1);
+    char *copy = arena_alloc(arena, length + 1, 1);
     if (!copy)
         return NULL;
     if (length > 0)
@@ -64,8 +64,8 @@ static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena
     struct strings groups;
     uint64_t n = 0,
              most = info->n_of_type[ET_COMM_SEND] + info->n_of_type[ET_COMM_RECV] + info->n_of_type[ET_COMM_COLL];
-    struct sutra_et_traffic *rows = arena_take(arena, most, sizeof *rows);
-    struct info_call *calls = arena_take(arena, most, sizeof *calls);
+    struct sutra_et_traffic *rows = arena_alloc(arena, most, sizeof *rows);
+    struct info_call *calls = arena_alloc(arena, most, sizeof *calls);
     if (arena->failed || !strings_init(&groups))
         return error_memory(error);
     bool is_complete = true;
@@ -183,8 +183,8 @@ static void mark_all(struct pick_walk *walk, const struct et_lists *lists, row_t
         mark(walk, lists->rows[i]);
 }
 
-row_t et_pick_around(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena, bool *picked) {
-    struct pick_walk walk = {.picked = picked, .rows = arena_take(arena, graph->n, sizeof *walk.rows)};
+row_t et_pick_neighbors(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena, bool *picked) {
+    struct pick_walk walk = {.picked = picked, .rows = arena_alloc(arena, graph->n, sizeof *walk.rows)};
     if (!walk.rows)
         return 0;
     mark(&walk, row);
@@ -198,7 +198,7 @@ row_t et_pick_around(const struct et_graph *graph, row_t row, uint64_t depth, st
 
 row_t et_pick_collectives(const struct et_nodes *nodes, const struct et_graph *graph, struct arena *arena,
                           bool *picked) {
-    struct pick_walk walk = {.picked = picked, .rows = arena_take(arena, graph->n, sizeof *walk.rows)};
+    struct pick_walk walk = {.picked = picked, .rows = arena_alloc(arena, graph->n, sizeof *walk.rows)};
     if (!walk.rows)
         return 0;
     for (row_t row = 0; row < graph->n; row++)
@@ -246,7 +246,7 @@ static enum sutra_status read_new(struct sutra_context *context, const struct et
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_read_options, damaged);
     struct sutra_et_read_options used_options;
-    enum sutra_status status = options_take(&form, options, &used_options, error);
+    enum sutra_status status = options_copy(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_et *made = calloc(1, sizeof *made);
@@ -301,7 +301,7 @@ enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, b
         source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error);
     if (status)
         return status;
-    *known = !source.is_beginning && et_looks_like(source.bytes, source.size);
+    *known = !source.is_beginning && is_et_file(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
 }
@@ -314,7 +314,7 @@ enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_
     if (n < 0)
         status = error_file(error, SUTRA_NO_INPUT, path, "cannot read: %s", strerror(errno));
     else
-        *known = et_lines_look_like(beginning, (size_t)n);
+        *known = is_et_lines(beginning, (size_t)n);
     if (file >= 0)
         close(file);
     return status;

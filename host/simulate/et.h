@@ -15,7 +15,7 @@
 row_t et_row_of(const struct et_nodes *nodes, uint64_t id);
 
 /* Marks the rows at most `depth` dependencies away from `row`, up or down. Returns their number. */
-row_t et_pick_around(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena, bool *picked);
+row_t et_pick_neighbors(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena, bool *picked);
 
 /* Marks communication and its ancestors by control dependencies. */
 row_t et_pick_collectives(const struct et_nodes *nodes, const struct et_graph *graph, struct arena *arena,

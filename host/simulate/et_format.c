@@ -31,18 +31,18 @@ void et_nodes_free(struct et_nodes *nodes) {
 }
 
 static void alloc_ids(struct arena *arena, struct et_ids *list, row_t n, uint64_t n_ids) {
-    list->first = arena_take(arena, (size_t)n + 1, sizeof *list->first);
-    list->ids = arena_take(arena, n_ids, sizeof *list->ids);
+    list->first = arena_alloc(arena, (size_t)n + 1, sizeof *list->first);
+    list->ids = arena_alloc(arena, n_ids, sizeof *list->ids);
 }
 
 enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                      struct sutra_error *error) {
     struct arena *arena = &nodes->arena;
     attributes->n = n;
-    attributes->name = arena_take(arena, n, sizeof *attributes->name);
-    attributes->kind = arena_take(arena, n, sizeof *attributes->kind);
-    attributes->length = arena_take(arena, n, sizeof *attributes->length);
-    attributes->value = arena_take(arena, n, sizeof *attributes->value);
+    attributes->name = arena_alloc(arena, n, sizeof *attributes->name);
+    attributes->kind = arena_alloc(arena, n, sizeof *attributes->kind);
+    attributes->length = arena_alloc(arena, n, sizeof *attributes->length);
+    attributes->value = arena_alloc(arena, n, sizeof *attributes->value);
     return arena->failed ? error_memory(error) : SUTRA_OK;
 }
 
@@ -50,18 +50,18 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
                                 uint64_t n_attributes, struct sutra_error *error) {
     struct arena *arena = &nodes->arena;
     nodes->n = n;
-    nodes->id = arena_take(arena, n, sizeof *nodes->id);
+    nodes->id = arena_alloc(arena, n, sizeof *nodes->id);
     nodes->start_us = arena_zeros(arena, n, sizeof *nodes->start_us);
-    nodes->duration_us = arena_take(arena, n, sizeof *nodes->duration_us);
-    nodes->type = arena_take(arena, n, sizeof *nodes->type);
+    nodes->duration_us = arena_alloc(arena, n, sizeof *nodes->duration_us);
+    nodes->type = arena_alloc(arena, n, sizeof *nodes->type);
     nodes->flags = arena_zeros(arena, n, sizeof *nodes->flags);
     for (int column = 0; column < et_text_columns(nodes); column++) {
-        nodes->text[column].bytes = arena_take(arena, n, sizeof *nodes->text[column].bytes);
-        nodes->text[column].length = arena_take(arena, n, sizeof *nodes->text[column].length);
+        nodes->text[column].bytes = arena_alloc(arena, n, sizeof *nodes->text[column].bytes);
+        nodes->text[column].length = arena_alloc(arena, n, sizeof *nodes->text[column].length);
     }
     alloc_ids(arena, &nodes->ctrl, n, n_ctrl);
     alloc_ids(arena, &nodes->data, n, n_data);
-    nodes->attr_first = arena_take(arena, (size_t)n + 1, sizeof *nodes->attr_first);
+    nodes->attr_first = arena_alloc(arena, (size_t)n + 1, sizeof *nodes->attr_first);
     enum sutra_status status = et_attributes_take(nodes, &nodes->attributes, n_attributes, error);
     if (!status)
         nodes->ctrl.first[0] = nodes->data.first[0] = nodes->attr_first[0] = 0;
@@ -71,7 +71,7 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
 enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                struct sutra_error *error) {
     attributes->n_docs = 0;
-    attributes->docs = arena_take(&nodes->arena, n, sizeof *attributes->docs);
+    attributes->docs = arena_alloc(&nodes->arena, n, sizeof *attributes->docs);
     return attributes->docs ? SUTRA_OK : error_memory(error);
 }
 

@@ -243,7 +243,7 @@ static inline struct et_text et_text_at(struct et_texts column, row_t row) {
     return (struct et_text){column.bytes[row], column.length[row]};
 }
 
-static inline void et_text_put(struct et_texts column, row_t row, struct et_text text) {
+static inline void et_text_set(struct et_texts column, row_t row, struct et_text text) {
     column.bytes[row] = text.bytes;
     column.length[row] = text.length;
 }

@@ -57,7 +57,7 @@ static void read_ranks(struct groups_reading *reading, struct et_group *group) {
         else
             reading->failed = true;
     }
-    int64_t *kept = arena_take(reading->arena, group->n, sizeof *kept);
+    int64_t *kept = arena_alloc(reading->arena, group->n, sizeof *kept);
     if (kept && group->n > 0) {
         qsort(ranks, group->n, sizeof *ranks, compare_int64s);
         memcpy(kept, ranks, group->n * sizeof *kept);
@@ -67,7 +67,7 @@ static void read_ranks(struct groups_reading *reading, struct et_group *group) {
     free(ranks);
 }
 
-static bool name_number(const struct json_walker *walker, struct json_place place, int64_t *number) {
+static bool name_number(const struct json_walker *walker, struct json_span place, int64_t *number) {
     struct et_text name = {walker->text + place.at + 1, (uint32_t)(place.end - place.at - 1)};
     return et_group_number(name, number);
 }
@@ -77,7 +77,7 @@ static void read_file_groups(struct groups_reading *reading) {
     struct json_walker *walker = &reading->walker;
     for (bool more = walk_object(walker); more && !reading->failed; more = walk_member_end(walker)) {
         struct et_group group = {0};
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (walker->expected || !name_number(walker, key, &group.number)) {
             walk_fail(walker, "a group number in double quotes");
             return;
@@ -94,7 +94,7 @@ static void read_described_group(struct groups_reading *reading) {
     struct et_group group = {.number = -1};
     bool has_ranks = false;
     for (bool more = walk_object(walker); more && !reading->failed; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (walker->expected)
             return;
         if (place_is(walker->source, key, "ranks")) {
@@ -312,7 +312,7 @@ static bool rows_begin(struct id_rows *rows, const struct et_nodes *nodes, struc
     if (nodes->n == 0 || (max_id - min_id) / 4 >= nodes->n)
         return pair_table_init(&rows->table);
     rows->range = max_id - min_id + 1;
-    rows->dense = arena_take(arena, rows->range, sizeof *rows->dense);
+    rows->dense = arena_alloc(arena, rows->range, sizeof *rows->dense);
     if (rows->dense)
         memset(rows->dense, 0xff, rows->range * sizeof *rows->dense); /* ROW_NONE */
     return rows->dense;
@@ -328,7 +328,7 @@ static row_t row_of(const struct id_rows *rows, uint64_t id) {
 static row_t *row_entry(struct id_rows *rows, uint64_t id) {
     if (rows->dense)
         return &rows->dense[id - rows->first];
-    struct pair_entry *entry = pair_table_take(&rows->table, id, 0);
+    struct pair_entry *entry = pair_table_insert(&rows->table, id, 0);
     return entry ? &entry->number : NULL;
 }
 
@@ -356,7 +356,7 @@ static void add_dependencies(struct et_graph *graph, const struct id_rows *rows,
 
 static void alloc_lists(struct arena *arena, struct et_lists *lists, row_t n, uint64_t n_edges) {
     lists->first = arena_zeros(arena, (size_t)n + 1, sizeof *lists->first);
-    lists->rows = arena_take(arena, n_edges, sizeof *lists->rows);
+    lists->rows = arena_alloc(arena, n_edges, sizeof *lists->rows);
 }
 
 enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kinds, struct arena *arena,
@@ -367,12 +367,12 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
     *graph = (struct et_graph){.n = n};
     alloc_lists(arena, &graph->up, n, n_edges);
     alloc_lists(arena, &graph->down, n, n_edges);
-    graph->kind = arena_take(arena, n_edges, sizeof *graph->kind);
-    graph->order = arena_take(arena, n, sizeof *graph->order);
-    graph->again = arena_take(arena, n, sizeof *graph->again);
+    graph->kind = arena_alloc(arena, n_edges, sizeof *graph->kind);
+    graph->order = arena_alloc(arena, n, sizeof *graph->order);
+    graph->again = arena_alloc(arena, n, sizeof *graph->again);
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *n_waits = arena_take(arena, n, sizeof *n_waits);
-    row_t *free_rows = arena_take(arena, n, sizeof *free_rows);
+    uint64_t *n_waits = arena_alloc(arena, n, sizeof *n_waits);
+    row_t *free_rows = arena_alloc(arena, n, sizeof *free_rows);
     if (arena->failed || !rows_begin(&rows, nodes, arena))
         return error_memory(error);
     bool found = find_rows(nodes, &rows, graph);
@@ -386,7 +386,7 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
                 add_dependencies(graph, &rows, &nodes->data, row, ET_DATA, &n_up);
         }
         graph->up.first[nodes->n] = n_up;
-        rows_turn(n, graph->up.first, graph->up.rows, graph->down.first, graph->down.rows);
+        rows_invert(n, graph->up.first, graph->up.rows, graph->down.first, graph->down.rows);
         struct row_heap idle = {free_rows, 0};
         for (row_t row = 0; row < graph->n; row++) {
             n_waits[row] = 0;

@@ -230,7 +230,7 @@ struct lines_reader {
 };
 
 static void *alloc_bytes(struct lines_reader *lines, size_t n) {
-    return arena_take(&lines->filler.nodes->arena, n, 1);
+    return arena_alloc(&lines->filler.nodes->arena, n, 1);
 }
 
 /* ---- JSON lines into columns ---- */
@@ -243,7 +243,7 @@ static struct et_text read_text(struct lines_reader *lines) {
         walk_fail(walker, "a string");
         return (struct et_text){"", 0};
     }
-    struct json_place place = walk_string(walker);
+    struct json_span place = walk_string(walker);
     struct et_text text = {walker->text + place.at + 1, (uint32_t)(place.end - place.at - 1)};
     if (place.end - place.at > UINT32_MAX)
         walk_fail(walker, "a string of less than 4 GiB");
@@ -264,7 +264,7 @@ static struct et_text read_number_text(struct lines_reader *lines) {
     const char *from = walker->text + walker->at;
     size_t length = 0;
     if (*from == '"') {
-        struct json_place place = walk_string(walker);
+        struct json_span place = walk_string(walker);
         return (struct et_text){walker->text + place.at + 1, (uint32_t)(place.end - place.at - 1)};
     }
     if (number_scan(from, &length) == NUMBER_FORM_BAD)
@@ -455,7 +455,7 @@ static struct et_text read_list(struct lines_reader *lines, uint32_t kind) {
     struct json_walker *walker = &lines->walker;
     lines->list.length = 0;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (walker->expected || !place_is(walker->source, key, "values")) {
             walk_fail(walker, "\"values\"");
             break;
@@ -471,7 +471,7 @@ static struct et_text read_list(struct lines_reader *lines, uint32_t kind) {
 }
 
 /* "int64Val", "int64List", ...: the kind; 0: none. */
-static uint32_t kind_of_key(const struct json_walker *walker, struct json_place key) {
+static uint32_t kind_of_key(const struct json_walker *walker, struct json_span key) {
     const char *raw = walker->text + key.at + 1;
     size_t length = key.end - key.at - 1;
     for (uint32_t kind = ET_DOUBLE; kind < ET_KINDS; kind += 2) {
@@ -493,7 +493,7 @@ static void read_attributes(struct lines_reader *lines,
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         struct et_attribute attribute = {0};
         for (bool more_members = walk_object(walker); more_members; more_members = walk_member_end(walker)) {
-            struct json_place key = walk_key(walker);
+            struct json_span key = walk_key(walker);
             uint32_t kind;
             if (walker->expected)
                 break;
@@ -527,7 +527,7 @@ static void read_texts(struct lines_reader *lines, struct et_text *texts) {
     static const char *const names[] = {"values", "shapes", "types"};
     struct json_walker *walker = &lines->walker;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         size_t i = 0;
         while (i < 3 && !walker->expected && !place_is(walker->source, key, names[i]))
             i++;
@@ -572,7 +572,7 @@ static void read_node(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
     struct et_node node = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place place = walk_key(walker);
+        struct json_span place = walk_key(walker);
         int key = KEY_ID;
         while (key < N_KEYS && !walker->expected && !place_is(walker->source, place, node_keys[key]))
             key++;
@@ -622,7 +622,7 @@ static void read_node(struct lines_reader *lines) {
 static void read_metadata(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (walker->expected)
             return;
         if (place_is(walker->source, key, "version"))
@@ -671,7 +671,7 @@ enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error)
     return status;
 }
 
-bool et_lines_look_like(const char *bytes, size_t size) {
+bool is_et_lines(const char *bytes, size_t size) {
     static const char *const beginnings[] = {"{\"attr\":", "{\"version\":", "{}"};
     char packed[16] = {0};
     size_t n = 0;

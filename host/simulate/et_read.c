@@ -35,7 +35,7 @@ enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *err
         status = et_attributes_take(nodes, &nodes->metadata, n.n_metadata, error);
     if (!status)
         status = et_docs_take(nodes, &nodes->metadata, n.n_metadata_docs, error);
-    if (!status && !(nodes->joined = arena_take(&nodes->arena, n.n_joined, 1)))
+    if (!status && !(nodes->joined = arena_alloc(&nodes->arena, n.n_joined, 1)))
         status = error_memory(error);
     nodes->attributes.n_docs = n.n_docs;
     nodes->metadata.n_docs = n.n_metadata_docs;
@@ -193,7 +193,7 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     nodes->flags[row] = node->flags;
     for (int column = 0; column < et_text_columns(nodes); column++) {
         struct et_text text = node->text[column];
-        et_text_put(nodes->text[column], row, text.bytes ? text : (struct et_text){"", 0});
+        et_text_set(nodes->text[column], row, text.bytes ? text : (struct et_text){"", 0});
     }
     row_t next = filler->n.n_nodes;
     filler->nodes->ctrl.first[next] = filler->n.n_ctrl;
@@ -540,9 +540,9 @@ static void first_fault(const struct source *source, const char *fault, uint64_t
     if (is_json(source)) {
         /* Name the kind of JSON and the command that converts it to an .et file. */
         struct trace_head head;
-        trace_head_look(source->bytes, MIN(source->size, HEAD_BYTES), &head);
+        trace_head_inspect(source->bytes, MIN(source->size, HEAD_BYTES), &head);
         const char *name = source->name;
-        if (et_lines_look_like(source->bytes, source->size))
+        if (is_et_lines(source->bytes, source->size))
             error_file(
                 damage, SUTRA_DATA, name,
                 "expected an .et file, found its JSON lines; convert them: 'sutra convert --lines %s -o rank.0.et'",
@@ -550,7 +550,7 @@ static void first_fault(const struct source *source, const char *fault, uint64_t
         else if (head.side == SIDE_DEVICE)
             error_file(damage, SUTRA_DATA, name,
                        "expected an .et file, found a device trace; link it: 'sutra link HOST %s -o rank.0.et'", name);
-        else if (head.side == SIDE_HOST && nodes_have_durations(source->bytes, source->size))
+        else if (head.side == SIDE_HOST && has_node_durations(source->bytes, source->size))
             error_file(damage, SUTRA_DATA, name,
                        "expected an .et file, found ET+ (a linked trace); convert it: 'sutra convert %s -o rank.0.et'",
                        name);
@@ -697,7 +697,7 @@ bool et_may_begin(const char *bytes, size_t size) {
     return !is_empty && (!message.fault || length > left);
 }
 
-bool et_looks_like(const char *bytes, size_t size) {
+bool is_et_file(const char *bytes, size_t size) {
     struct wire file = wire_over(bytes, size), message;
     struct wire_field field;
     uint64_t length;

@@ -114,7 +114,7 @@ void et_file_free(struct et_file *file);
 enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most, struct sutra_error *error);
 
 /* Whether the bytes begin like an .et file: with a message that can only be a GlobalMetadata. */
-bool et_looks_like(const char *bytes, size_t size);
+bool is_et_file(const char *bytes, size_t size);
 
 /* Whether a file with these first bytes may be an .et file with content: its first message is well-formed as far as
  * the bytes go, and the first two are not both empty. */
@@ -146,10 +146,10 @@ void et_json_node(const struct et_nodes *nodes, row_t row, enum et_json_layout l
  * error has the byte and the line. SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error);
 
-/* Number of bytes that et_lines_look_like() needs. */
+/* Number of bytes that is_et_lines() needs. */
 #define ET_LINES_BEGINNING 64
 
 /* Whether a text begins like such lines: with an object of the metadata. */
-bool et_lines_look_like(const char *bytes, size_t size);
+bool is_et_lines(const char *bytes, size_t size);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* The row of the plain node with an id, or ROW_NONE; plain nodes ascend by id. */
 static row_t plain_row(const struct et_nodes *plain, uint64_t id) {
-    row_t row = rising_id_place(plain->id, plain->n, id);
+    row_t row = find_ascending_id(plain->id, plain->n, id);
     return row == plain->n ? ROW_NONE : row;
 }
 
@@ -59,9 +59,9 @@ struct timeline_making {
 };
 
 static bool pair_rows(struct timeline_making *making) {
-    making->op_row = arena_take(making->arena, making->input->ops.n, sizeof *making->op_row);
-    making->kernel_row = arena_take(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
-    making->row_op = arena_take(making->arena, making->plain->n, sizeof *making->row_op);
+    making->op_row = arena_alloc(making->arena, making->input->ops.n, sizeof *making->op_row);
+    making->kernel_row = arena_alloc(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
+    making->row_op = arena_alloc(making->arena, making->plain->n, sizeof *making->row_op);
     if (making->arena->failed)
         return false;
     /* Merge both lists, which ascend by id. */
@@ -102,11 +102,11 @@ static uint64_t source_id(const struct timeline_making *making, struct source_no
 /* Lists all nodes by ascending id. Timeline nodes replace the plain nodes with their ids. */
 static bool list_sources(struct timeline_making *making, const struct engine *engine, struct sutra_error *error) {
     const size_t most = (size_t)making->timeline->n + making->plain->n;
-    struct source_node *found = arena_take(making->arena, most, sizeof *found);
-    uint64_t *ids = arena_take(making->arena, most, sizeof *ids);
-    row_t *order = arena_take(making->arena, most, sizeof *order);
+    struct source_node *found = arena_alloc(making->arena, most, sizeof *found);
+    uint64_t *ids = arena_alloc(making->arena, most, sizeof *ids);
+    row_t *order = arena_alloc(making->arena, most, sizeof *order);
     bool *is_timed = arena_zeros(making->arena, making->plain->n, sizeof *is_timed);
-    making->sources = arena_take(making->arena, most, sizeof *making->sources);
+    making->sources = arena_alloc(making->arena, most, sizeof *making->sources);
     if (making->arena->failed || most > ROW_LIMIT)
         return false;
     for (row_t at_row = 0; at_row < making->timeline->n; at_row++) {
@@ -132,7 +132,7 @@ static bool list_sources(struct timeline_making *making, const struct engine *en
 /* The first part of each operator has the id of the operator. */
 static bool find_first_parts(struct timeline_making *making) {
     const struct timeline_ops *ops = &making->input->ops;
-    making->op_first_part = arena_take(making->arena, ops->n, sizeof *making->op_first_part);
+    making->op_first_part = arena_alloc(making->arena, ops->n, sizeof *making->op_first_part);
     if (making->arena->failed)
         return false;
     for (row_t op = 0; op < ops->n; op++)
@@ -154,7 +154,7 @@ static uint64_t part_weight(const struct timeline_nodes *timeline, row_t at_row)
 static bool measure_parts(struct timeline_making *making) {
     const struct timeline_nodes *timeline = making->timeline;
     making->total = arena_zeros(making->arena, making->input->kernels.n, sizeof *making->total);
-    making->given = arena_take(making->arena, making->n, sizeof *making->given);
+    making->given = arena_alloc(making->arena, making->n, sizeof *making->given);
     for (row_t node = 0; !making->arena->failed && node < making->n; node++) {
         row_t at_row = making->sources[node].timeline;
         if (at_row == ROW_NONE || timeline->role[at_row] != NODE_KERNEL)
@@ -245,7 +245,7 @@ static void share_operations(const struct timeline_making *making, row_t node, s
     for (uint64_t i = begin; i < end; i++) {
         uint64_t *amount = &attributes->value[i].bits;
         if (attributes->name[i] == ET_NAME_NUM_OPS || attributes->name[i] == ET_NAME_TENSOR_SIZE) {
-            uint64_t share = work_share(*amount, making->given[node], weight, total);
+            uint64_t share = share_amount(*amount, making->given[node], weight, total);
             *amount = share || attributes->name[i] == ET_NAME_TENSOR_SIZE ? share : 1;
         }
     }
@@ -272,7 +272,7 @@ static void fill_attributes(const struct timeline_making *making, row_t node) {
 /* The name of a node with a prefix; its text is in the arena. */
 static struct et_text prefixed_name(struct arena *arena, const char *prefix, struct et_text name) {
     size_t before = strlen(prefix), length = before + name.length;
-    char *bytes = arena_take(arena, length, 1);
+    char *bytes = arena_alloc(arena, length, 1);
     if (!bytes)
         return (struct et_text){"", 0};
     memcpy(bytes, prefix, before);
@@ -291,10 +291,10 @@ static void fill_node(const struct timeline_making *making, row_t node) {
         timed && timeline->start[source.timeline] > 0 ? (uint64_t)timeline->start[source.timeline] : 0;
     made->duration_us[node] = timed ? timeline->duration_us[source.timeline] : 0;
     made->flags[node] = plain ? making->plain->flags[source.plain] : ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-    et_text_put(made->text[ET_NODE_NAME], node,
+    et_text_set(made->text[ET_NODE_NAME], node,
                 plain ? et_text_at(making->plain->text[ET_NODE_NAME], source.plain) : (struct et_text){"[gap]", 5});
     for (int column = ET_INPUT_VALUES; column < ET_TEXT_COLUMNS; column++)
-        et_text_put(made->text[column], node,
+        et_text_set(made->text[column], node,
                     plain ? et_text_at(making->plain->text[column], source.plain) : (struct et_text){"", 0});
     if (making->parent[node] != ROW_NONE)
         made->ctrl.ids[made->ctrl.first[node]] = timeline->id[making->parent[node]];
@@ -321,7 +321,7 @@ static void fill_task(void *arg, size_t task) {
 static enum sutra_status fill(struct timeline_making *making, struct sutra_error *error) {
     struct et_nodes *made = making->made;
     const uint64_t most_deps = making->timeline->n_deps + making->plain->n;
-    making->parent = arena_take(making->arena, making->n, sizeof *making->parent);
+    making->parent = arena_alloc(making->arena, making->n, sizeof *making->parent);
     enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
     if (status || making->arena->failed)
         return error_memory(error);
@@ -343,7 +343,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
             making->timeline->role[source.timeline] != NODE_REST)
             continue;
         struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
-        et_text_put(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));
+        et_text_set(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));
     }
     return made->arena.failed ? error_memory(error) : SUTRA_OK;
 }
@@ -363,7 +363,7 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
     for (uint64_t i = 0; i < from->n; i++) {
         if (!et_kind_is_text(from->kind[i]))
             continue;
-        char *bytes = arena_take(&made->arena, from->length[i], 1);
+        char *bytes = arena_alloc(&made->arena, from->length[i], 1);
         if (bytes && from->length[i])
             memcpy(bytes, from->value[i].bytes, from->length[i]);
         made->metadata.value[i].bytes = bytes;
@@ -402,7 +402,7 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
 struct job_copy {
     struct et_nodes *made;
     const struct et_nodes *alone;
-    const struct rank_meetings *rank;
+    const struct matched_collectives *rank;
     row_t first;      /* row of the first CPU node, or ROW_NONE */
     row_t *row;       /* of each collective */
     uint64_t next_id; /* of new nodes */
@@ -411,8 +411,8 @@ struct job_copy {
     uint64_t n_ctrl, n_data, n_attributes; /* so far */
 };
 
-static bool is_matched(const struct meeting_node *node) {
-    return node->meeting != MEETING_NONE;
+static bool is_matched(const struct matched_collective *node) {
+    return node->meeting != NOT_MATCHED;
 }
 
 static bool has_meet_node(const struct job_copy *copy, row_t i) {
@@ -422,21 +422,21 @@ static bool has_meet_node(const struct job_copy *copy, row_t i) {
 /* Finds the rows of the collectives, numbers the new nodes and allocates all nodes. */
 static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena, struct sutra_error *error) {
     const struct et_nodes *alone = copy->alone;
-    const struct rank_meetings *rank = copy->rank;
+    const struct matched_collectives *rank = copy->rank;
     uint64_t n_nodes = (uint64_t)alone->n + rank->has_start;
-    copy->row = arena_take(arena, rank->n, sizeof *copy->row);
-    copy->meet_id = arena_take(arena, rank->n, sizeof *copy->meet_id);
+    copy->row = arena_alloc(arena, rank->n, sizeof *copy->row);
+    copy->meet_id = arena_alloc(arena, rank->n, sizeof *copy->meet_id);
     if (arena->failed)
         return error_memory(error);
     copy->next_id = alone->n ? alone->id[alone->n - 1] + 1 : 0;
-    copy->first = rank->has_start ? rising_id_place(alone->id, alone->n, rank->first_node) : alone->n;
+    copy->first = rank->has_start ? find_ascending_id(alone->id, alone->n, rank->first_node) : alone->n;
     if (rank->has_start && copy->first == alone->n)
         return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is the first node of the rank",
                          rank->first_node);
     if (rank->has_start)
         copy->start_id = copy->next_id++;
     for (row_t i = 0; i < rank->n; i++) {
-        copy->row[i] = rising_id_place(alone->id, alone->n, rank->nodes[i].node);
+        copy->row[i] = find_ascending_id(alone->id, alone->n, rank->nodes[i].node);
         if (copy->row[i] == alone->n)
             return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is a collective",
                              rank->nodes[i].node);
@@ -482,7 +482,7 @@ static bool is_replaced(const struct job_copy *copy, uint32_t name) {
 static void add_astra_attributes(struct job_copy *copy, uint32_t group, enum et_collective type, uint64_t bytes) {
     char digits[16];
     int length = snprintf(digits, sizeof digits, "%" PRIu32, group);
-    char *kept = group ? arena_take(&copy->made->arena, (size_t)length + 1, 1) : NULL;
+    char *kept = group ? arena_alloc(&copy->made->arena, (size_t)length + 1, 1) : NULL;
     add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 0);
     add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type);
     add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, bytes);
@@ -550,13 +550,13 @@ static void copy_node(struct job_copy *copy, row_t row) {
     made->duration_us[row] = alone->duration_us[row];
     made->flags[row] = alone->flags[row];
     for (int column = 0; column < ET_TEXT_COLUMNS; column++)
-        et_text_put(made->text[column], row, et_text_at(alone->text[column], row));
+        et_text_set(made->text[column], row, et_text_at(alone->text[column], row));
     for (uint64_t c = alone->ctrl.first[row]; c < alone->ctrl.first[row + 1]; c++)
         made->ctrl.ids[copy->n_ctrl++] = alone->ctrl.ids[c];
 }
 
 static void add_collective(struct job_copy *copy, row_t i) {
-    const struct meeting_node *node = &copy->rank->nodes[i];
+    const struct matched_collective *node = &copy->rank->nodes[i];
     const row_t row = copy->row[i];
     copy_node(copy, row);
     copy->made->duration_us[row] = node->duration_us;
@@ -593,12 +593,12 @@ static void fill_new_node(struct job_copy *copy, row_t row, uint64_t id, enum et
     made->duration_us[row] = 0;
     made->flags[row] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
     for (int column = 0; column < ET_TEXT_COLUMNS; column++)
-        et_text_put(made->text[column], row, (struct et_text){"", 0});
-    et_text_put(made->text[ET_NODE_NAME], row, name);
+        et_text_set(made->text[column], row, (struct et_text){"", 0});
+    et_text_set(made->text[ET_NODE_NAME], row, name);
 }
 
 static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
-    const struct meeting_node *node = &copy->rank->nodes[i];
+    const struct matched_collective *node = &copy->rank->nodes[i];
     fill_new_node(
         copy, row, copy->meet_id[i], ET_COMM_COLL,
         prefixed_name(&copy->made->arena, "[meet] ", et_text_at(copy->alone->text[ET_NODE_NAME], copy->row[i])));
@@ -636,8 +636,8 @@ static void add_nodes(struct job_copy *copy) {
             add_meet_node(copy, n++, i);
 }
 
-enum sutra_status et_meet(struct et_nodes *made, const struct et_nodes *alone, const struct rank_meetings *rank,
-                          struct sutra_error *error) {
+enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
+                                  const struct matched_collectives *rank, struct sutra_error *error) {
     static const char streams[] = "streams";
     struct arena scratch = {0};
     struct job_copy copy = {.made = made, .alone = alone, .rank = rank};

@@ -19,7 +19,7 @@ static bool read_text(struct arena *arena, const char *raw, struct et_text *text
     size_t length = 0;
     while (raw[length] != '"')
         length += raw[length] == '\\' ? 2 : 1;
-    char *decoded = arena_take(arena, length + 64, 1);
+    char *decoded = arena_alloc(arena, length + 64, 1);
     if (!decoded)
         return true; /* the arena records the failure */
     *text = (struct et_text){decoded, (uint32_t)string_decode(raw, length, decoded)};

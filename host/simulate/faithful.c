@@ -70,7 +70,7 @@ static enum sutra_status check_nodes(const struct et_nodes *nodes, bool per_stre
 
 /* The times rounded to nanoseconds, unless they are too large. NULL: out of memory. */
 static double *round_to_ns(const double *us, row_t n, struct arena *arena) {
-    double *whole = arena_take(arena, n, sizeof *whole);
+    double *whole = arena_alloc(arena, n, sizeof *whole);
     for (row_t i = 0; whole && i < n; i++)
         whole[i] = fabs(us[i]) < 1e14 ? (double)llround(us[i] * 1e3) / 1e3 : us[i];
     return whole;
@@ -89,10 +89,10 @@ static bool fill_marks(const struct timeline_input *input, const struct timeline
     *marks = (struct rank_marks){.origin = report->origin,
                                  .end = report->origin + report->measured_us,
                                  .has_ops = input->ops.n > 0,
-                                 .id = arena_take(job->arena, kernels->n, sizeof *marks->id),
-                                 .event = arena_take(job->arena, kernels->n, sizeof *marks->event),
-                                 .ready_us = arena_take(job->arena, kernels->n, sizeof *marks->ready_us),
-                                 .done_us = arena_take(job->arena, kernels->n, sizeof *marks->done_us)};
+                                 .id = arena_alloc(job->arena, kernels->n, sizeof *marks->id),
+                                 .event = arena_alloc(job->arena, kernels->n, sizeof *marks->event),
+                                 .ready_us = arena_alloc(job->arena, kernels->n, sizeof *marks->ready_us),
+                                 .done_us = arena_alloc(job->arena, kernels->n, sizeof *marks->done_us)};
     if (job->arena->failed)
         return false;
     if (marks->has_ops) /* kernels are first, then the CPU nodes */
@@ -118,7 +118,7 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
     if (job) {
         /* Kernels of a collective communicate, regardless of their names. */
         for (row_t k = 0; k < input->kernels.n && input->kernels.event; k++)
-            if (rows_place(job->events, job->n_events, input->kernels.event[k]) != ROW_NONE)
+            if (rows_find(job->events, job->n_events, input->kernels.event[k]) != ROW_NONE)
                 input->kernels.traits[k] |= KERNEL_COMMUNICATES;
     }
     /* Ends are sums of recorded times. An end that rounding puts just after the next start would separate the two. */
@@ -171,7 +171,7 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
     struct sutra_faithful_options taken;
     struct faithful_report made;
     struct timeline_input *times = &converted->times;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    enum sutra_status status = options_copy(&form, options, &taken, error);
     if (status)
         return status;
     if (!linked && !converted->has_times)

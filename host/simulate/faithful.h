@@ -53,10 +53,10 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
  * "all-reduce"; "meeting_ranks", the number of ranks of the group; and "meeting_bytes".
  */
 
-#define MEETING_NONE UINT64_MAX /* not matched */
+#define NOT_MATCHED UINT64_MAX /* not matched */
 
 /* A collective on a rank. */
-struct meeting_node {
+struct matched_collective {
     uint64_t node; /* its id in the file of the rank alone */
     uint64_t meeting;
     enum comm_kind kind;
@@ -69,20 +69,20 @@ struct meeting_node {
 };
 
 /* A rank in its job. */
-struct rank_meetings {
+struct matched_collectives {
     bool astra;
     bool per_stream; /* the file is for simulators with a resource per stream, and records it: "gpu" is "streams" */
     bool has_start;  /* the rank has CPU nodes; the first one follows [start] */
     uint64_t first_node, start_us;
-    int64_t ahead_us;           /* clock of the rank less clock of the job */
-    struct meeting_node *nodes; /* by ascending id */
+    int64_t ahead_us;                 /* clock of the rank less clock of the job */
+    struct matched_collective *nodes; /* by ascending id */
     row_t n;
 };
 
 /* Fills `made`, which the caller initialized; its texts are in the memory of `alone` or in its own arena. Nodes of
  * `alone` ascend by id. SUTRA_DATA: a node is not in the file. SUTRA_SYSTEM: out of memory. O(n). */
-enum sutra_status et_meet(struct et_nodes *made, const struct et_nodes *alone, const struct rank_meetings *rank,
-                          struct sutra_error *error);
+enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
+                                  const struct matched_collectives *rank, struct sutra_error *error);
 
 /* ---- Conversion and check (faithful.c) ---- */
 

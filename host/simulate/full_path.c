@@ -50,8 +50,8 @@ ORDER_BY(compare_names, struct sutra_full_slack_name, DESCENDING(us) ASCENDING(f
 static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_error *error) {
     const uint64_t n = path->n_slacks;
     struct arena scratch = {0};
-    struct named_slack *sorted = arena_take(&scratch, n, sizeof *sorted);
-    path->slack_names = arena_take(&path->arena, n, sizeof *path->slack_names);
+    struct named_slack *sorted = arena_alloc(&scratch, n, sizeof *sorted);
+    path->slack_names = arena_alloc(&path->arena, n, sizeof *path->slack_names);
     if (!sorted || !path->slack_names) {
         arena_free(&scratch);
         return error_memory(error);
@@ -86,7 +86,7 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
                                                const struct timeline_nodes *nodes, const struct op_spans *spans,
                                                const uint64_t *slack_ns, struct sutra_error *error) {
     path->n_slacks = (uint64_t)input->ops.n + input->kernels.n;
-    path->slacks = arena_take(&path->arena, path->n_slacks, sizeof *path->slacks);
+    path->slacks = arena_alloc(&path->arena, path->n_slacks, sizeof *path->slacks);
     if (!path->slacks)
         return error_memory(error);
 
@@ -480,7 +480,7 @@ static enum sutra_status follow_path(struct path_making *making, struct sutra_er
     row_t last = last_node(making), n = 0;
     for (row_t node = last; node != ROW_NONE; node = making->times.cause[node].row)
         n++;
-    row_t *nodes = arena_take(&making->arena, n, sizeof *nodes);
+    row_t *nodes = arena_alloc(&making->arena, n, sizeof *nodes);
     if (!nodes || !op_spans_make(&making->input.ops, &making->arena, &making->spans))
         return error_memory(error);
     row_t at = n;
@@ -499,7 +499,7 @@ ORDER_BY(compare_shares, struct sutra_full_share, DESCENDING(us) ASCENDING(kind)
 static enum sutra_status sum_shares(struct path_making *making, struct sutra_error *error) {
     struct sutra_full_path *path = making->path;
     const uint64_t n = path->n_steps;
-    struct full_path_step *sorted = arena_take(&making->arena, n, sizeof *sorted);
+    struct full_path_step *sorted = arena_alloc(&making->arena, n, sizeof *sorted);
     path->shares = arena_zeros(&path->arena, n, sizeof *path->shares);
     if (!sorted || !path->shares)
         return error_memory(error);
@@ -550,11 +550,11 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     /* Replay the nodes. The CPU is resource 0, and stream s is s + 1. */
     struct arena *arena = &making->arena;
     const struct timeline_nodes *nodes = &making->nodes;
-    uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
-    row_t *n_waits = arena_take(arena, nodes->n, sizeof *n_waits);
+    uint64_t *dur_ns = arena_alloc(arena, nodes->n, sizeof *dur_ns);
+    row_t *n_waits = arena_alloc(arena, nodes->n, sizeof *n_waits);
     uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
-    row_t *waiters = arena_take(arena, nodes->n_deps, sizeof *waiters);
-    uint32_t *resource = arena_take(arena, nodes->n, sizeof *resource);
+    row_t *waiters = arena_alloc(arena, nodes->n_deps, sizeof *waiters);
+    uint32_t *resource = arena_alloc(arena, nodes->n, sizeof *resource);
     if (!replay_times_alloc(&making->times, nodes->n, arena))
         return error_memory(error);
     for (row_t i = 0; i < nodes->n; i++) {
@@ -562,7 +562,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
         dur_ns[i] = nodes->duration_us[i] * 1000;
         n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
     }
-    rows_turn(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
+    rows_invert(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
     making->run = (struct replay_graph){.n = nodes->n,
                                         .dur_ns = dur_ns,
                                         .resource = resource,
@@ -579,7 +579,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     status = follow_path(making, error);
     if (status)
         return status;
-    uint64_t *slack_ns = arena_take(&making->arena, making->nodes.n, sizeof *slack_ns);
+    uint64_t *slack_ns = arena_alloc(&making->arena, making->nodes.n, sizeof *slack_ns);
     if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
         return error_memory(error);
     status = full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error);
@@ -608,7 +608,7 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
     struct sutra_critical_path_options used_options;
-    enum sutra_status status = options_take(&form, options, &used_options, error);
+    enum sutra_status status = options_copy(&form, options, &used_options, error);
     if (status)
         return status;
     struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};

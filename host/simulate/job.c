@@ -227,7 +227,7 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
         return status;
     /* The job's network and stragglers. */
     const uint32_t n = made->n;
-    made->slowness = arena_take(&made->arena, n, sizeof *made->slowness);
+    made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
     for (uint32_t r = 0; r < n && made->slowness; r++)
         made->slowness[r] = (struct rank_slowness){1, 1};
     status = network_fit(&made->network, made->graphs, n, &made->arena, error);
@@ -239,7 +239,7 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
 static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct arena *scratch) {
     struct sutra_et_ranks *made = sources->made;
     const uint32_t n = made->n;
-    made->ranks = arena_take(&made->arena, n, sizeof *made->ranks);
+    made->ranks = arena_alloc(&made->arena, n, sizeof *made->ranks);
     made->graphs = arena_zeros(&made->arena, n, sizeof *made->graphs);
     made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
     sources->names = arena_zeros(scratch, n, sizeof *sources->names);

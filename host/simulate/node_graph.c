@@ -195,18 +195,18 @@ enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error
     struct cycle_search all = {.graph = graph};
     struct arena *arena = &graph->arena;
     struct arena_mark mark = arena_mark(arena);
-    all.frames = arena_take(arena, graph->n_made, sizeof *all.frames);
+    all.frames = arena_alloc(arena, graph->n_made, sizeof *all.frames);
     all.visited = arena_zeros(arena, n, sizeof *all.visited);
-    all.low = arena_take(arena, n, sizeof *all.low);
-    all.open = arena_take(arena, graph->n_made, sizeof *all.open);
-    all.component = arena_take(arena, n, sizeof *all.component);
+    all.low = arena_alloc(arena, n, sizeof *all.low);
+    all.open = arena_alloc(arena, graph->n_made, sizeof *all.open);
+    all.component = arena_alloc(arena, n, sizeof *all.component);
     all.first = arena_zeros(arena, (size_t)n + 2, sizeof *all.first);
-    all.dependents = arena_take(arena, n_edges, sizeof *all.dependents);
-    all.weak = arena_take(arena, n_edges, 1);
+    all.dependents = arena_alloc(arena, n_edges, sizeof *all.dependents);
+    all.weak = arena_alloc(arena, n_edges, 1);
     all.n_strong = arena_zeros(arena, n, sizeof *all.n_strong);
     all.n_weak = arena_zeros(arena, n, sizeof *all.n_weak);
-    all.queue = arena_take(arena, graph->n_made, sizeof *all.queue);
-    all.waiting = arena_take(arena, (size_t)2 * graph->n_made, sizeof *all.waiting);
+    all.queue = arena_alloc(arena, graph->n_made, sizeof *all.queue);
+    all.waiting = arena_alloc(arena, (size_t)2 * graph->n_made, sizeof *all.waiting);
     all.done = arena_zeros(arena, n, 1);
     bool made = !arena->failed;
     if (made) {
@@ -263,7 +263,7 @@ void comm_group_number_of(const char *name, size_t length, char number[GROUP_NUM
 }
 
 static struct et_text make_number(struct arena *arena, struct et_text name) {
-    char *digits = arena_take(arena, GROUP_NUMBER_MAX, 1);
+    char *digits = arena_alloc(arena, GROUP_NUMBER_MAX, 1);
     if (!digits)
         return name;
     comm_group_number_of(name.bytes, name.length, digits);
@@ -292,7 +292,7 @@ static const char *text_after(const char *text, const char *end, const char *par
 /* Read "0, 2]" into the group. */
 static void read_ranks(struct comm_groups *groups, struct comm_group *group, const char *at, const char *end) {
     const char *close = memchr(at, ']', (size_t)(end - at));
-    group->ranks = close ? arena_take(&groups->arena, (size_t)(close - at), sizeof *group->ranks) : NULL;
+    group->ranks = close ? arena_alloc(&groups->arena, (size_t)(close - at), sizeof *group->ranks) : NULL;
     group->n_ranks = 0;
     while (group->ranks && at < close) {
         uint32_t rank = 0;
@@ -455,8 +455,8 @@ static enum sutra_status number_slots(struct node_graph *graph, struct sutra_err
         graph->changed_ids |= nodes->flags[row] & PLUS_ID_CHANGED;
     if (!graph->changed_ids)
         return SUTRA_OK;
-    value_key *keys = arena_take(&graph->arena, nodes->n, sizeof *keys);
-    graph->slot_of = arena_take(&graph->arena, nodes->n, sizeof *graph->slot_of);
+    value_key *keys = arena_alloc(&graph->arena, nodes->n, sizeof *keys);
+    graph->slot_of = arena_alloc(&graph->arena, nodes->n, sizeof *graph->slot_of);
     if (graph->arena.failed)
         return error_memory(error);
     for (row_t row = 0; row < nodes->n; row++)
@@ -503,8 +503,8 @@ static void share_out(const struct node_graph *graph, const row_t *rows, bool gp
 static enum sutra_status find_children(struct node_graph *graph, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     struct arena_mark mark = arena_mark(&graph->arena);
-    uint64_t *ids = arena_take(&graph->arena, graph->n_order, sizeof *ids);
-    row_t *by_id = arena_take(&graph->arena, graph->n_order, sizeof *by_id);
+    uint64_t *ids = arena_alloc(&graph->arena, graph->n_order, sizeof *ids);
+    row_t *by_id = arena_alloc(&graph->arena, graph->n_order, sizeof *by_id);
     if (graph->arena.failed)
         return error_memory(error);
     for (row_t i = 0; i < graph->n_order; i++) {
@@ -776,7 +776,7 @@ static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *
     struct arena_mark mark = arena_mark(&graph->arena);
     row_t n = graph->plus->nodes.n;
     struct walk walk = {.graph = graph, .most_visits = (uint64_t)n * VISITS_PER_NODE + VISITS_MIN};
-    walk.stack = arena_take(&graph->arena, (size_t)n + 1, sizeof *walk.stack);
+    walk.stack = arena_alloc(&graph->arena, (size_t)n + 1, sizeof *walk.stack);
     walk.visited = arena_zeros(&graph->arena, n, sizeof *walk.visited);
     enum sutra_status status = graph->arena.failed ? error_memory(error) : walk_roots(&walk, error);
     arena_release(&graph->arena, mark);
@@ -784,7 +784,7 @@ static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *
 }
 
 static row_t *rows_of_none(struct arena *arena, row_t n) {
-    row_t *rows = arena_take(arena, n, sizeof *rows);
+    row_t *rows = arena_alloc(arena, n, sizeof *rows);
     if (rows)
         memset(rows, 0xff, (size_t)n * sizeof *rows);
     return rows;
@@ -796,17 +796,17 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     *graph = (struct node_graph){.plus = plus, .context = context, .rules = *rules};
     struct arena *arena = &graph->arena;
     row_t n = graph->plus->nodes.n;
-    graph->order = arena_take(arena, n, sizeof *graph->order);
+    graph->order = arena_alloc(arena, n, sizeof *graph->order);
     graph->parent = rows_of_none(arena, n);
-    graph->child_first = arena_take(arena, (size_t)n + 2, sizeof *graph->child_first);
-    graph->child = arena_take(arena, n, sizeof *graph->child);
-    graph->gpu_first = arena_take(arena, (size_t)n + 2, sizeof *graph->gpu_first);
-    graph->gpu = arena_take(arena, n, sizeof *graph->gpu);
+    graph->child_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->child_first);
+    graph->child = arena_alloc(arena, n, sizeof *graph->child);
+    graph->gpu_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->gpu_first);
+    graph->gpu = arena_alloc(arena, n, sizeof *graph->gpu);
     graph->message = rows_of_none(arena, n);
     graph->under = rows_of_none(arena, n);
-    graph->made = arena_take(arena, n, sizeof *graph->made);
+    graph->made = arena_alloc(arena, n, sizeof *graph->made);
     graph->first_dep = rows_of_none(arena, n);
-    graph->last_dep = arena_take(arena, n, sizeof *graph->last_dep);
+    graph->last_dep = arena_alloc(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
     if (arena->failed)
         return error_memory(error);

@@ -188,7 +188,7 @@ struct linked_reading {
     struct plus_trace *trace;
     const struct sutra_linked *linked;
     struct sutra_context *context;
-    const struct json_place *groups;
+    const struct json_span *groups;
     size_t n_tasks;
     atomic_bool failed; /* out of memory */
 };
@@ -199,7 +199,7 @@ struct linked_reader {
     struct field_reader fields;
     struct plus_places places;
     const struct sutra_linked *linked;
-    const struct json_place *groups; /* by event */
+    const struct json_span *groups; /* by event */
     struct plus_nodes *nodes;
 };
 
@@ -261,7 +261,7 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
     node->name =
         (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
     plus_set_fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
-    struct json_place group = is_nccl(linked, gpu) ? reading->groups[gpu] : (struct json_place){0};
+    struct json_span group = is_nccl(linked, gpu) ? reading->groups[gpu] : (struct json_span){0};
     if (group.at && device->document.source.bytes[group.at] != 'n')
         plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
     plus_node_attributes(&reading->reader, &reading->places, node);
@@ -324,24 +324,24 @@ static void read_units(void *arg, size_t task) {
 }
 
 enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const struct json_place **groups, struct sutra_error *error) {
-    static const struct asked_field field = {"Process Group Name", ASK_PLACE, false};
+                                     const struct json_span **groups, struct sutra_error *error) {
+    static const struct requested_field field = {"Process Group Name", ASK_PLACE, false};
     const struct device_ops *ops = &linked->ops;
-    struct asked_column column = {0};
+    struct requested_column column = {0};
     row_t *kernels = malloc(((size_t)ops->n_grouped + 1) * sizeof *kernels), n = 0;
     if (!kernels)
         return error_memory(error);
     for (row_t i = 0; i < ops->n_grouped; i++)
         if (is_nccl(linked, ops->grouped_event[i]))
             kernels[n++] = ops->grouped_event[i];
-    enum sutra_status status = event_columns_ask(context, linked->device, &field, 1, kernels, n, &column, error);
+    enum sutra_status status = event_columns_request(context, linked->device, &field, 1, kernels, n, &column, error);
     free(kernels);
     *groups = column.place;
     return status;
 }
 
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct json_place *groups,
+                              const struct sutra_linked *linked, const struct json_span *groups,
                               struct sutra_error *error) {
     struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .groups = groups};
     row_t n = linked->unit_entry[linked->units.n_units];
@@ -402,10 +402,11 @@ static void run_until(struct op_sweep *sweep, double time) {
 
 bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct op_spans *spans) {
     const size_t most = 3 * (size_t)ops->n + 1; /* an operator starts, resumes once, and leaves a gap */
-    struct started_op *order = arena_take(arena, ops->n, sizeof *order);
-    struct op_sweep sweep = {.spans = spans, .stack = arena_take(arena, ops->n, sizeof *sweep.stack), .now = -INFINITY};
-    *spans =
-        (struct op_spans){0, arena_take(arena, most, sizeof *spans->start), arena_take(arena, most, sizeof *spans->op)};
+    struct started_op *order = arena_alloc(arena, ops->n, sizeof *order);
+    struct op_sweep sweep = {
+        .spans = spans, .stack = arena_alloc(arena, ops->n, sizeof *sweep.stack), .now = -INFINITY};
+    *spans = (struct op_spans){0, arena_alloc(arena, most, sizeof *spans->start),
+                               arena_alloc(arena, most, sizeof *spans->op)};
     if (arena->failed)
         return false;
     for (row_t i = 0; i < ops->n; i++)
@@ -451,7 +452,7 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     const int64_t *threads = nodes->number[PLUS_TID - PLUS_FIRST_NUMBER];
     struct key_index first = {0};
     struct arena_mark mark = arena_mark(&old->arena);
-    row_t *last = arena_take(&old->arena, nodes->n, sizeof *last);
+    row_t *last = arena_alloc(&old->arena, nodes->n, sizeof *last);
     if (!last)
         return error_memory(error);
     for (row_t row = 0; row < nodes->n; row++)
@@ -501,9 +502,9 @@ enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_con
     struct old_parents old = {.nodes = nodes, .engine = &context->engine};
     if (nodes->n == 0 || !is_linked(nodes))
         return SUTRA_OK;
-    old.keys = arena_take(&old.arena, nodes->n, sizeof *old.keys);
-    old.before = arena_take(&old.arena, nodes->n, sizeof *old.before);
-    old.new_ids = arena_take(&old.arena, nodes->n, sizeof *old.new_ids);
+    old.keys = arena_alloc(&old.arena, nodes->n, sizeof *old.keys);
+    old.before = arena_alloc(&old.arena, nodes->n, sizeof *old.before);
+    old.new_ids = arena_alloc(&old.arena, nodes->n, sizeof *old.new_ids);
     enum sutra_status status = old.arena.failed ? error_memory(error) : replace_parents(&old, error);
     arena_free(&old.arena);
     return status;

@@ -52,7 +52,7 @@ static inline struct et_text text_store_add(struct text_store *store, const char
         return (struct et_text){"", 0};
     if (length > store->left) {
         store->left = length > TEXT_STORE_CHUNK / 8 ? length : TEXT_STORE_CHUNK;
-        store->at = arena_take(&store->arena, store->left, 1);
+        store->at = arena_alloc(&store->arena, store->left, 1);
         if (!store->at) {
             store->left = 0;
             return (struct et_text){0};
@@ -168,12 +168,12 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
 /* Finds the name of the group of each linked NCCL kernel, by event. Stored with the device trace; then plus_linked()
  * needs no tokens of the device trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const struct json_place **groups, struct sutra_error *error);
+                                     const struct json_span **groups, struct sutra_error *error);
 
 /* Fills the trace, whose texts may point into both traces. `groups` is from plus_linked_groups(). Nodes of schema
  * 1.0.1 get the new ids of their parents, which the text of ET+ does not record. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct json_place *groups,
+                              const struct sutra_linked *linked, const struct json_span *groups,
                               struct sutra_error *error);
 
 /*

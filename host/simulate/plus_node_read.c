@@ -70,7 +70,7 @@ static inline bool copy_if_plain(char *to, const char *raw, size_t length) {
     return !memchr(raw, '\'', length);
 }
 
-static inline void append_repr(struct python_text *text, const char *source, struct json_place place) {
+static inline void append_repr(struct python_text *text, const char *source, struct json_span place) {
     const char *raw = source + place.at + 1;
     size_t length = place.end - place.at - 1;
     char *to = buffer_reserve(&text->out, length + SLACK);
@@ -139,7 +139,7 @@ static inline void append_scalar(struct python_text *text, struct json_walker *w
 /* Appends the key at the walker and moves to its value. */
 static inline void begin_member(struct python_text *text, struct json_walker *walker) {
     struct emitted_members *members = &text->members.members;
-    struct json_place key = walk_key(walker);
+    struct json_span key = walk_key(walker);
     if (!key.at)
         return;
     if (members->n == members->capacity) {
@@ -192,7 +192,7 @@ static void end_object(struct python_text *text, const struct python_frame *fram
 static inline bool enter_value(struct python_text *text, struct json_walker *walker) {
     char c = walk_char(walker);
     if (c == '"') {
-        struct json_place place = walk_string(walker);
+        struct json_span place = walk_string(walker);
         append_repr(text, walker->text, place);
         return false;
     }
@@ -250,7 +250,7 @@ static void python_text_write(struct python_text *text, struct json_walker *walk
     size_t at = local.at;
     text->out.length = text->depth = text->members.members.n = 0;
     if (walk_char(&local) == '"') {
-        struct json_place place = walk_string(&local);
+        struct json_span place = walk_string(&local);
         size_t length = place.end - place.at - 1;
         const char *decoded = decode(text, local.text + place.at + 1, &length);
         append(text, decoded, length);
@@ -287,7 +287,7 @@ bool plus_reader_failed(const struct plus_reader *reader) {
 
 /* The text of a string: its bytes in the source, or, with escapes, a decoded copy. False: it cannot be encoded in
  * UTF-8. */
-static bool string_text(struct plus_reader *reader, struct json_place place, struct et_text *text) {
+static bool string_text(struct plus_reader *reader, struct json_span place, struct et_text *text) {
     size_t length;
     const char *string = field_string(reader->fields, place, &length);
     if (length > TEXT_MAX)
@@ -311,7 +311,7 @@ static size_t list_slot(const char *text) {
 static struct et_text other_text(struct plus_reader *reader, struct json_walker *walker) {
     size_t at = walker->at;
     struct python_cache_entry *known = &reader->cache[list_slot(walker->text + at)];
-    if (seen_stands(&known->seen, walker->source, at)) {
+    if (cached_value_matches(&known->seen, walker->source, at)) {
         walk_to(walker, at + known->seen.length);
         return known->text;
     }
@@ -319,7 +319,7 @@ static struct et_text other_text(struct plus_reader *reader, struct json_walker 
     python_text_write(&reader->text, walker);
     struct et_text text = text_store_add(reader->store, reader->text.out.bytes, reader->text.out.length);
     if (list && !walker->expected)
-        *known = (struct python_cache_entry){seen_walked(walker, at), text};
+        *known = (struct python_cache_entry){cached_value_new(walker, at), text};
     return text;
 }
 
@@ -331,7 +331,7 @@ static bool value_text(struct plus_reader *reader, struct json_walker *walker, s
     return reader->text.out.length <= TEXT_MAX;
 }
 
-static int io_index(const struct json_walker *walker, struct json_place key) {
+static int io_index(const struct json_walker *walker, struct json_span key) {
     static const char *const parts[] = {"values", "shapes", "types"};
     for (int i = 0; i < 3; i++)
         if (place_is(walker->source, key, parts[i]))
@@ -380,7 +380,7 @@ static const struct field_name attributes[] = {
 };
 
 /* The field with the name at `place`, or PLUS_N_FIELDS. */
-static inline enum plus_field field_of(const struct json_walker *walker, struct json_place place,
+static inline enum plus_field field_of(const struct json_walker *walker, struct json_span place,
                                        const struct field_name *names) {
     const char *raw = walker->text + place.at + 1;
     size_t length = place.end - place.at - 1;
@@ -396,7 +396,7 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
 }
 
 /* The same, guessing that the last successor of `last` recurs. */
-static inline enum plus_field field_after(const struct json_walker *walker, struct json_place place,
+static inline enum plus_field field_after(const struct json_walker *walker, struct json_span place,
                                           const struct field_name *names, uint8_t *after, enum plus_field last) {
     const struct field_name *guess = &names[after[last]];
     size_t length = place.end - place.at - 1;
@@ -411,10 +411,10 @@ static inline enum plus_field field_after(const struct json_walker *walker, stru
 /* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}. */
 static enum plus_field walk_one_attribute(struct plus_reader *reader, struct json_walker *walker, enum plus_field last,
                                           struct plus_places *places) {
-    struct json_place name = {0}, value = {0};
+    struct json_span name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        struct json_place place = walk_value(walker);
+        struct json_span key = walk_key(walker);
+        struct json_span place = walk_value(walker);
         if (place_is(walker->source, key, "name"))
             name = place;
         else if (place_is(walker->source, key, "value"))
@@ -443,11 +443,11 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
     enum plus_field field = PLUS_N_FIELDS;
     *places = (struct plus_places){.text = walker->at};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+        struct json_span key = walk_key(walker);
         if (!key.at)
             return;
         field = field_after(walker, key, keys, reader->after_key, field);
-        struct json_place value = {.at = walker->at};
+        struct json_span value = {.at = walker->at};
         char c = walk_char(walker);
         if (field == PLUS_INPUTS && c == '{')
             read_io(reader, walker, &places->inputs);
@@ -464,7 +464,7 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
 }
 
 /* Python's int() of a value, if it fits unsigned 64 bits. */
-static bool read_int(struct plus_reader *reader, struct json_place place, uint64_t *number) {
+static bool read_int(struct plus_reader *reader, struct json_span place, uint64_t *number) {
     const char *value = reader->source->bytes + place.at;
     if (*value == 't' || *value == 'f') {
         *number = *value == 't';
@@ -507,7 +507,7 @@ static bool is_empty(const struct plus_reader *reader, size_t at) {
 }
 
 /* The key of a dependency, KEY_NULL for values that are false in Python; false: invalid. */
-static bool read_inter(struct plus_reader *reader, struct json_place place, value_key *key) {
+static bool read_inter(struct plus_reader *reader, struct json_span place, value_key *key) {
     char c = reader->source->bytes[place.at];
     *key = KEY_NULL;
     if (c == '[' || c == '{')
@@ -520,11 +520,11 @@ static bool read_inter(struct plus_reader *reader, struct json_place place, valu
     return true;
 }
 
-static bool is_null(const struct plus_reader *reader, struct json_place place) {
+static bool is_null(const struct plus_reader *reader, struct json_span place) {
     return reader->source->bytes[place.at] == 'n';
 }
 
-static bool read_string(struct plus_reader *reader, struct json_place place, struct et_text *text) {
+static bool read_string(struct plus_reader *reader, struct json_span place, struct et_text *text) {
     return reader->source->bytes[place.at] == '"' && string_text(reader, place, text);
 }
 
@@ -538,7 +538,7 @@ static void set_io(struct plus_node *node, bool inputs, const struct plus_io *io
 
 /* An attribute of 64 bits or a text; each may be null. */
 static bool set_attribute(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
-                          struct json_place place) {
+                          struct json_span place) {
     bool null = is_null(reader, place);
     set_flag(node, (uint32_t)PLUS_NULL << (field - PLUS_FIRST_NUMBER), null);
     if (null)
@@ -548,19 +548,19 @@ static bool set_attribute(struct plus_reader *reader, struct plus_node *node, en
     return field_integer(reader->source->bytes + place.at, &node->number[field - PLUS_FIRST_NUMBER]);
 }
 
-static bool set_pg_name(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
+static bool set_pg_name(struct plus_reader *reader, struct plus_node *node, struct json_span place) {
     set_flag(node, PLUS_PG_NULL, is_null(reader, place));
     return is_null(reader, place) || read_string(reader, place, &node->pg_name);
 }
 
-static bool set_stream(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
+static bool set_stream(struct plus_reader *reader, struct plus_node *node, struct json_span place) {
     set_flag(node, PLUS_NO_STREAM, is_null(reader, place));
     return is_null(reader, place) || field_integer(reader->source->bytes + place.at, &node->stream);
 }
 
 /* Sets a field from its value; false: the wrong type. */
 static bool set_value(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
-                      struct json_place place) {
+                      struct json_span place) {
     const char *value = reader->source->bytes + place.at;
     switch (field) {
     case PLUS_ID:
@@ -596,7 +596,7 @@ static bool set_value(struct plus_reader *reader, struct plus_node *node, enum p
 }
 
 static void set_field(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
-                      struct json_place place) {
+                      struct json_span place) {
     plus_set_fault(node, field, !set_value(reader, node, field, place));
 }
 
@@ -614,13 +614,13 @@ static struct plus_io flat_io(struct plus_reader *reader, const struct plus_plac
 }
 
 /* The value of a field, by the schema of the node. */
-static struct json_place direct_place(const struct plus_places *places, enum plus_field field) {
-    struct json_place place = places->direct[field];
+static struct json_span direct_place(const struct plus_places *places, enum plus_field field) {
+    struct json_span place = places->direct[field];
     if (field == PLUS_CTRL_DEPS && places->flat && !place.at)
         return places->direct[PLUS_FLAT_PARENT];
     bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
     if (attribute && !places->flat)
-        return (struct json_place){0};
+        return (struct json_span){0};
     return place;
 }
 
@@ -635,7 +635,7 @@ void plus_node_fields(struct plus_reader *reader, const struct plus_places *plac
     for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
         node->faults |= PLUS_BIT(field);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        struct json_place place = direct_place(places, fields[i]);
+        struct json_span place = direct_place(places, fields[i]);
         if (place.at)
             set_field(reader, node, fields[i], place);
     }
@@ -644,7 +644,7 @@ void plus_node_fields(struct plus_reader *reader, const struct plus_places *plac
 
 /* The inputs or outputs; an attribute of that name has priority. */
 static struct plus_io read_side(struct plus_reader *reader, const struct plus_places *places, bool inputs) {
-    struct json_place attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
+    struct json_span attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
     if (attribute.at) {
         struct plus_io io;
         struct json_walker walker = walk_from(reader->source, attribute.at);
@@ -677,7 +677,7 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     set_flag(node, PLUS_IS_NESTED, nested);
 }
 
-void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_place place,
+void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_span place,
                            struct plus_node *node) {
     struct plus_reader other = *reader;
     const struct source *own = reader->source;

@@ -46,7 +46,7 @@ struct python_text {
 
 /* Cache: a list and its text, reused if the same bytes recur. */
 struct python_cache_entry {
-    struct seen_value seen;
+    struct cached_value seen;
     struct et_text text;
 };
 
@@ -76,7 +76,7 @@ struct plus_io {
 };
 
 struct plus_places {
-    struct json_place direct[PLUS_N_FIELDS], attribute[PLUS_N_FIELDS];
+    struct json_span direct[PLUS_N_FIELDS], attribute[PLUS_N_FIELDS];
     struct plus_io inputs, outputs;
     size_t text; /* offset of the node */
     bool flat;   /* of schema 1.0.1 */
@@ -103,7 +103,7 @@ static inline bool truncate_double(double real, uint64_t *number) {
 }
 
 /* Sets pg_name from a string, or null, of another file. */
-void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_place place,
+void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_span place,
                            struct plus_node *node);
 
 #endif

@@ -25,7 +25,7 @@ struct match_numbers {
 
 /* The match of a key, new if the key is new. False: out of memory. */
 static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t second, uint32_t *meeting) {
-    struct pair_entry *entry = pair_table_take(&numbers->numbers, first, second);
+    struct pair_entry *entry = pair_table_insert(&numbers->numbers, first, second);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE)
@@ -53,7 +53,7 @@ static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t r
     } else {
         group = groups[contact->group];
     }
-    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_take(&numbers->counts, r, group);
+    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_insert(&numbers->counts, r, group);
     if (!count)
         return false;
     uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
@@ -69,11 +69,11 @@ enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *r
     bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
     for (uint32_t r = 0; r < n && done; r++) {
         struct rank_graph *graph = &graphs[r];
-        graph->meeting = arena_take(arena, graph->n, sizeof *graph->meeting);
+        graph->meeting = arena_alloc(arena, graph->n, sizeof *graph->meeting);
         uint32_t *groups = graph->meeting ? strings_join(&numbers.groups, &names[r].groups) : NULL;
         done = groups;
         if (done)
-            memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MEETING */
+            memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MATCH */
         for (row_t c = 0; c < graph->n_contacts && done; c++) {
             const struct contact *contact = &graph->contacts[c];
             done = number_contact(&numbers, r, ranks[r], contact, groups, &graph->meeting[contact->node]);
@@ -98,10 +98,10 @@ ORDER_BY(compare_node_ids, struct node_id, ASCENDING(id) ASCENDING(node))
 
 /* Lists rows by ascending id; of equal ids the last. Most files are in this order. */
 static bool sort_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
-    graph->node = arena_take(arena, nodes->n, sizeof *graph->node);
-    graph->id = arena_take(arena, nodes->n, sizeof *graph->id);
+    graph->node = arena_alloc(arena, nodes->n, sizeof *graph->node);
+    graph->id = arena_alloc(arena, nodes->n, sizeof *graph->id);
     struct arena_mark mark = arena_mark(arena);
-    struct node_id *node_id = arena_take(arena, nodes->n, sizeof *node_id);
+    struct node_id *node_id = arena_alloc(arena, nodes->n, sizeof *node_id);
     if (arena->failed)
         return false;
     bool sorted = true;
@@ -160,12 +160,12 @@ static void describe_task(void *arg, size_t task) {
 
 static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool,
                            struct arena *arena) {
-    graph->work = arena_take(arena, graph->n, sizeof *graph->work);
+    graph->work = arena_alloc(arena, graph->n, sizeof *graph->work);
     graph->name = arena_zeros(arena, graph->n, sizeof *graph->name);
-    graph->dur_ns = arena_take(arena, graph->n, sizeof *graph->dur_ns);
-    graph->run_ns = arena_take(arena, graph->n, sizeof *graph->run_ns);
-    graph->lane = arena_take(arena, graph->n, sizeof *graph->lane);
-    graph->is_shared = arena_take(arena, graph->n, sizeof *graph->is_shared);
+    graph->dur_ns = arena_alloc(arena, graph->n, sizeof *graph->dur_ns);
+    graph->run_ns = arena_alloc(arena, graph->n, sizeof *graph->run_ns);
+    graph->lane = arena_alloc(arena, graph->n, sizeof *graph->lane);
+    graph->is_shared = arena_alloc(arena, graph->n, sizeof *graph->is_shared);
     if (arena->failed)
         return false;
     pool_run(pool, et_tasks(graph->n), describe_task, &(struct graph_task){graph, nodes, NULL});
@@ -198,7 +198,7 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
     row_t n = 0;
     for (row_t i = 0; i < graph->n; i++)
         n += is_transfer(graph, nodes, i);
-    graph->transfers = arena_take(arena, n, sizeof *graph->transfers);
+    graph->transfers = arena_alloc(arena, n, sizeof *graph->transfers);
     for (row_t i = 0; i < graph->n && graph->transfers; i++) {
         row_t node = graph->node[i];
         if (!is_transfer(graph, nodes, i))
@@ -220,7 +220,7 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
     row_t n = 0;
     for (row_t i = 0; i < graph->n; i++)
         n += graph->work[i] == WORK_COMMUNICATION;
-    graph->contacts = arena_take(arena, n, sizeof *graph->contacts);
+    graph->contacts = arena_alloc(arena, n, sizeof *graph->contacts);
     for (row_t i = 0; i < graph->n && graph->contacts; i++) {
         const row_t node = graph->node[i];
         if (graph->work[i] != WORK_COMMUNICATION)
@@ -250,7 +250,7 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
 static uint64_t add_deps(const struct rank_graph *graph, const struct et_ids *list, row_t node, uint64_t n,
                          uint64_t *n_absent) {
     for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
-        row_t dep = rising_id_place(graph->id, graph->n, list->ids[d]);
+        row_t dep = find_ascending_id(graph->id, graph->n, list->ids[d]);
         if (dep == graph->n)
             (*n_absent)++;
         else
@@ -276,10 +276,10 @@ static void list_task(void *arg, size_t task) {
 static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool, struct arena *arena) {
     const size_t n_tasks = et_tasks(graph->n);
     uint64_t n = 0;
-    graph->first_dep = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
-    graph->n_waits = arena_take(arena, graph->n, sizeof *graph->n_waits);
-    graph->parent = arena_take(arena, graph->n, sizeof *graph->parent);
-    graph->deps = arena_take(arena, nodes->ctrl.first[nodes->n] + nodes->data.first[nodes->n], sizeof *graph->deps);
+    graph->first_dep = arena_alloc(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
+    graph->n_waits = arena_alloc(arena, graph->n, sizeof *graph->n_waits);
+    graph->parent = arena_alloc(arena, graph->n, sizeof *graph->parent);
+    graph->deps = arena_alloc(arena, nodes->ctrl.first[nodes->n] + nodes->data.first[nodes->n], sizeof *graph->deps);
     struct graph_task work = {graph, nodes, arena_zeros(arena, n_tasks, sizeof *work.n_absent)};
     if (arena->failed)
         return false;
@@ -316,7 +316,7 @@ static bool name_nodes(struct rank_graph *graph, const struct et_nodes *nodes, s
     for (row_t i = 0; i < nodes->n && !has_starts; i++)
         has_starts = nodes->start_us[i];
     if (has_starts) {
-        graph->start_us = arena_take(arena, graph->n, sizeof *graph->start_us);
+        graph->start_us = arena_alloc(arena, graph->n, sizeof *graph->start_us);
         if (!graph->start_us)
             return false;
         for (row_t i = 0; i < graph->n; i++)
@@ -340,10 +340,10 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
         !list_deps(graph, nodes, pool, arena))
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
-    graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
+    graph->waiters = arena_alloc(arena, graph->n_deps, sizeof *graph->waiters);
     if (arena->failed)
         return error_memory(error);
-    rows_turn(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
+    rows_invert(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
     return SUTRA_OK;
 }
 
@@ -354,8 +354,8 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bo
     struct pair_table lanes;
     if (!pair_table_init(&lanes))
         return error_memory(error);
-    graph->resource = arena_take(arena, graph->n, sizeof *graph->resource);
-    graph->resource_work = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->resource_work);
+    graph->resource = arena_alloc(arena, graph->n, sizeof *graph->resource);
+    graph->resource_work = arena_alloc(arena, (size_t)graph->n + 1, sizeof *graph->resource_work);
     graph->n_resources = 0;
     bool done = !arena->failed;
     for (row_t i = 0; done && i < graph->n; i++) {
@@ -363,7 +363,7 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bo
         bool per_lane = work == WORK_CPU ? per_thread : per_stream;
         /* Streams run computation and communication alike. */
         uint32_t kind = per_lane && work != WORK_CPU ? WORK_COMPUTATION : work;
-        struct pair_entry *entry = pair_table_take(&lanes, per_lane ? (uint64_t)graph->lane[i] : 0, kind);
+        struct pair_entry *entry = pair_table_insert(&lanes, per_lane ? (uint64_t)graph->lane[i] : 0, kind);
         if (!entry) {
             done = false;
             break;

@@ -68,7 +68,7 @@ struct rank_graph {
     struct contact *contacts; /* by row */
     row_t n_contacts;
 
-    uint32_t *meeting; /* index of its match in the job, or NO_MEETING; NULL: a rank alone */
+    uint32_t *meeting; /* index of its match in the job, or NO_MATCH; NULL: a rank alone */
     uint32_t *resource;
     uint32_t n_resources;
     uint8_t *resource_work; /* per resource: enum work_kind */

@@ -31,9 +31,9 @@ static uint64_t latest_begin(const struct replay_times *times, const uint64_t *s
 bool replay_slack(const struct replay_graph *graph, const struct replay_times *times, const struct engine *engine,
                   struct arena *arena, uint64_t *slack_ns) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, graph->n, sizeof *keys);
-    row_t *order = arena_take(arena, graph->n, sizeof *order);
-    uint64_t *next_begin = arena_take(arena, graph->n_resources, sizeof *next_begin); /* per resource */
+    uint64_t *keys = arena_alloc(arena, graph->n, sizeof *keys);
+    row_t *order = arena_alloc(arena, graph->n, sizeof *order);
+    uint64_t *next_begin = arena_alloc(arena, graph->n_resources, sizeof *next_begin); /* per resource */
     bool done = !arena->failed;
     for (row_t i = 0; i < graph->n && done; i++) {
         keys[i] = times->finish_ns - times->end_ns[i];
@@ -277,10 +277,10 @@ static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t n
 
     for (uint32_t i = 0; i < n; i++) {
         struct replay_node node = {rank, state->starting[i]};
-        uint32_t meeting = graph->meeting ? graph->meeting[node.row] : NO_MEETING;
+        uint32_t meeting = graph->meeting ? graph->meeting[node.row] : NO_MATCH;
         const uint64_t number = state->n_started++;
         simulation->times[rank].start_ns[node.row] = now;
-        if (meeting == NO_MEETING)
+        if (meeting == NO_MATCH)
             node_run(simulation, node, (struct replay_start){now, number, rank}, cause);
         else
             node_arrive(simulation, &simulation->meetings[meeting], node, number, cause);
@@ -343,9 +343,9 @@ static void run_ranks(struct simulation *simulation) {
 static bool simulation_begin(struct simulation *simulation, struct arena *arena) {
     const struct replay_job *job = simulation->job;
     simulation->ranks = arena_zeros(arena, job->n_ranks, sizeof *simulation->ranks);
-    simulation->free_ranks = arena_take(arena, job->n_ranks, sizeof *simulation->free_ranks);
-    simulation->queue.ranks = arena_take(arena, job->n_ranks, sizeof *simulation->queue.ranks);
-    simulation->queue.index = arena_take(arena, job->n_ranks, sizeof *simulation->queue.index);
+    simulation->free_ranks = arena_alloc(arena, job->n_ranks, sizeof *simulation->free_ranks);
+    simulation->queue.ranks = arena_alloc(arena, job->n_ranks, sizeof *simulation->queue.ranks);
+    simulation->queue.index = arena_alloc(arena, job->n_ranks, sizeof *simulation->queue.index);
     if (arena->failed)
         return false;
     memset(simulation->queue.index, 0xff, job->n_ranks * sizeof *simulation->queue.index); /* NOT_QUEUED */
@@ -359,14 +359,15 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
         simulation->times[r].finish_ns = 0;
         simulation->ranks[r].lanes = arena_zeros(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].lanes);
         simulation->ranks[r].touched =
-            arena_take(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].touched);
+            arena_alloc(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].touched);
         simulation->ranks[r].starting =
-            arena_take(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].starting);
-        simulation->ranks[r].events = arena_take(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].events);
+            arena_alloc(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].starting);
+        simulation->ranks[r].events =
+            arena_alloc(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].events);
         simulation->ranks[r].next.rows =
-            arena_take(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].next.rows);
-        simulation->ranks[r].n_waits = arena_take(arena, job->ranks[r].n, sizeof *simulation->ranks[r].n_waits);
-        row_t *waiting = arena_take(arena, job->ranks[r].n, sizeof *waiting);
+            arena_alloc(arena, job->ranks[r].n_resources, sizeof *simulation->ranks[r].next.rows);
+        simulation->ranks[r].n_waits = arena_alloc(arena, job->ranks[r].n, sizeof *simulation->ranks[r].n_waits);
+        row_t *waiting = arena_alloc(arena, job->ranks[r].n, sizeof *waiting);
         if (arena->failed)
             continue;
         /* Assign each lane a slice of `waiting` for its nodes. */
@@ -388,20 +389,20 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
         return false;
     for (uint32_t r = 0; r < job->n_ranks; r++)
         for (row_t i = 0; job->ranks[r].meeting && i < job->ranks[r].n; i++)
-            if (job->ranks[r].meeting[i] != NO_MEETING)
+            if (job->ranks[r].meeting[i] != NO_MATCH)
                 simulation->meetings[job->ranks[r].meeting[i]].n_members++;
     for (uint32_t m = 0; m < job->n_meetings; m++)
         simulation->meetings[m].arrived =
-            arena_take(arena, simulation->meetings[m].n_members, sizeof *simulation->meetings[m].arrived);
+            arena_alloc(arena, simulation->meetings[m].n_members, sizeof *simulation->meetings[m].arrived);
     return !arena->failed;
 }
 
 bool replay_times_alloc(struct replay_times *times, row_t n, struct arena *arena) {
     *times = (struct replay_times){
-        .start_ns = arena_take(arena, n, sizeof *times->start_ns),
-        .run_ns = arena_take(arena, n, sizeof *times->run_ns),
-        .end_ns = arena_take(arena, n, sizeof *times->end_ns),
-        .cause = arena_take(arena, n, sizeof *times->cause),
+        .start_ns = arena_alloc(arena, n, sizeof *times->start_ns),
+        .run_ns = arena_alloc(arena, n, sizeof *times->run_ns),
+        .end_ns = arena_alloc(arena, n, sizeof *times->end_ns),
+        .cause = arena_alloc(arena, n, sizeof *times->cause),
     };
     return !arena->failed;
 }

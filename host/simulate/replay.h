@@ -26,7 +26,7 @@
 #include "match/steps.h"
 #include "sutra/error.h"
 
-#define NO_MEETING UINT32_MAX
+#define NO_MATCH   UINT32_MAX
 #define TIME_NEVER UINT64_MAX
 
 /* The nodes of a rank. Rows ascend by id, the order that simulators prefer. */
@@ -38,7 +38,7 @@ struct replay_graph {
     const row_t *n_waits;         /* number of dependencies of a node */
     const uint64_t *first_waiter; /* n + 1: waiters[first_waiter[i]] .. depend on node i, once per dependency */
     const row_t *waiters;
-    const uint32_t *meeting; /* index of its match, below n_meetings of the job, or NO_MEETING; NULL: no node has one */
+    const uint32_t *meeting; /* index of its match, below n_meetings of the job, or NO_MATCH; NULL: no node has one */
 };
 
 struct replay_job {

@@ -30,11 +30,11 @@ static bool find_waits(struct sutra_simulation *simulation) {
         const struct replay_times *times = &simulation->times[r];
         for (row_t c = 0; c < graph->n_contacts && graph->meeting && done; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] == NO_MEETING || times->run_ns[i] == TIME_NEVER ||
+            if (graph->meeting[i] == NO_MATCH || times->run_ns[i] == TIME_NEVER ||
                 times->run_ns[i] <= times->start_ns[i])
                 continue;
             const uint32_t awaited = times->cause[i].rank;
-            struct pair_entry *entry = pair_table_take(&known, r, awaited);
+            struct pair_entry *entry = pair_table_insert(&known, r, awaited);
             done = entry && arena_grow(&simulation->arena, &simulation->waits, simulation->n_waits, &capacity,
                                        sizeof *simulation->waits);
             if (!done)
@@ -77,7 +77,7 @@ static bool find_matches(struct sutra_simulation *simulation) {
         const struct replay_times *times = &simulation->times[r];
         for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] == NO_MEETING || times->end_ns[i] == TIME_NEVER)
+            if (graph->meeting[i] == NO_MATCH || times->end_ns[i] == TIME_NEVER)
                 continue;
             struct simulation_match *match = &matches[graph->meeting[i]];
             const struct replay_node node = {r, i};
@@ -195,14 +195,14 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
                                        struct sutra_error *error) {
     struct arena *arena = &simulation->arena;
     const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
-    double **run_ns = arena_take(scratch, simulation->n, sizeof *run_ns);
-    simulation->run_ns = arena_take(arena, simulation->n, sizeof *simulation->run_ns);
-    simulation->wait_ns = arena_take(arena, simulation->n, sizeof *simulation->wait_ns);
+    double **run_ns = arena_alloc(scratch, simulation->n, sizeof *run_ns);
+    simulation->run_ns = arena_alloc(arena, simulation->n, sizeof *simulation->run_ns);
+    simulation->wait_ns = arena_alloc(arena, simulation->n, sizeof *simulation->wait_ns);
     for (uint32_t r = 0; r < simulation->n && !arena->failed && !scratch->failed; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
-        run_ns[r] = arena_take(scratch, graph->n, sizeof **run_ns);
-        simulation->run_ns[r] = arena_take(arena, graph->n, sizeof **simulation->run_ns);
-        simulation->wait_ns[r] = arena_take(arena, graph->n, sizeof **simulation->wait_ns);
+        run_ns[r] = arena_alloc(scratch, graph->n, sizeof **run_ns);
+        simulation->run_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->run_ns);
+        simulation->wait_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->wait_ns);
         for (row_t i = 0; i < graph->n && !scratch->failed; i++)
             run_ns[r][i] = (double)graph->run_ns[i];
     }
@@ -228,7 +228,7 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 
 /* Allocates the times of all ranks. NULL: out of memory. */
 static struct replay_times *alloc_times(const struct sutra_simulation *simulation, struct arena *arena) {
-    struct replay_times *times = arena_take(arena, simulation->n, sizeof *times);
+    struct replay_times *times = arena_alloc(arena, simulation->n, sizeof *times);
     for (uint32_t r = 0; r < simulation->n && !arena->failed; r++)
         replay_times_alloc(&times[r], simulation->graphs[r].n, arena);
     return arena->failed ? NULL : times;
@@ -262,7 +262,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
-        uint64_t *dur_ns = arena_take(&simulation->arena, graph->n, sizeof *dur_ns);
+        uint64_t *dur_ns = arena_alloc(&simulation->arena, graph->n, sizeof *dur_ns);
         if (simulation->arena.failed)
             return error_memory(error);
         for (row_t i = 0; i < graph->n; i++)
@@ -293,7 +293,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
                                        struct sutra_simulation **simulation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
     struct sutra_simulate_options used_options;
-    enum sutra_status status = options_take(&form, options, &used_options, error);
+    enum sutra_status status = options_copy(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_simulation *made = calloc(1, sizeof *made);
@@ -371,7 +371,7 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
         made.wait_ns += times->run_ns[row] - times->start_ns[row];
     }
     for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++)
-        made.n_meetings += graph->meeting[graph->contacts[c].node] != NO_MEETING;
+        made.n_meetings += graph->meeting[graph->contacts[c].node] != NO_MATCH;
     report_give(rank, &made, sizeof made);
 }
 
@@ -413,7 +413,7 @@ static enum sutra_status find_critical_path(struct sutra_simulation *simulation,
     struct replay_node last = last_node(simulation);
     for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node))
         simulation->n_steps++;
-    simulation->steps = arena_take(&simulation->arena, simulation->n_steps, sizeof *simulation->steps);
+    simulation->steps = arena_alloc(&simulation->arena, simulation->n_steps, sizeof *simulation->steps);
     if (simulation->arena.failed)
         return error_memory(error);
     uint64_t i = 0;
@@ -499,10 +499,10 @@ struct sensitivity_task {
 /* The graphs of the job without the execution time of the nodes of one name; NULL: out of memory. */
 static struct replay_graph *runs_without(const struct sutra_simulation *simulation, uint32_t name,
                                          struct arena *arena) {
-    struct replay_graph *runs = arena_take(arena, simulation->n, sizeof *runs);
+    struct replay_graph *runs = arena_alloc(arena, simulation->n, sizeof *runs);
     for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
-        uint64_t *dur_ns = arena_take(arena, graph->n, sizeof *dur_ns);
+        uint64_t *dur_ns = arena_alloc(arena, graph->n, sizeof *dur_ns);
         if (!dur_ns)
             break;
         for (row_t i = 0; i < graph->n; i++)
@@ -534,5 +534,5 @@ enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct
     stage_begin(context, "sensitivity", n_names);
     pool_run(context->pool, n_names, simulate_without_name, &task);
     stage_end(context);
-    return atomic_load(&task.failed) ? context_gave_up(context, error) : SUTRA_OK;
+    return atomic_load(&task.failed) ? context_early_end_error(context, error) : SUTRA_OK;
 }

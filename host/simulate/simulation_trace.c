@@ -66,8 +66,8 @@ static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
     const struct rank_graph *graph = &finding->simulation->graphs[rank];
     finding->never[rank] = arena_zeros(&finding->scratch, graph->n, 1);
     finding->in_cycle[rank] = arena_zeros(&finding->scratch, graph->n, 1);
-    row_t *n_waits = arena_take(&finding->scratch, graph->n, sizeof *n_waits);
-    row_t *queue = arena_take(&finding->scratch, graph->n, sizeof *queue);
+    row_t *n_waits = arena_alloc(&finding->scratch, graph->n, sizeof *n_waits);
+    row_t *queue = arena_alloc(&finding->scratch, graph->n, sizeof *queue);
     if (finding->scratch.failed)
         return false;
     if (finding->simulation->times[rank].n_ran < graph->n) {
@@ -106,13 +106,13 @@ static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
 
 static bool find_missing(struct stuck_finding *finding) {
     const struct sutra_simulation *simulation = finding->simulation;
-    finding->missing = arena_take(&finding->scratch, simulation->n_meetings, sizeof *finding->missing);
+    finding->missing = arena_alloc(&finding->scratch, simulation->n_meetings, sizeof *finding->missing);
     finding->is_explained = arena_zeros(&finding->scratch, simulation->n_meetings, sizeof *finding->is_explained);
     if (finding->scratch.failed)
         return false;
     for (uint32_t r = simulation->n; r-- > 0;)
         for (row_t i = simulation->graphs[r].n; simulation->graphs[r].meeting && i-- > 0;)
-            if (simulation->graphs[r].meeting[i] != NO_MEETING && simulation->times[r].start_ns[i] == TIME_NEVER)
+            if (simulation->graphs[r].meeting[i] != NO_MATCH && simulation->times[r].start_ns[i] == TIME_NEVER)
                 finding->missing[simulation->graphs[r].meeting[i]] = (struct replay_node){r, i};
     return true;
 }
@@ -149,8 +149,8 @@ static void explain_missing(struct stuck_finding *finding, struct replay_node mi
 
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct stuck_finding finding = {.simulation = simulation};
-    finding.never = arena_take(&finding.scratch, simulation->n, sizeof *finding.never);
-    finding.in_cycle = arena_take(&finding.scratch, simulation->n, sizeof *finding.in_cycle);
+    finding.never = arena_alloc(&finding.scratch, simulation->n, sizeof *finding.never);
+    finding.in_cycle = arena_alloc(&finding.scratch, simulation->n, sizeof *finding.in_cycle);
     bool done = !finding.scratch.failed;
     for (uint32_t r = 0; r < simulation->n && done; r++)
         done = find_cycles(&finding, r);
@@ -232,13 +232,13 @@ static enum sutra_status find_measured(const struct rank_graph *graph, struct me
                                        struct arena *arena, struct sutra_error *error) {
     struct pair_table tracks;
     *measured = (struct measured_rank){.first_us = UINT64_MAX,
-                                       .track = arena_take(arena, graph->n, sizeof *measured->track),
-                                       .node = arena_take(arena, graph->n, sizeof *measured->node)};
+                                       .track = arena_alloc(arena, graph->n, sizeof *measured->track),
+                                       .node = arena_alloc(arena, graph->n, sizeof *measured->node)};
     if (!pair_table_init(&tracks))
         return error_memory(error);
     bool done = !arena->failed;
     for (row_t i = 0; i < graph->n && done; i++) {
-        struct pair_entry *entry = pair_table_take(&tracks, (uint64_t)graph->lane[i], graph->work[i] != WORK_CPU);
+        struct pair_entry *entry = pair_table_insert(&tracks, (uint64_t)graph->lane[i], graph->work[i] != WORK_CPU);
         done = entry != NULL;
         if (!done)
             break;
@@ -378,7 +378,7 @@ static bool write_trace(const void *of, struct text_out *text) {
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error) {
     struct arena arena = {0};
-    struct trace_writing writing = {simulation, arena_take(&arena, simulation->n, sizeof *writing.measured)};
+    struct trace_writing writing = {simulation, arena_alloc(&arena, simulation->n, sizeof *writing.measured)};
     enum sutra_status status = writing.measured ? SUTRA_OK : error_memory(error);
     stage_begin(context, "write", 0);
     for (uint32_t r = 0; r < simulation->n && !status; r++) {

@@ -18,7 +18,7 @@
 
 bool timeline_sort(const struct timeline_work *work, row_t n, const double *const *keys, int n_keys, row_t *order) {
     struct arena_mark mark = arena_mark(work->arena);
-    uint64_t *sort_keys = arena_take(work->arena, n, sizeof *sort_keys);
+    uint64_t *sort_keys = arena_alloc(work->arena, n, sizeof *sort_keys);
     bool done = !work->arena->failed;
     for (row_t i = 0; done && i < n; i++)
         order[i] = i;
@@ -34,10 +34,10 @@ bool timeline_sort(const struct timeline_work *work, row_t n, const double *cons
 
 static bool timeline_order_ops(const struct timeline_work *work, struct timeline_order *made) {
     const struct timeline_ops *ops = &work->input->ops;
-    made->order = arena_take(work->arena, ops->n, sizeof *made->order);
-    made->cut = arena_take(work->arena, ops->n, sizeof *made->cut);
-    made->is_abutting = arena_take(work->arena, ops->n, sizeof *made->is_abutting);
-    double *negative_end = arena_take(work->arena, ops->n, sizeof *negative_end);
+    made->order = arena_alloc(work->arena, ops->n, sizeof *made->order);
+    made->cut = arena_alloc(work->arena, ops->n, sizeof *made->cut);
+    made->is_abutting = arena_alloc(work->arena, ops->n, sizeof *made->is_abutting);
+    double *negative_end = arena_alloc(work->arena, ops->n, sizeof *negative_end);
     if (work->arena->failed)
         return false;
     made->last_end = -INFINITY;
@@ -51,7 +51,7 @@ static bool timeline_order_ops(const struct timeline_work *work, struct timeline
 
     /* An operator's cut is known at the next operator of its thread. */
     struct arena_mark mark = arena_mark(work->arena);
-    row_t *last = arena_take(work->arena, ops->n_threads, sizeof *last);
+    row_t *last = arena_alloc(work->arena, ops->n_threads, sizeof *last);
     if (work->arena->failed)
         return false;
     memset(last, 0xff, ops->n_threads * sizeof *last);
@@ -72,9 +72,9 @@ static bool timeline_order_ops(const struct timeline_work *work, struct timeline
 struct owner_queries owner_queries_alloc(struct arena *arena, row_t n) {
     return (struct owner_queries){
         .n = n,
-        .time = arena_take(arena, n, sizeof(double)),
-        .thread = arena_take(arena, n, sizeof(uint32_t)),
-        .op = arena_take(arena, n, sizeof(row_t)),
+        .time = arena_alloc(arena, n, sizeof(double)),
+        .thread = arena_alloc(arena, n, sizeof(uint32_t)),
+        .op = arena_alloc(arena, n, sizeof(row_t)),
     };
 }
 
@@ -103,9 +103,9 @@ bool timeline_find_owners(const struct timeline_work *work, const struct timelin
                           struct owner_queries *queries) {
     const struct timeline_ops *ops = &work->input->ops;
     struct arena_mark mark = arena_mark(work->arena);
-    row_t *by_time = arena_take(work->arena, queries->n, sizeof *by_time);
+    row_t *by_time = arena_alloc(work->arena, queries->n, sizeof *by_time);
     struct open_ops *threads = arena_zeros(work->arena, (size_t)ops->n_threads + 1, sizeof *threads);
-    row_t *rows = arena_take(work->arena, (size_t)ops->n * 2, sizeof *rows);
+    row_t *rows = arena_alloc(work->arena, (size_t)ops->n * 2, sizeof *rows);
     const double *keys[] = {queries->time};
     if (work->arena->failed || !timeline_sort(work, queries->n, keys, 1, by_time)) {
         arena_release(work->arena, mark);
@@ -231,7 +231,7 @@ static row_t pick_waiting(const struct timeline_kernels *kernels, const row_t *b
 /* Sorts rows by ascending key, ties in the order of `order`. */
 static bool sort_ordered(const struct timeline_work *work, const row_t *order, const double *key, row_t *sorted) {
     const row_t n = work->input->kernels.n;
-    double *in_order = arena_take(work->arena, n, sizeof *in_order);
+    double *in_order = arena_alloc(work->arena, n, sizeof *in_order);
     if (work->arena->failed)
         return false;
     for (row_t i = 0; i < n; i++)
@@ -252,20 +252,21 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
         .kernels = kernels,
         .ready = ready,
         .done = done,
-        .first = arena_take(work->arena, n, sizeof(row_t)),
-        .last = arena_take(work->arena, n, sizeof(row_t)),
-        .intervals = arena_take(work->arena, 2 * n, sizeof(struct gpu_interval)),
-        .heap.rows = arena_take(work->arena, n, sizeof(row_t)),
+        .first = arena_alloc(work->arena, n, sizeof(row_t)),
+        .last = arena_alloc(work->arena, n, sizeof(row_t)),
+        .intervals = arena_alloc(work->arena, 2 * n, sizeof(struct gpu_interval)),
+        .heap.rows = arena_alloc(work->arena, n, sizeof(row_t)),
     };
-    row_t *sorted = arena_take(work->arena, n, sizeof *sorted), *waiting = arena_take(work->arena, n, sizeof *waiting);
+    row_t *sorted = arena_alloc(work->arena, n, sizeof *sorted),
+          *waiting = arena_alloc(work->arena, n, sizeof *waiting);
     size_t most = 2 * n;
     *parts = (struct timeline_parts){
-        .kernel = arena_take(work->arena, most, sizeof *parts->kernel),
-        .start = arena_take(work->arena, most, sizeof *parts->start),
-        .end = arena_take(work->arena, most, sizeof *parts->end),
-        .after = arena_take(work->arena, most, sizeof *parts->after),
-        .is_first = arena_take(work->arena, most, sizeof *parts->is_first),
-        .is_last = arena_take(work->arena, most, sizeof *parts->is_last),
+        .kernel = arena_alloc(work->arena, most, sizeof *parts->kernel),
+        .start = arena_alloc(work->arena, most, sizeof *parts->start),
+        .end = arena_alloc(work->arena, most, sizeof *parts->end),
+        .after = arena_alloc(work->arena, most, sizeof *parts->after),
+        .is_first = arena_alloc(work->arena, most, sizeof *parts->is_first),
+        .is_last = arena_alloc(work->arena, most, sizeof *parts->is_last),
     };
     if (work->arena->failed)
         return false;
@@ -321,11 +322,11 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
 
 struct timeline_calls timeline_calls_alloc(struct arena *arena, size_t n) {
     return (struct timeline_calls){
-        .start = arena_take(arena, n, sizeof(double)),
-        .end = arena_take(arena, n, sizeof(double)),
-        .before = arena_take(arena, n, sizeof(double)),
-        .stream = arena_take(arena, n, sizeof(uint32_t)),
-        .thread = arena_take(arena, n, sizeof(uint32_t)),
+        .start = arena_alloc(arena, n, sizeof(double)),
+        .end = arena_alloc(arena, n, sizeof(double)),
+        .before = arena_alloc(arena, n, sizeof(double)),
+        .stream = arena_alloc(arena, n, sizeof(uint32_t)),
+        .thread = arena_alloc(arena, n, sizeof(uint32_t)),
     };
 }
 
@@ -346,7 +347,7 @@ void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call)
 /* Converts the edges to one list of dependencies per node. */
 static bool list_deps(struct arena *arena, const struct timeline_edges *edges, struct timeline_nodes *nodes) {
     nodes->first_dep = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *nodes->first_dep);
-    nodes->deps = arena_take(arena, edges->n, sizeof *nodes->deps);
+    nodes->deps = arena_alloc(arena, edges->n, sizeof *nodes->deps);
     if (arena->failed)
         return false;
     for (uint64_t i = 0; i < edges->n; i++)
@@ -434,14 +435,14 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_wait_kernels + kernel_deps->n;
     struct timeline_edges edges;
     struct timeline_parts parts = {0};
-    double *ready = arena_take(work->arena, n_kernels, sizeof *ready);
-    double *done = arena_take(work->arena, n_kernels, sizeof *done);
-    row_t *first_part = arena_take(work->arena, n_kernels, sizeof *first_part);
+    double *ready = arena_alloc(work->arena, n_kernels, sizeof *ready);
+    double *done = arena_alloc(work->arena, n_kernels, sizeof *done);
+    row_t *first_part = arena_alloc(work->arena, n_kernels, sizeof *first_part);
     uint64_t most_edges = capacity + (uint64_t)n_kernels * (KERNEL_EDGES + 4);
     edges = (struct timeline_edges){
         .capacity = most_edges,
-        .node = arena_take(work->arena, most_edges, sizeof *edges.node),
-        .dep = arena_take(work->arena, most_edges, sizeof *edges.dep),
+        .node = arena_alloc(work->arena, most_edges, sizeof *edges.node),
+        .dep = arena_alloc(work->arena, most_edges, sizeof *edges.dep),
     };
     if (work->arena->failed)
         return false;
@@ -453,11 +454,11 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     row_t n = n_kernels + chain->n + (row_t)report->n_parts;
     *nodes = (struct timeline_nodes){
         .n = n,
-        .id = arena_take(work->arena, n, sizeof *nodes->id),
-        .role = arena_take(work->arena, n, sizeof *nodes->role),
-        .of = arena_take(work->arena, n, sizeof *nodes->of),
-        .start = arena_take(work->arena, n, sizeof *nodes->start),
-        .duration_us = arena_take(work->arena, n, sizeof *nodes->duration_us),
+        .id = arena_alloc(work->arena, n, sizeof *nodes->id),
+        .role = arena_alloc(work->arena, n, sizeof *nodes->role),
+        .of = arena_alloc(work->arena, n, sizeof *nodes->of),
+        .start = arena_alloc(work->arena, n, sizeof *nodes->start),
+        .duration_us = arena_alloc(work->arena, n, sizeof *nodes->duration_us),
         .run_us = arena_zeros(work->arena, n, sizeof *nodes->run_us),
     };
     if (work->arena->failed)

@@ -34,10 +34,10 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
                                const struct timeline_chain *chain, struct timeline_launch_cuts *launches) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     launches->n = 0;
-    launches->time = arena_take(work->arena, kernels->n, sizeof *launches->time);
-    launches->op = arena_take(work->arena, kernels->n, sizeof *launches->op);
-    launches->order = arena_take(work->arena, kernels->n, sizeof *launches->order);
-    double *stream_end = arena_take(work->arena, kernels->n_streams, sizeof *stream_end);
+    launches->time = arena_alloc(work->arena, kernels->n, sizeof *launches->time);
+    launches->op = arena_alloc(work->arena, kernels->n, sizeof *launches->op);
+    launches->order = arena_alloc(work->arena, kernels->n, sizeof *launches->order);
+    double *stream_end = arena_alloc(work->arena, kernels->n_streams, sizeof *stream_end);
     if (work->arena->failed)
         return false;
     for (uint32_t s = 0; s < kernels->n_streams; s++)
@@ -169,12 +169,12 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
     const struct timeline_kernels *kernels = &work->input->kernels;
     struct readying readying = {
         .work = work, .queues = queues, .deps = deps, .chain = chain, .edges = edges, .report = report, .done = done};
-    readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
-    readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
+    readying.stream_last = arena_alloc(work->arena, kernels->n_streams, sizeof *readying.stream_last);
+    readying.before = arena_alloc(work->arena, kernels->n, sizeof *readying.before);
     if (work->arena->failed)
         return false;
-    row_t *by_end = arena_take(work->arena, kernels->n, sizeof *by_end);
-    double *end_time = arena_take(work->arena, kernels->n, sizeof *end_time);
+    row_t *by_end = arena_alloc(work->arena, kernels->n, sizeof *by_end);
+    double *end_time = arena_alloc(work->arena, kernels->n, sizeof *end_time);
     const double *keys[] = {kernels->end};
     if (work->arena->failed || !timeline_sort(work, kernels->n, keys, 1, by_end))
         return false;
@@ -215,10 +215,10 @@ bool timeline_list_boundaries(const struct timeline_work *work, const struct tim
     const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.rest_us) ? 0 : n_ops;
     const size_t most = (size_t)n_ops + n_begins + (size_t)waits->n * 2;
     *boundaries = (struct timeline_boundaries){
-        .time = arena_take(work->arena, most, sizeof *boundaries->time),
-        .kind = arena_take(work->arena, most, sizeof *boundaries->kind),
-        .of = arena_take(work->arena, most, sizeof *boundaries->of),
-        .order = arena_take(work->arena, most, sizeof *boundaries->order),
+        .time = arena_alloc(work->arena, most, sizeof *boundaries->time),
+        .kind = arena_alloc(work->arena, most, sizeof *boundaries->kind),
+        .of = arena_alloc(work->arena, most, sizeof *boundaries->of),
+        .order = arena_alloc(work->arena, most, sizeof *boundaries->order),
     };
     if (work->arena->failed || most > ROW_LIMIT)
         return false;
@@ -286,14 +286,14 @@ bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_
                         struct timeline_chain *chain) {
     size_t most = (size_t)boundaries->n + launches->n + 1;
     *chain = (struct timeline_chain){
-        .role = arena_take(work->arena, most, sizeof(uint8_t)),
-        .op = arena_take(work->arena, most, sizeof(row_t)),
-        .is_first = arena_take(work->arena, most, sizeof(bool)),
-        .start = arena_take(work->arena, most, sizeof(double)),
-        .cut = arena_take(work->arena, most, sizeof(double)),
-        .duration_us = arena_take(work->arena, most, sizeof(uint64_t)),
+        .role = arena_alloc(work->arena, most, sizeof(uint8_t)),
+        .op = arena_alloc(work->arena, most, sizeof(row_t)),
+        .is_first = arena_alloc(work->arena, most, sizeof(bool)),
+        .start = arena_alloc(work->arena, most, sizeof(double)),
+        .cut = arena_alloc(work->arena, most, sizeof(double)),
+        .duration_us = arena_alloc(work->arena, most, sizeof(uint64_t)),
         .first_wait = arena_zeros(work->arena, most + 1, sizeof(row_t)),
-        .waits = arena_take(work->arena, waits->n, sizeof(row_t)),
+        .waits = arena_alloc(work->arena, waits->n, sizeof(row_t)),
     };
     struct chaining chaining = {.work = work,
                                 .queues = queues,
@@ -353,7 +353,7 @@ bool timeline_own_rests(const struct timeline_work *work, const struct timeline_
                         struct timeline_chain *chain) {
     struct arena_mark mark = arena_mark(work->arena);
     struct owner_queries queries = owner_queries_alloc(work->arena, (row_t)chain->n_rests);
-    row_t *rests = arena_take(work->arena, chain->n_rests, sizeof *rests), n = 0;
+    row_t *rests = arena_alloc(work->arena, chain->n_rests, sizeof *rests), n = 0;
     bool done = !work->arena->failed;
     for (row_t i = 0; i < chain->n && done; i++)
         if (chain->role[i] == NODE_REST) {

@@ -32,23 +32,23 @@
 
 static struct timeline_ops ops_alloc(struct arena *arena, row_t n) {
     return (struct timeline_ops){
-        .id = arena_take(arena, n, sizeof(uint64_t)),
-        .start = arena_take(arena, n, sizeof(double)),
-        .end = arena_take(arena, n, sizeof(double)),
-        .thread = arena_take(arena, n, sizeof(uint32_t)),
+        .id = arena_alloc(arena, n, sizeof(uint64_t)),
+        .start = arena_alloc(arena, n, sizeof(double)),
+        .end = arena_alloc(arena, n, sizeof(double)),
+        .thread = arena_alloc(arena, n, sizeof(uint32_t)),
     };
 }
 
 static struct timeline_kernels kernels_alloc(struct arena *arena, size_t n) {
     return (struct timeline_kernels){
-        .id = arena_take(arena, n, sizeof(uint64_t)),
-        .start = arena_take(arena, n, sizeof(double)),
-        .end = arena_take(arena, n, sizeof(double)),
-        .stream = arena_take(arena, n, sizeof(uint32_t)),
-        .launch_start = arena_take(arena, n, sizeof(double)),
-        .launch_end = arena_take(arena, n, sizeof(double)),
-        .launch_thread = arena_take(arena, n, sizeof(uint32_t)),
-        .traits = arena_take(arena, n, 1),
+        .id = arena_alloc(arena, n, sizeof(uint64_t)),
+        .start = arena_alloc(arena, n, sizeof(double)),
+        .end = arena_alloc(arena, n, sizeof(double)),
+        .stream = arena_alloc(arena, n, sizeof(uint32_t)),
+        .launch_start = arena_alloc(arena, n, sizeof(double)),
+        .launch_end = arena_alloc(arena, n, sizeof(double)),
+        .launch_thread = arena_alloc(arena, n, sizeof(uint32_t)),
+        .traits = arena_alloc(arena, n, 1),
     };
 }
 
@@ -58,7 +58,7 @@ static uint8_t traits_of_name(uint32_t roles) {
 
 /* The number of a key, the next one if it is new. False: out of memory. */
 static bool number_key(struct pair_table *table, uint64_t key, uint32_t kind, uint32_t *n, uint32_t *number) {
-    struct pair_entry *entry = pair_table_take(table, key, kind);
+    struct pair_entry *entry = pair_table_insert(table, key, kind);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE)
@@ -77,8 +77,8 @@ struct timeline_sources {
 
     row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;
-    struct key_index call_of, sync_of;          /* correlation -> first call, last synchronization event */
-    struct asked_column wait_on_stream, record; /* of synchronization events */
+    struct key_index call_of, sync_of;              /* correlation -> first call, last synchronization event */
+    struct requested_column wait_on_stream, record; /* of synchronization events */
 
     struct key_index thread_of; /* tid -> position of an operator on it */
     const uint32_t *op_thread;  /* by position: the number of the thread */
@@ -106,7 +106,7 @@ static enum sutra_status index_rows(const struct timeline_sources *sources, cons
                                     row_t n, enum key_choice choice, struct key_index *index,
                                     struct sutra_error *error) {
     struct arena_mark mark = arena_mark(sources->arena);
-    value_key *keys = arena_take(sources->arena, n, sizeof *keys);
+    value_key *keys = arena_alloc(sources->arena, n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -143,16 +143,16 @@ static uint32_t stream_of(const struct timeline_sources *sources, value_key stre
 static enum sutra_status timeline_sources_begin(struct timeline_sources *sources, struct sutra_context *context,
                                                 const struct sutra_device_trace *trace, struct arena *arena,
                                                 struct sutra_error *error) {
-    static const struct asked_field fields[] = {{"wait_on_stream", ASK_KEY, false},
-                                                {"wait_on_cuda_event_record_corr_id", ASK_KEY, false}};
+    static const struct requested_field fields[] = {{"wait_on_stream", ASK_KEY, false},
+                                                    {"wait_on_cuda_event_record_corr_id", ASK_KEY, false}};
     const struct device_events *events = &trace->events;
-    struct asked_column columns[2];
+    struct requested_column columns[2];
     *sources = (struct timeline_sources){.context = context,
                                          .events = events,
                                          .arena = arena,
                                          .roles = names_find(&trace->strings, READER_SIMULATE, arena),
-                                         .calls = arena_take(arena, events->n, sizeof *sources->calls),
-                                         .syncs = arena_take(arena, events->n, sizeof *sources->syncs)};
+                                         .calls = arena_alloc(arena, events->n, sizeof *sources->calls),
+                                         .syncs = arena_alloc(arena, events->n, sizeof *sources->syncs)};
     if (!sources->roles || !pair_table_init(&sources->stream_of) || arena->failed)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++) {
@@ -165,7 +165,7 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
             sources->calls[sources->n_calls++] = event;
     }
     enum sutra_status status =
-        event_columns_ask(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
+        event_columns_request(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
     if (status)
         return status;
     sources->wait_on_stream = columns[0];
@@ -226,10 +226,10 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
                                     struct sutra_error *error) {
     struct arena *arena = sources->arena;
     struct timeline_orders *orders = &input->orders;
-    *orders = (struct timeline_orders){.stream = arena_take(arena, sources->n_syncs, sizeof *orders->stream),
-                                       .awaited = arena_take(arena, sources->n_syncs, sizeof *orders->awaited),
-                                       .call_start = arena_take(arena, sources->n_syncs, sizeof(double)),
-                                       .record_start = arena_take(arena, sources->n_syncs, sizeof(double))};
+    *orders = (struct timeline_orders){.stream = arena_alloc(arena, sources->n_syncs, sizeof *orders->stream),
+                                       .awaited = arena_alloc(arena, sources->n_syncs, sizeof *orders->awaited),
+                                       .call_start = arena_alloc(arena, sources->n_syncs, sizeof(double)),
+                                       .record_start = arena_alloc(arena, sources->n_syncs, sizeof(double))};
     if (arena->failed)
         return error_memory(error);
     for (row_t s = 0; s < sources->n_syncs; s++) {
@@ -252,7 +252,7 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
     }
     orders->n_streams = sources->n_streams;
 
-    double *wait_calls = arena_take(arena, orders->recorded ? 0 : sources->n_calls, sizeof *wait_calls);
+    double *wait_calls = arena_alloc(arena, orders->recorded ? 0 : sources->n_calls, sizeof *wait_calls);
     orders->calls = wait_calls;
     input->calls = timeline_calls_alloc(arena, sources->n_calls);
     if (arena->failed)
@@ -274,7 +274,7 @@ static bool is_inside(const double window[2], double time) {
 static enum sutra_status read_ops(struct timeline_sources *sources, const double window[2], struct timeline_ops *ops,
                                   struct sutra_error *error) {
     const struct device_events *events = sources->events;
-    row_t *rows = arena_take(sources->arena, events->n, sizeof *rows), n = 0;
+    row_t *rows = arena_alloc(sources->arena, events->n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++)
@@ -311,7 +311,7 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, const do
     for (row_t event = 0; event < events->n; event++)
         n += is_kernel(sources, window, event);
     *kernels = kernels_alloc(sources->arena, n);
-    kernels->event = arena_take(sources->arena, n, sizeof *kernels->event);
+    kernels->event = arena_alloc(sources->arena, n, sizeof *kernels->event);
     if (sources->arena->failed)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++) {
@@ -361,7 +361,7 @@ static enum sutra_status read_linked(struct timeline_sources *sources, const str
         return status;
     *ops = ops_alloc(sources->arena, n_units);
     *kernels = kernels_alloc(sources->arena, linked->report.n_gpu_nodes);
-    kernels->event = arena_take(sources->arena, linked->report.n_gpu_nodes, sizeof *kernels->event);
+    kernels->event = arena_alloc(sources->arena, linked->report.n_gpu_nodes, sizeof *kernels->event);
     if (sources->arena->failed)
         return error_memory(error);
     ops->n_threads = device_ops->cpu.n_threads;
@@ -414,8 +414,8 @@ static bool lasts(const struct plus_nodes *plus, row_t row) {
 static bool list_rows(struct plus_timing *timing) {
     const struct node_graph *graph = timing->graph;
     const struct engine *engine = &graph->context->engine;
-    uint64_t *ids = arena_take(timing->arena, graph->n_made, sizeof *ids);
-    timing->rows = arena_take(timing->arena, graph->n_made, sizeof *timing->rows);
+    uint64_t *ids = arena_alloc(timing->arena, graph->n_made, sizeof *ids);
+    timing->rows = arena_alloc(timing->arena, graph->n_made, sizeof *timing->rows);
     if (timing->arena->failed)
         return false;
     for (row_t i = 0; i < graph->n_made; i++) {
@@ -434,7 +434,7 @@ static uint64_t thread_id(const struct plus_timing *timing, row_t row) {
 
 static bool read_plus_ops(struct plus_timing *timing) {
     struct timeline_ops *ops = &timing->input->ops;
-    row_t *rows = arena_take(timing->arena, timing->n, sizeof *rows);
+    row_t *rows = arena_alloc(timing->arena, timing->n, sizeof *rows);
     *ops = ops_alloc(timing->arena, timing->n);
     if (timing->arena->failed)
         return false;
@@ -456,7 +456,7 @@ static bool read_plus_ops(struct plus_timing *timing) {
 static bool read_plus_kernels(struct plus_timing *timing) {
     struct timeline_kernels *kernels = &timing->input->kernels;
     const row_t most = timing->n - timing->input->ops.n;
-    row_t *rows = arena_take(timing->arena, most, sizeof *rows);
+    row_t *rows = arena_alloc(timing->arena, most, sizeof *rows);
     *kernels = kernels_alloc(timing->arena, most);
     if (timing->arena->failed)
         return false;
@@ -477,7 +477,7 @@ static bool read_plus_kernels(struct plus_timing *timing) {
 
     /* Copies and pageable memory, by the few distinct names of kernels. */
     struct strings names = {0};
-    uint32_t *name = arena_take(timing->arena, kernels->n, sizeof *name);
+    uint32_t *name = arena_alloc(timing->arena, kernels->n, sizeof *name);
     bool done = strings_init(&names) && name;
     for (row_t i = 0; i < kernels->n && done; i++) {
         struct et_text text = timing->plus->name[rows[i]];
@@ -511,9 +511,9 @@ static double earliest_launch(const struct plus_timing *timing, row_t kernel, ro
 static bool guess_launches(struct plus_timing *timing) {
     struct timeline_kernels *kernels = &timing->input->kernels;
     double *launch_start = kernels->launch_start, *launch_end = kernels->launch_end;
-    row_t *order = arena_take(timing->arena, kernels->n, sizeof *order);
-    double *last_launch = arena_take(timing->arena, kernels->n_streams, sizeof *last_launch);
-    double *last_end = arena_take(timing->arena, kernels->n_streams, sizeof *last_end);
+    row_t *order = arena_alloc(timing->arena, kernels->n, sizeof *order);
+    double *last_launch = arena_alloc(timing->arena, kernels->n_streams, sizeof *last_launch);
+    double *last_end = arena_alloc(timing->arena, kernels->n_streams, sizeof *last_end);
     const double *keys[] = {kernels->end, kernels->start};
     if (timing->arena->failed || !timeline_sort(&timing->work, kernels->n, keys, 2, order))
         return false;
@@ -543,11 +543,11 @@ struct thread_times {
 /* Groups n times by thread and sorts them. */
 static bool sort_times(const struct plus_timing *timing, const double *times, const uint32_t *thread, row_t n,
                        uint32_t n_threads, struct thread_times *sorted_times) {
-    row_t *order = arena_take(timing->arena, n, sizeof *order);
-    row_t *sorted = arena_take(timing->arena, n, sizeof *sorted);
+    row_t *order = arena_alloc(timing->arena, n, sizeof *order);
+    row_t *sorted = arena_alloc(timing->arena, n, sizeof *sorted);
     const double *keys[] = {times};
-    sorted_times->times = arena_take(timing->arena, n, sizeof *sorted_times->times);
-    sorted_times->first = arena_take(timing->arena, (size_t)n_threads + 1, sizeof *sorted_times->first);
+    sorted_times->times = arena_alloc(timing->arena, n, sizeof *sorted_times->times);
+    sorted_times->first = arena_alloc(timing->arena, (size_t)n_threads + 1, sizeof *sorted_times->first);
     if (timing->arena->failed || !timeline_sort(&timing->work, n, keys, 1, order))
         return false;
     rows_bucket(order, n, thread, n_threads, sorted_times->first, sorted);
@@ -634,8 +634,8 @@ static bool read_plus_waits(struct plus_timing *timing) {
         return false;
     const struct timeline_ops *ops = &timing->input->ops;
     const row_t n = ops->n;
-    double *times = arena_take(timing->arena, 2 * (size_t)n, sizeof *times);
-    uint32_t *thread = arena_take(timing->arena, 2 * (size_t)n, sizeof *thread);
+    double *times = arena_alloc(timing->arena, 2 * (size_t)n, sizeof *times);
+    uint32_t *thread = arena_alloc(timing->arena, 2 * (size_t)n, sizeof *thread);
     if (timing->arena->failed || n > ROW_LIMIT / 2)
         return false;
     for (row_t i = 0; i < n; i++) {
@@ -654,7 +654,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
         uint64_t id;
         double begin;
         for (const char *at = sync_list(timing, op); next_id(&at, &id);) {
-            row_t kernel = rising_id_place(timing->input->kernels.id, timing->input->kernels.n, id);
+            row_t kernel = find_ascending_id(timing->input->kernels.id, timing->input->kernels.n, id);
             if (kernel != timing->input->kernels.n && waited_before(timing, &starts, &all, op, kernel, &begin))
                 add_plus_wait(timing, begin, ops->start[op], ops->thread[op], kernel);
         }

@@ -23,11 +23,11 @@ static row_t timeline_event_kernels(const struct timeline_work *work, const stru
 bool timeline_queue_kernels(const struct timeline_work *work, const struct timeline_order *ops,
                             struct timeline_queues *queues) {
     const struct timeline_kernels *kernels = &work->input->kernels;
-    queues->first = arena_take(work->arena, (size_t)kernels->n_streams + 1, sizeof *queues->first);
-    queues->queued = arena_take(work->arena, kernels->n, sizeof *queues->queued);
-    queues->by_launch = arena_take(work->arena, kernels->n, sizeof *queues->by_launch);
-    queues->launch_time = arena_take(work->arena, kernels->n, sizeof *queues->launch_time);
-    queues->by_start = arena_take(work->arena, kernels->n, sizeof *queues->by_start);
+    queues->first = arena_alloc(work->arena, (size_t)kernels->n_streams + 1, sizeof *queues->first);
+    queues->queued = arena_alloc(work->arena, kernels->n, sizeof *queues->queued);
+    queues->by_launch = arena_alloc(work->arena, kernels->n, sizeof *queues->by_launch);
+    queues->launch_time = arena_alloc(work->arena, kernels->n, sizeof *queues->launch_time);
+    queues->by_start = arena_alloc(work->arena, kernels->n, sizeof *queues->by_start);
     const double *launch_keys[] = {kernels->start, kernels->launch_start},
                  *start_keys[] = {kernels->end, kernels->start};
     if (work->arena->failed || !timeline_sort(work, kernels->n, launch_keys, 2, queues->by_launch) ||
@@ -90,7 +90,7 @@ struct waits_making {
 static bool add_wait_kernel(struct waits_making *making, row_t kernel) {
     if (making->n_kernels == making->capacity) {
         uint64_t capacity = making->capacity * 2 + 64;
-        row_t *kernels = arena_take(making->work->arena, capacity, sizeof *kernels);
+        row_t *kernels = arena_alloc(making->work->arena, capacity, sizeof *kernels);
         if (!kernels)
             return false;
         if (making->n_kernels)
@@ -208,12 +208,12 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
 static bool wait_for_calls(struct waits_making *making, double last_end, struct timeline_report *report) {
     const struct timeline_work *work = making->work;
     const struct timeline_calls *calls = &work->input->calls;
-    row_t *order = arena_take(work->arena, calls->n, sizeof *order);
+    row_t *order = arena_alloc(work->arena, calls->n, sizeof *order);
     struct news news = {
-        .last = arena_take(work->arena, work->input->kernels.n_streams, sizeof *news.last),
-        .heap.rows = arena_take(work->arena, work->input->kernels.n, sizeof(row_t)),
-        .recent = arena_take(work->arena, work->input->kernels.n, sizeof *news.recent),
-        .recent_until = arena_take(work->arena, work->input->kernels.n, sizeof *news.recent_until),
+        .last = arena_alloc(work->arena, work->input->kernels.n_streams, sizeof *news.last),
+        .heap.rows = arena_alloc(work->arena, work->input->kernels.n, sizeof(row_t)),
+        .recent = arena_alloc(work->arena, work->input->kernels.n, sizeof *news.recent),
+        .recent_until = arena_alloc(work->arena, work->input->kernels.n, sizeof *news.recent_until),
     };
     if (!work->arena->failed)
         memset(news.last, 0xff, work->input->kernels.n_streams * sizeof *news.last);
@@ -253,9 +253,9 @@ static bool wait_for_copies(struct waits_making *making, struct timeline_report 
     const struct timeline_kernels *kernels = &work->input->kernels;
     const uint32_t n_threads = work->input->ops.n_threads;
     /* Kernels by their launching threads, in launch order; unknown threads have one number, too. */
-    uint32_t *thread = arena_take(work->arena, kernels->n, sizeof *thread);
-    row_t *first_of = arena_take(work->arena, (size_t)n_threads + 2, sizeof *first_of);
-    row_t *launched = arena_take(work->arena, kernels->n, sizeof *launched);
+    uint32_t *thread = arena_alloc(work->arena, kernels->n, sizeof *thread);
+    row_t *first_of = arena_alloc(work->arena, (size_t)n_threads + 2, sizeof *first_of);
+    row_t *launched = arena_alloc(work->arena, kernels->n, sizeof *launched);
     if (work->arena->failed)
         return false;
     for (row_t k = 0; k < kernels->n; k++)
@@ -285,11 +285,11 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
                          struct timeline_waits *waits, struct timeline_report *report) {
     size_t most = (size_t)work->input->calls.n + work->input->kernels.n;
     *waits = (struct timeline_waits){
-        .at = arena_take(work->arena, most, sizeof *waits->at),
-        .until = arena_take(work->arena, most, sizeof *waits->until),
-        .last_launch = arena_take(work->arena, most, sizeof *waits->last_launch),
-        .op_at = arena_take(work->arena, most, sizeof *waits->op_at),
-        .op_until = arena_take(work->arena, most, sizeof *waits->op_until),
+        .at = arena_alloc(work->arena, most, sizeof *waits->at),
+        .until = arena_alloc(work->arena, most, sizeof *waits->until),
+        .last_launch = arena_alloc(work->arena, most, sizeof *waits->last_launch),
+        .op_at = arena_alloc(work->arena, most, sizeof *waits->op_at),
+        .op_until = arena_alloc(work->arena, most, sizeof *waits->op_until),
         .first = arena_zeros(work->arena, most + 1, sizeof *waits->first),
     };
     struct waits_making making = {.work = work, .queues = queues, .deps = deps, .waits = waits};
@@ -425,8 +425,8 @@ static bool add_stream_wait(const struct timeline_work *work, struct timeline_de
 static bool apply_job_orders(const struct timeline_work *work, const struct timeline_queues *queues,
                              struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_orders *orders = &work->input->orders;
-    row_t *order = arena_take(work->arena, orders->n, sizeof *order);
-    deps->last_stream_wait = arena_take(work->arena, orders->n_streams, sizeof *deps->last_stream_wait);
+    row_t *order = arena_alloc(work->arena, orders->n, sizeof *order);
+    deps->last_stream_wait = arena_alloc(work->arena, orders->n_streams, sizeof *deps->last_stream_wait);
     const double *keys[] = {orders->call_start};
     if (work->arena->failed || !timeline_sort(work, orders->n, keys, 1, order))
         return false;
@@ -483,7 +483,7 @@ static bool guess_after_wait_calls(const struct timeline_work *work, const struc
     const struct timeline_orders *orders = &work->input->orders;
 
     /* The last collective launched before each position of by_launch[]. */
-    row_t *before = arena_take(work->arena, (size_t)kernels->n + 1, sizeof *before);
+    row_t *before = arena_alloc(work->arena, (size_t)kernels->n + 1, sizeof *before);
     if (!before)
         return false;
     before[0] = ROW_NONE;
@@ -505,7 +505,7 @@ static bool guess_after_wait_calls(const struct timeline_work *work, const struc
 bool timeline_find_deps(const struct timeline_work *work, const struct timeline_queues *queues,
                         struct timeline_deps *deps, struct timeline_report *report) {
     const row_t n = work->input->kernels.n;
-    *deps = (struct timeline_deps){.first = arena_take(work->arena, n, sizeof *deps->first)};
+    *deps = (struct timeline_deps){.first = arena_alloc(work->arena, n, sizeof *deps->first)};
     if (work->arena->failed)
         return false;
     memset(deps->first, 0xff, n * sizeof *deps->first);

@@ -42,7 +42,7 @@ static bool number_links(struct network *network, const struct rank_graph *graph
     for (uint32_t r = 0; r < n && done; r++)
         for (row_t t = 0; t < graphs[r].n_transfers && done; t++) {
             struct transfer *transfer = &graphs[r].transfers[t];
-            struct pair_entry *entry = pair_table_take(&known, transfer->n_ranks, (uint32_t)transfer->kind);
+            struct pair_entry *entry = pair_table_insert(&known, transfer->n_ranks, (uint32_t)transfer->kind);
             done = entry && arena_grow(arena, &network->links, network->n, &capacity, sizeof *network->links);
             if (done && entry->number == PAIR_NONE) {
                 network->links[network->n] =
@@ -247,7 +247,7 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
 
 static enum sutra_status compare_cpus(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
                                       struct rank_slowness *slowness, struct sutra_error *error) {
-    double *sorted = arena_take(&work->arena, n, sizeof *sorted);
+    double *sorted = arena_alloc(&work->arena, n, sizeof *sorted);
     if (!sorted)
         return error_memory(error);
     for (uint32_t r = 0; r < n; r++) {
@@ -275,7 +275,7 @@ enum sutra_status slowness_find(const struct rank_graph *graphs, uint32_t n, str
     struct slowness_work work = {.n_names = most};
     work.sum_ns = arena_zeros(&work.arena, work.n_names, sizeof *work.sum_ns);
     work.count = arena_zeros(&work.arena, work.n_names, sizeof *work.count);
-    work.names = arena_take(&work.arena, work.n_names, sizeof *work.names);
+    work.names = arena_alloc(&work.arena, work.n_names, sizeof *work.names);
     enum sutra_status status = arena_status(&work.arena, error);
     if (!status)
         status = compare_gpus(&work, graphs, n, slowness, error);
@@ -398,7 +398,7 @@ static bool read_work(const char *text, struct change *change) {
 static enum sutra_status change_read(const char *word, const struct strings *names, struct arena *arena,
                                      struct change *change, struct sutra_error *error) {
     size_t size = strlen(word) + 1;
-    char *text = arena_take(arena, size, 1), *rest;
+    char *text = arena_alloc(arena, size, 1), *rest;
     if (!text)
         return error_memory(error);
     memcpy(text, word, size);

@@ -282,7 +282,7 @@ static unsigned n_following(unsigned char byte) {
     return byte < 0xc2 ? 0 : byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : byte < 0xf5 ? 3 : 0;
 }
 
-size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
+size_t visible_append(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
     unsigned char c = (unsigned char)byte;
     bool within = visible->n_left > 0 && c >= 0x80 && c < 0xc0;
     size_t n = 0;
@@ -314,7 +314,7 @@ size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
 size_t visible_fill(struct visible *visible, const char **at, const char *end, char *to, size_t room) {
     size_t n = 0;
     while (*at < end && n + VISIBLE_MAX <= room)
-        n += visible_put(visible, *(*at)++, to + n);
+        n += visible_append(visible, *(*at)++, to + n);
     return n;
 }
 

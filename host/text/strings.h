@@ -40,7 +40,7 @@ struct visible {
 bool is_wide_control(uint32_t code_point);
 
 /* Writes the visible text of `byte`; returns the number of written bytes. */
-size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
+size_t visible_append(struct visible *visible, char byte, char to[VISIBLE_MAX]);
 
 /* Writes the visible text of the bytes from *at to `end`, as far as it fits `room` (at least VISIBLE_MAX); advances
  * *at, and returns the number of written bytes. */

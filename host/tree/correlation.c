@@ -62,9 +62,9 @@ static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *name, 
 static enum sutra_status sort_operators(struct sequence_pairing *pairing, struct sutra_context *context,
                                         struct sutra_error *error) {
     const struct sutra_sequence_columns *operators = pairing->operators;
-    pairing->order = arena_take(&pairing->arena, operators->n, sizeof *pairing->order);
+    pairing->order = arena_alloc(&pairing->arena, operators->n, sizeof *pairing->order);
     struct arena_mark mark = arena_mark(&pairing->arena);
-    uint64_t *keys = arena_take(&pairing->arena, operators->n, sizeof *keys);
+    uint64_t *keys = arena_alloc(&pairing->arena, operators->n, sizeof *keys);
     enum sutra_status status = arena_status(&pairing->arena, error);
     for (uint64_t row = 0; row < operators->n && !status; row++) {
         if (operators->sequence[row] < 0)
@@ -92,7 +92,7 @@ static bool add_operator(struct sequence_pairing *pairing, row_t row) {
     int64_t tid = backward ? operators->forward_tid[row] : operators->tid[row];
     pairing->report.n_wrapped += sequence > low;
     uint64_t key = (uint64_t)tid << SEQUENCE_BITS | (sequence & low);
-    struct pair_entry *forward = pair_table_take(&pairing->forwards, key, 0);
+    struct pair_entry *forward = pair_table_insert(&pairing->forwards, key, 0);
     if (!forward)
         return false;
     if (!backward) {
@@ -111,7 +111,7 @@ static bool add_operator(struct sequence_pairing *pairing, row_t row) {
 
 /* Drops the pairs whose forward operator is in a later pair. */
 static bool drop_overwritten(struct sequence_pairing *pairing) {
-    uint64_t *last = arena_take(&pairing->arena, pairing->operators->n, sizeof *last);
+    uint64_t *last = arena_alloc(&pairing->arena, pairing->operators->n, sizeof *last);
     if (!last)
         return false;
     for (uint64_t i = 0; i < pairing->n_pairs; i++)
@@ -191,9 +191,9 @@ static const char *name_of(const struct correlation_page *page, row_t row, size_
     return strings_text(profile->strings, profile->name[row]);
 }
 
-static struct json_place place_of(const struct correlation_page *page, row_t row, enum event_field field) {
+static struct json_span place_of(const struct correlation_page *page, row_t row, enum event_field field) {
     const struct sutra_profile *profile = page->correlation->profile;
-    struct event_places places;
+    struct event_spans places;
     event_find(profile->trace, profile->event[row], NULL, &places);
     return places.field[field];
 }
@@ -206,7 +206,7 @@ static void add_field(const struct correlation_page *page, row_t row, enum event
 
 /* Writes a number as in the trace, or a string as text. */
 static void add_csv_field(const struct correlation_page *page, row_t row, enum event_field field) {
-    const struct json_place place = place_of(page, row, field);
+    const struct json_span place = place_of(page, row, field);
     const char *value = page->correlation->profile->trace->document.source.bytes + place.at;
     if (!place.at || *value != '"') {
         trace_copy_value(page->correlation->profile->trace, page->text, place);
@@ -314,7 +314,7 @@ static bool write_correlation_chrome(const void *correlation, struct text_out *t
     const struct sutra_device_trace *trace = page.correlation->profile->trace;
     const struct device_events *events = &trace->events;
     struct arena scratch = {0};
-    uint8_t *dropped = arena_take(&scratch, events->n, sizeof *dropped);
+    uint8_t *dropped = arena_alloc(&scratch, events->n, sizeof *dropped);
     const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &scratch);
     uint32_t replaced = (page.correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_FLOW) |
                         (page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_LAUNCH_FLOW);
@@ -349,10 +349,10 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
     struct arena *arena = &correlation->arena;
     struct sutra_tree *tree = NULL;
     struct launch_pairs *launches = &correlation->launches, *operators = &correlation->operators;
-    launches->list = arena_take(arena, profile->n, sizeof *launches->list);
-    operators->list = arena_take(arena, profile->n, sizeof *operators->list);
+    launches->list = arena_alloc(arena, profile->n, sizeof *launches->list);
+    operators->list = arena_alloc(arena, profile->n, sizeof *operators->list);
     struct arena_mark mark = arena_mark(arena);
-    row_t *nearest = arena_take(arena, profile->n, sizeof *nearest); /* per position: position of the operator */
+    row_t *nearest = arena_alloc(arena, profile->n, sizeof *nearest); /* per position: position of the operator */
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = sutra_tree_build(context, profile, torch_version, &tree, error);
@@ -384,7 +384,7 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
                                          struct sutra_correlation **correlation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_correlation_options, kind);
     struct sutra_correlation_options chosen;
-    enum sutra_status status = options_take(&form, options, &chosen, error);
+    enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
     struct sutra_correlation *made = calloc(1, sizeof *made);
@@ -402,7 +402,7 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
                                                          .sequence = profile->sequence,
                                                          .start_ns = profile->start,
                                                          .end_ns = profile->end};
-        made->fwdbwd = arena_take(&made->arena, profile->n, sizeof *made->fwdbwd);
+        made->fwdbwd = arena_alloc(&made->arena, profile->n, sizeof *made->fwdbwd);
         status = arena_status(&made->arena, error);
         if (!status)
             status = sutra_forward_backward(context, &operators, chosen.torch_version, made->fwdbwd, &made->n_fwdbwd,

@@ -72,11 +72,11 @@ static struct json_walker walk_at(const struct event_reader *reader, size_t at) 
     return walk_from(&reader->document.source, at);
 }
 
-static const char *text_at(const struct event_reader *reader, struct json_place place) {
+static const char *text_at(const struct event_reader *reader, struct json_span place) {
     return reader->document.source.bytes + place.at;
 }
 
-static bool is_there(const struct event_reader *reader, struct json_place place) {
+static bool is_there(const struct event_reader *reader, struct json_span place) {
     return place.at && *text_at(reader, place) != 'n';
 }
 
@@ -96,19 +96,19 @@ static void out_of_memory(struct event_reader *reader) {
 
 /* Finds the fields of an object by name; of duplicate keys the last one counts. */
 static void find_fields(const struct event_reader *reader, size_t at, const char *const *names, int n,
-                        struct json_place *places) {
+                        struct json_span *places) {
     struct json_walker walker = walk_at(reader, at);
     memset(places, 0, (size_t)n * sizeof *places);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
-        struct json_place value = walk_value(&walker);
+        struct json_span key = walk_key(&walker);
+        struct json_span value = walk_value(&walker);
         for (int i = 0; i < n; i++)
             if (place_is(&reader->document.source, key, names[i]))
                 places[i] = value;
     }
 }
 
-static bool read_integer(struct event_reader *reader, struct json_place place, const char *field, int64_t *value) {
+static bool read_integer(struct event_reader *reader, struct json_span place, const char *field, int64_t *value) {
     if (!is_there(reader, place))
         return false;
     if (field_integer(text_at(reader, place), value))
@@ -117,11 +117,11 @@ static bool read_integer(struct event_reader *reader, struct json_place place, c
     return false;
 }
 
-static uint64_t read_id(struct event_reader *reader, struct json_place place) {
+static uint64_t read_id(struct event_reader *reader, struct json_span place) {
     return is_there(reader, place) ? (uint64_t)field_key(&reader->fields, place) : 0;
 }
 
-static uint32_t read_device(struct event_reader *reader, struct json_place place) {
+static uint32_t read_device(struct event_reader *reader, struct json_span place) {
     uint32_t device = thread_number(&reader->devices, read_id(reader, place), 0);
     if (device == PAIR_NONE)
         out_of_memory(reader);
@@ -131,7 +131,7 @@ static uint32_t read_device(struct event_reader *reader, struct json_place place
 /* ---- Inputs ---- */
 
 /* Adds a value that is not a list. */
-static void add_value(struct event_reader *reader, struct json_place place, const struct json_place *places) {
+static void add_value(struct event_reader *reader, struct json_span place, const struct json_span *places) {
     size_t length = 0;
     if (places[TENSOR_SCALAR].at && !places[TENSOR_IMPL].at && *text_at(reader, places[TENSOR_SCALAR]) == '"') {
         const char *text = field_string(&reader->fields, places[TENSOR_SCALAR], &length);
@@ -145,7 +145,7 @@ static void add_value(struct event_reader *reader, struct json_place place, cons
     struct sutra_tensor tensor = {.impl = read_id(reader, places[TENSOR_IMPL]),
                                   .storage = read_id(reader, places[TENSOR_STORAGE]),
                                   .device_index = (int32_t)read_device(reader, places[TENSOR_DEVICE])};
-    struct json_place layout = places[TENSOR_LAYOUT], dtype = places[TENSOR_DTYPE];
+    struct json_span layout = places[TENSOR_LAYOUT], dtype = places[TENSOR_DTYPE];
     bool strided = !is_there(reader, layout) || *text_at(reader, layout) != '"' ||
                    place_is(&reader->document.source, layout, "torch.strided");
     tensor.layout = strided ? SUTRA_LAYOUT_STRIDED : SUTRA_LAYOUT_OTHER;
@@ -159,32 +159,32 @@ static void add_value(struct event_reader *reader, struct json_place place, cons
 }
 
 /* Finds the fields of a value; all are absent if it is not an object. */
-static void find_value(const struct event_reader *reader, struct json_place place, struct json_place *places) {
+static void find_value(const struct event_reader *reader, struct json_span place, struct json_span *places) {
     memset(places, 0, N_TENSOR_FIELDS * sizeof *places);
     if (*text_at(reader, place) == '{')
         find_fields(reader, place.at, tensor_names, N_TENSOR_FIELDS, places);
 }
 
-static void read_list(struct event_reader *reader, struct json_place place) {
-    struct json_place places[N_TENSOR_FIELDS];
+static void read_list(struct event_reader *reader, struct json_span place) {
+    struct json_span places[N_TENSOR_FIELDS];
     source_add_tag(&reader->source, SUTRA_INPUT_LIST);
     struct json_walker walker = walk_at(reader, place.at);
     for (bool more = walk_array(&walker); more && !reader->source.status; more = walk_element_end(&walker)) {
-        struct json_place value = walk_value(&walker);
+        struct json_span value = walk_value(&walker);
         find_value(reader, value, places);
         add_value(reader, value, places);
     }
     source_add_tag(&reader->source, SUTRA_INPUT_END);
 }
 
-static void read_inputs(struct event_reader *reader, struct json_place place) {
-    struct json_place places[N_TENSOR_FIELDS];
+static void read_inputs(struct event_reader *reader, struct json_span place) {
+    struct json_span places[N_TENSOR_FIELDS];
     if (is_there(reader, place) && *text_at(reader, place) != '[') {
         wrong_type(reader, place.at, "inputs", "an array");
     } else if (is_there(reader, place)) {
         struct json_walker walker = walk_at(reader, place.at);
         for (bool more = walk_array(&walker); more && !reader->source.status; more = walk_element_end(&walker)) {
-            struct json_place value = walk_value(&walker);
+            struct json_span value = walk_value(&walker);
             find_value(reader, value, places);
             if (places[TENSOR_LIST].at && *text_at(reader, places[TENSOR_LIST]) == '[')
                 read_list(reader, places[TENSOR_LIST]);
@@ -197,7 +197,7 @@ static void read_inputs(struct event_reader *reader, struct json_place place) {
 
 /* ---- Events ---- */
 
-static void read_times(struct event_reader *reader, const struct json_place *places, row_t row, size_t at) {
+static void read_times(struct event_reader *reader, const struct json_span *places, row_t row, size_t at) {
     struct sutra_profile *profile = reader->profile;
     profile->end[row] = EVENT_NO_END;
     if (!read_integer(reader, places[EVENT_START], "start_ns", &profile->start[row]) && !reader->status)
@@ -216,7 +216,7 @@ static void read_times(struct event_reader *reader, const struct json_place *pla
 }
 
 /* Reads the name, or sets PyTorch's name of memory events. */
-static void read_name(struct event_reader *reader, struct json_place place, row_t row) {
+static void read_name(struct event_reader *reader, struct json_span place, row_t row) {
     struct strings *strings = &reader->profile->own_strings;
     uint8_t kind = reader->profile->kind[row];
     const char *usual = kind == SUTRA_EVENT_ALLOCATION      ? "[memory]"
@@ -235,7 +235,7 @@ static void read_name(struct event_reader *reader, struct json_place place, row_
 static void read_event(struct event_reader *reader, size_t at) {
     struct sutra_profile *profile = reader->profile;
     const struct source *source = &reader->document.source;
-    struct json_place places[N_FIELDS];
+    struct json_span places[N_FIELDS];
     if (source->bytes[at] != '{') {
         reader->status = source_error(source, reader->error, at, "event %u is not an object", reader->event);
         return;
@@ -436,7 +436,7 @@ void sutra_profile_report(const struct sutra_profile *profile, struct sutra_prof
 }
 
 void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_out *text) {
-    struct event_places places;
+    struct event_spans places;
     if (!profile->trace) {
         out_integer(text, profile->tid[row]);
         return;

@@ -88,7 +88,7 @@ static bool read_time(const char *text, int64_t *ns) {
 
 /* Sets start and end; false: the event has no valid start, duration or end. */
 static bool read_times(struct trace_rows *rows, const struct device_events *events, row_t event, const char *bytes,
-                       const struct event_places *places) {
+                       const struct event_spans *places) {
     int64_t duration = 0;
     uint8_t flags = events->flags[event];
     enum event_role role = (enum event_role)rows->role[event];
@@ -103,7 +103,7 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
 }
 
 /* Reads an argument; one that is not an integer is absent. */
-static void read_argument(struct row_block *block, struct json_place place, int64_t *value) {
+static void read_argument(struct row_block *block, struct json_span place, int64_t *value) {
     const char *text = block->fields.source->bytes + place.at;
     if (place.at && *text != 'n' && !field_integer(text, value))
         block->n_dropped++;
@@ -111,7 +111,7 @@ static void read_argument(struct row_block *block, struct json_place place, int6
 
 static void read_event(struct reading *reading, struct row_block *block, struct event_forms *learned, row_t event) {
     struct trace_rows *rows = reading->rows;
-    struct event_places places;
+    struct event_spans places;
     rows->role[event] = (uint8_t)role_of(reading, event);
     if (rows->role[event] == ROLE_NONE)
         return;
@@ -166,16 +166,16 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
                                          struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     row_t n = events->n;
-    *rows = (struct trace_rows){.role = arena_take(arena, n, sizeof(uint8_t)),
-                                .start = arena_take(arena, n, sizeof(int64_t)),
-                                .end = arena_take(arena, n, sizeof(int64_t)),
-                                .index = arena_take(arena, n, sizeof(int64_t)),
-                                .sequence = arena_take(arena, n, sizeof(int64_t)),
+    *rows = (struct trace_rows){.role = arena_alloc(arena, n, sizeof(uint8_t)),
+                                .start = arena_alloc(arena, n, sizeof(int64_t)),
+                                .end = arena_alloc(arena, n, sizeof(int64_t)),
+                                .index = arena_alloc(arena, n, sizeof(int64_t)),
+                                .sequence = arena_alloc(arena, n, sizeof(int64_t)),
                                 .forward_tid = arena_zeros(arena, n, sizeof(int64_t)),
                                 .bytes = arena_zeros(arena, n, sizeof(int64_t)),
                                 .memory = arena_zeros(arena, n, sizeof(uint64_t)),
-                                .flow = arena_take(arena, n, sizeof(value_key)),
-                                .thread = arena_take(arena, n, sizeof(uint32_t))};
+                                .flow = arena_alloc(arena, n, sizeof(value_key)),
+                                .thread = arena_alloc(arena, n, sizeof(uint32_t))};
     struct arena_mark mark = arena_mark(arena);
     struct reading reading = {
         .trace = trace, .roles = find_roles(&trace->strings, arena), .rows = rows, .n_blocks = n / BLOCK + 1};
@@ -213,22 +213,22 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
 /* ---- Arrays of inputs ---- */
 
 /* Whether a value is a string that begins with the text. */
-static bool source_begins(const struct input_source *source, struct json_place place, const char *with) {
+static bool source_begins(const struct input_source *source, struct json_span place, const char *with) {
     size_t length = strlen(with);
     return place.at && *source_text(source, place.at) == '"' && place.end - place.at > length &&
            memcmp(source_text(source, place.at) + 1, with, length) == 0;
 }
 
-static bool source_is(const struct input_source *source, struct json_place place, const char *text) {
+static bool source_is(const struct input_source *source, struct json_span place, const char *text) {
     return place.at && *source_text(source, place.at) == '"' && place_is(&source->document->source, place, text);
 }
 
 /* Reads a 64-bit integer; false: the value is none. */
-static bool source_integer(const struct input_source *source, struct json_place place, int64_t *value) {
+static bool source_integer(const struct input_source *source, struct json_span place, int64_t *value) {
     return place.at && field_integer(source_text(source, place.at), value);
 }
 
-static struct input_lists lists_open(const struct input_source *source, const struct json_place *places) {
+static struct input_lists lists_open(const struct input_source *source, const struct json_span *places) {
     struct input_lists lists = {0};
     for (int i = 0; i < N_LISTS; i++) {
         if (!source_is_array(source, places[i]))
@@ -240,10 +240,10 @@ static struct input_lists lists_open(const struct input_source *source, const st
 }
 
 /* Steps to the next element of each array; false at the end of `leading`. */
-static bool lists_step(struct input_lists *lists, enum input_list leading, struct json_place *places) {
+static bool lists_step(struct input_lists *lists, enum input_list leading, struct json_span *places) {
     bool more = lists->more[leading];
     for (int i = 0; i < N_LISTS; i++) {
-        places[i] = lists->more[i] ? walk_value(&lists->walker[i]) : (struct json_place){0};
+        places[i] = lists->more[i] ? walk_value(&lists->walker[i]) : (struct json_span){0};
         lists->more[i] = lists->more[i] && walk_element_end(&lists->walker[i]);
     }
     return more;
@@ -263,7 +263,7 @@ void source_add_scalar(struct input_source *source, const char *text, size_t len
 }
 
 /* Appends the numbers of an array to the sizes, other values as 0; returns the number of elements. */
-static uint32_t read_sizes(struct input_source *source, struct json_place place) {
+static uint32_t read_sizes(struct input_source *source, struct json_span place) {
     uint32_t n = 0;
     if (!source_is_array(source, place))
         return 0;
@@ -276,8 +276,8 @@ static uint32_t read_sizes(struct input_source *source, struct json_place place)
     return n;
 }
 
-void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_place shape,
-                       struct json_place strides) {
+void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_span shape,
+                       struct json_span strides) {
     source->sizes.length = 0;
     tensor.dim = read_sizes(source, shape);
     if (tensor.layout == SUTRA_LAYOUT_STRIDED && read_sizes(source, strides) != tensor.dim)
@@ -293,15 +293,15 @@ void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, 
 /* ---- Inputs in the device trace ---- */
 
 /* Adds one input, as the device trace records it. */
-static void add_device_input(struct input_source *source, const struct json_place *places) {
-    struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
+static void add_device_input(struct input_source *source, const struct json_span *places) {
+    struct json_span type = places[LIST_TYPES], value = places[LIST_VALUES];
     bool text = value.at && *source_text(source, value.at) == '"';
     if (source_is(source, type, "Scalar")) {
         source_add_scalar(source, text ? source_text(source, value.at) + 1 : "", text ? value.end - value.at - 1 : 0);
     } else if (source_is(source, type, "TensorList")) {
-        struct json_place lists_at[N_LISTS] = {
+        struct json_span lists_at[N_LISTS] = {
             [LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
-        struct json_place member[N_LISTS];
+        struct json_span member[N_LISTS];
         struct input_lists lists = lists_open(source, lists_at);
         source_add_tag(source, SUTRA_INPUT_LIST);
         while (lists_step(&lists, LIST_SHAPES, member) && !source->status)
@@ -330,15 +330,15 @@ static enum sutra_status read_device_inputs(struct sutra_profile *profile, struc
     struct event_forms learned = {0};
     struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
-        struct event_places event;
-        struct json_place input[N_LISTS];
+        struct event_spans event;
+        struct json_span input[N_LISTS];
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
         event_find(trace, profile->event[row], &learned, &event);
-        const struct json_place places[N_LISTS] = {[LIST_VALUES] = event.field[FIELD_CONCRETE_INPUTS],
-                                                   [LIST_TYPES] = event.field[FIELD_INPUT_TYPES],
-                                                   [LIST_SHAPES] = event.field[FIELD_INPUT_SHAPES],
-                                                   [LIST_STRIDES] = event.field[FIELD_INPUT_STRIDES]};
+        const struct json_span places[N_LISTS] = {[LIST_VALUES] = event.field[FIELD_CONCRETE_INPUTS],
+                                                  [LIST_TYPES] = event.field[FIELD_INPUT_TYPES],
+                                                  [LIST_SHAPES] = event.field[FIELD_INPUT_SHAPES],
+                                                  [LIST_STRIDES] = event.field[FIELD_INPUT_STRIDES]};
         struct input_lists lists = lists_open(&source, places);
         while (lists_step(&lists, LIST_TYPES, input) && !source.status)
             add_device_input(&source, input);
@@ -357,7 +357,7 @@ static const char *const flat_names[N_LISTS] = {"inputs", "input_types", "input_
 static const char *const list_names[N_LISTS] = {"values", "types", "shapes", "strides"};
 
 struct number_places {
-    struct json_place number[N_NUMBERS], list[N_LISTS];
+    struct json_span number[N_NUMBERS], list[N_LISTS];
 };
 
 struct host_reader {
@@ -368,7 +368,7 @@ struct host_reader {
     struct thread_numbers devices;
 };
 
-static bool find_name(const struct host_reader *reader, struct json_place key, const char *const *names, int n,
+static bool find_name(const struct host_reader *reader, struct json_span key, const char *const *names, int n,
                       int *found) {
     for (*found = 0; *found < n; ++*found)
         if (place_is(&reader->source.document->source, key, names[*found]))
@@ -384,7 +384,7 @@ static void find_attributes(const struct host_reader *reader, size_t at, struct 
             walk_value(&walker);
             continue;
         }
-        struct attribute_places found = walk_any_attribute(&walker);
+        struct attribute_spans found = walk_any_attribute(&walker);
         if (found.name.end && find_name(reader, found.name, number_names, N_NUMBERS, &number))
             places->number[number] = found.value;
     }
@@ -394,7 +394,7 @@ static void find_lists(const struct host_reader *reader, size_t at, struct numbe
     struct json_walker walker = source_walk(&reader->source, at);
     int list;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), place = walk_value(&walker);
+        struct json_span key = walk_key(&walker), place = walk_value(&walker);
         if (find_name(reader, key, list_names, N_LISTS, &list))
             places->list[list] = place;
     }
@@ -405,7 +405,7 @@ static void find_fields(const struct host_reader *reader, row_t node, struct num
     int field;
     memset(places, 0, sizeof *places);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), place = walk_value(&walker);
+        struct json_span key = walk_key(&walker), place = walk_value(&walker);
         char first = *source_text(&reader->source, place.at);
         if (first == '[' && place_is(&reader->source.document->source, key, "attrs"))
             find_attributes(reader, place.at, places);
@@ -419,7 +419,7 @@ static void find_fields(const struct host_reader *reader, row_t node, struct num
 }
 
 /* Copies the text between the parentheses of "Tensor(float)". */
-static void dtype_of(const struct host_reader *reader, struct json_place type, char *dtype, size_t size) {
+static void dtype_of(const struct host_reader *reader, struct json_span type, char *dtype, size_t size) {
     const char *open = "Tensor(", *text = source_text(&reader->source, type.at) + 1;
     size_t length = type.at ? type.end - type.at - 1 : 0, skip = strlen(open);
     bool plain = length > skip && memcmp(text, open, skip) == 0 && text[length - 1] == ')';
@@ -429,14 +429,14 @@ static void dtype_of(const struct host_reader *reader, struct json_place type, c
     dtype[n] = 0;
 }
 
-static void add_host_tensor(struct host_reader *reader, const struct json_place *places) {
+static void add_host_tensor(struct host_reader *reader, const struct json_span *places) {
     char dtype[64];
     int64_t id[2] = {0}; /* tensor, storage */
     uint32_t device = 0;
     int n = 0;
     struct json_walker walker = source_walk(&reader->source, places[LIST_VALUES].at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
-        struct json_place place = walk_value(&walker);
+        struct json_span place = walk_value(&walker);
         if (n < 2)
             source_integer(&reader->source, place, &id[n]);
         if (n == 5)
@@ -451,18 +451,18 @@ static void add_host_tensor(struct host_reader *reader, const struct json_place 
 }
 
 /* Adds one input, as the host trace records it. */
-static void add_host_input(struct host_reader *reader, const struct json_place *places) {
+static void add_host_input(struct host_reader *reader, const struct json_span *places) {
     struct input_source *source = &reader->source;
-    struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
+    struct json_span type = places[LIST_TYPES], value = places[LIST_VALUES];
     bool array = source_is_array(source, value);
     if (array && source_begins(source, type, "Tensor")) {
         add_host_tensor(reader, places);
     } else if (array && source_begins(source, type, "GenericList[Tensor")) {
         struct input_lists lists = lists_open(source, places);
-        struct json_place member[N_LISTS];
+        struct json_span member[N_LISTS];
         source_add_tag(source, SUTRA_INPUT_LIST);
         while (lists_step(&lists, LIST_VALUES, member) && !source->status) {
-            member[LIST_TYPES] = (struct json_place){0}; /* the list has the type */
+            member[LIST_TYPES] = (struct json_span){0}; /* the list has the type */
             if (source_is_array(source, member[LIST_VALUES]))
                 add_host_tensor(reader, member);
             else
@@ -487,7 +487,7 @@ static row_t read_nodes(struct host_reader *reader, const struct key_index *node
     row_t n_found = 0;
     for (row_t row = 0; row < profile->n && !source->status; row++) {
         struct number_places places;
-        struct json_place input[N_LISTS];
+        struct json_span input[N_LISTS];
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
         value_key rf = profile->trace->events.rf[profile->event[row]];
@@ -521,7 +521,7 @@ static row_t read_nodes(struct host_reader *reader, const struct key_index *node
 /* Copies the numbers of backward operators to the operators that evaluate them. */
 static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error *error) {
     struct arena scratch = {0};
-    uint8_t *evaluates = arena_take(&scratch, profile->n, sizeof *evaluates);
+    uint8_t *evaluates = arena_alloc(&scratch, profile->n, sizeof *evaluates);
     row_t n = 0; /* operators: they are the first rows */
     for (; evaluates && n < profile->n && profile->kind[n] != SUTRA_EVENT_KINETO; n++) {
         const char *name = sutra_profile_name(profile, n);
@@ -605,7 +605,7 @@ static void append_event(struct sutra_profile *profile, const struct trace_rows 
 /* Sorts the profiler's events by index if all have one; else they stay in file order. */
 static enum sutra_status sort_by_index(struct sutra_context *context, const struct trace_rows *rows, row_t *order,
                                        row_t n, struct arena *arena, struct sutra_error *error) {
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     row_t n_indexed = 0, n_repeated = 0;
     if (!keys)
         return error_memory(error);
@@ -637,7 +637,7 @@ static enum sutra_status append_events(struct sutra_profile *profile, struct sut
     if (!profile_reserve(profile, events->n + 1))
         return error_memory(error);
     struct arena scratch = {0};
-    row_t n = 0, *order = arena_take(&scratch, events->n, sizeof *order);
+    row_t n = 0, *order = arena_alloc(&scratch, events->n, sizeof *order);
     for (row_t event = 0; event < events->n && order; event++)
         if (rows->role[event] >= ROLE_OPERATOR && rows->role[event] <= ROLE_INSTANT)
             order[n++] = event;
@@ -704,7 +704,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
                                            struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
     struct sutra_profile_options chosen;
-    enum sutra_status status = options_take(&form, options, &chosen, error);
+    enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
     struct arena arena = {0};

@@ -35,7 +35,7 @@ static inline struct json_walker source_walk(const struct input_source *source, 
     return walk_from(&source->document->source, at);
 }
 
-static inline bool source_is_array(const struct input_source *source, struct json_place place) {
+static inline bool source_is_array(const struct input_source *source, struct json_span place) {
     return place.at && *source_text(source, place.at) == '[';
 }
 
@@ -43,8 +43,8 @@ void source_add_tag(struct input_source *source, enum sutra_input_tag tag);
 void source_add_scalar(struct input_source *source, const char *text, size_t length);
 
 /* Adds a tensor with the sizes and strides of two arrays. */
-void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_place shape,
-                       struct json_place strides);
+void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_span shape,
+                       struct json_span strides);
 
 /* The role of an event of the trace, by its category. */
 enum event_role {

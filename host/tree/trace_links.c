@@ -56,7 +56,7 @@ struct election {
 };
 
 static void vote(struct election *election, uint32_t thread, int64_t number, bool agreed, bool own) {
-    struct pair_entry *entry = pair_table_take(&election->lines, (uint64_t)number, thread);
+    struct pair_entry *entry = pair_table_insert(&election->lines, (uint64_t)number, thread);
     if (entry && entry->number == PAIR_NONE &&
         column_grow(&election->votes, election->n, &election->capacity, sizeof *election->votes)) {
         entry->number = election->n;
@@ -95,7 +95,7 @@ static void vote_by_flows(struct election *election) {
     bool ok = pair_table_init(&starts) && pair_table_init(&backwards);
     for (row_t event = 0; event < n_events && ok; event++)
         if (is_half(election, event, 's')) {
-            struct pair_entry *entry = pair_table_take(&starts, (uint64_t)rows->flow[event], 0);
+            struct pair_entry *entry = pair_table_insert(&starts, (uint64_t)rows->flow[event], 0);
             ok = entry != NULL;
             if (ok)
                 entry->number = event;
@@ -146,7 +146,7 @@ struct forwards {
 
 static bool add_forward(struct forwards *forwards, const struct sutra_profile *profile, row_t row) {
     uint64_t sequence = (uint64_t)profile->sequence[row];
-    struct pair_entry *latest = pair_table_take(&forwards->latest, sequence, profile->thread[row]);
+    struct pair_entry *latest = pair_table_insert(&forwards->latest, sequence, profile->thread[row]);
     if (!latest)
         return false;
     bool is_new = latest->number == PAIR_NONE;
@@ -154,7 +154,7 @@ static bool add_forward(struct forwards *forwards, const struct sutra_profile *p
         latest->number = row;
     if (!is_new)
         return true;
-    struct pair_entry *first = pair_table_take(&forwards->first, sequence, 0);
+    struct pair_entry *first = pair_table_insert(&forwards->first, sequence, 0);
     if (!first)
         return false;
     forwards->next[row] = first->number;
@@ -173,7 +173,7 @@ static bool has_sequence(const struct sutra_profile *profile, row_t row, bool ba
 static void vote_by_sequences(struct election *election) {
     const struct sutra_profile *profile = election->profile;
     struct arena scratch = {0};
-    struct forwards forwards = {.next = arena_take(&scratch, profile->n, sizeof *forwards.next)};
+    struct forwards forwards = {.next = arena_alloc(&scratch, profile->n, sizeof *forwards.next)};
     bool ok = forwards.next && pair_table_init(&forwards.first) && pair_table_init(&forwards.latest);
     for (row_t row = 0; row < profile->n && ok; row++)
         if (has_sequence(profile, row, false))
@@ -211,7 +211,7 @@ static bool assign_numbers(struct election *election, struct sutra_profile *prof
     qsort(election->votes, election->n, sizeof *election->votes, compare_votes);
     for (uint32_t i = 0; i < election->n && ok; i++) {
         const struct vote *best = &election->votes[i];
-        struct pair_entry *entry = pair_table_take(&threads, (uint64_t)best->number, 0);
+        struct pair_entry *entry = pair_table_insert(&threads, (uint64_t)best->number, 0);
         ok = entry != NULL;
         if (!ok || entry->number != PAIR_NONE || number_of[best->thread])
             continue;
@@ -302,7 +302,7 @@ static enum sutra_status cut_cycles(const struct sutra_kineto_columns *events, u
                                     uint64_t *n_cycles, struct sutra_error *error) {
     struct arena scratch = {0};
     uint32_t *walk_of = arena_zeros(&scratch, events->n, sizeof *walk_of);
-    uint32_t *path = arena_take(&scratch, events->n, sizeof *path);
+    uint32_t *path = arena_alloc(&scratch, events->n, sizeof *path);
     bool ok = !scratch.failed;
     for (uint64_t first = 0; first < events->n && ok; first++) {
         uint64_t n = 0;
@@ -333,7 +333,7 @@ enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events
     for (uint64_t row = 0; row < events->n && !status; row++) {
         if (!in_flow(events, row, SUTRA_FLOW_START))
             continue;
-        struct pair_entry *entry = pair_table_take(&starts, (uint64_t)events->flow_id[row], 0);
+        struct pair_entry *entry = pair_table_insert(&starts, (uint64_t)events->flow_id[row], 0);
         if (!entry)
             status = error_memory(error);
         else if (entry->number == PAIR_NONE)
@@ -394,7 +394,7 @@ static bool event_moments_fill(struct event_moments *moments, const struct sutra
         if (profile->kind[row] != SUTRA_EVENT_KINETO)
             continue;
         struct pair_entry *first =
-            pair_table_take(&moments->first, (uint64_t)profile->start[row], profile->thread[row]);
+            pair_table_insert(&moments->first, (uint64_t)profile->start[row], profile->thread[row]);
         if (!first)
             return false;
         moments->next[row] = ROW_NONE;
@@ -446,8 +446,8 @@ static enum sutra_status bind_flows(struct sutra_profile *profile, const struct 
                                     uint64_t *n_unbound, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
     uint8_t *done = arena_zeros(arena, profile->trace->events.n, sizeof *done);
-    struct event_moments moments = {.next = arena_take(arena, profile->n, sizeof *moments.next),
-                                    .unbound = arena_take(arena, profile->n, sizeof *moments.unbound)};
+    struct event_moments moments = {.next = arena_alloc(arena, profile->n, sizeof *moments.next),
+                                    .unbound = arena_alloc(arena, profile->n, sizeof *moments.unbound)};
     bool ok = !arena->failed && pair_table_init(&moments.first) && pair_table_init(&moments.exact) &&
               event_moments_fill(&moments, profile);
     if (ok) {
@@ -478,8 +478,8 @@ struct start_list {
 static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
                                          struct arena *arena, struct sutra_error *error) {
     const struct sutra_profile *profile = list->profile;
-    list->id = arena_take(arena, profile->n, sizeof *list->id);
-    list->row = arena_take(arena, profile->n, sizeof *list->row);
+    list->id = arena_alloc(arena, profile->n, sizeof *list->id);
+    list->row = arena_alloc(arena, profile->n, sizeof *list->row);
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < profile->n; row++) {
@@ -581,8 +581,8 @@ static enum sutra_status find_links(const struct sutra_profile *profile, uint32_
 static enum sutra_status set_parents(struct sutra_profile *profile, const uint32_t *linked, bool rocm,
                                      struct arena *arena, struct sutra_kineto_report *report,
                                      struct sutra_error *error) {
-    int64_t *tid = arena_take(arena, profile->n, sizeof *tid);
-    uint8_t *is_kineto = arena_take(arena, profile->n, sizeof *is_kineto);
+    int64_t *tid = arena_alloc(arena, profile->n, sizeof *tid);
+    uint8_t *is_kineto = arena_alloc(arena, profile->n, sizeof *is_kineto);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < profile->n && !status; row++) {
         tid[row] = profile->thread[row];
@@ -627,7 +627,7 @@ enum sutra_status find_kineto_parents(struct sutra_profile *profile, struct sutr
     struct sutra_kineto_report report = {.size = sizeof report};
     struct arena scratch = {0};
     uint64_t n_unbound = 0, n_repeated = 0;
-    uint32_t *linked = arena_take(&scratch, profile->n, sizeof *linked);
+    uint32_t *linked = arena_alloc(&scratch, profile->n, sizeof *linked);
     enum sutra_status status = bind_flows(profile, rows, &scratch, &n_unbound, error);
     if (!status)
         status = bind_correlations(profile, &context->engine, rocm, &scratch, &n_repeated, error);

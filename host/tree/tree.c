@@ -91,13 +91,13 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
 static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct sutra_context *context,
                                             const struct tree_events *from, struct arena *arena,
                                             struct sutra_error *error) {
-    row_t n = from->n, *order = arena_take(arena, n, sizeof *order);
-    int64_t *start = arena_take(arena, n, sizeof *start), *end = arena_take(arena, n, sizeof *end);
-    uint32_t *thread = arena_take(arena, n, sizeof *thread);
-    uint32_t *forward = from->forward ? arena_take(arena, n, sizeof *forward) : NULL;
-    uint8_t *placed = from->placed ? arena_take(arena, n, sizeof *placed) : NULL;
+    row_t n = from->n, *order = arena_alloc(arena, n, sizeof *order);
+    int64_t *start = arena_alloc(arena, n, sizeof *start), *end = arena_alloc(arena, n, sizeof *end);
+    uint32_t *thread = arena_alloc(arena, n, sizeof *thread);
+    uint32_t *forward = from->forward ? arena_alloc(arena, n, sizeof *forward) : NULL;
+    uint8_t *placed = from->placed ? arena_alloc(arena, n, sizeof *placed) : NULL;
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++) {
         order[i] = i;
@@ -128,8 +128,8 @@ static bool time_fits(int64_t time) {
 static enum sutra_status find_parent_rows(const struct sorted_events *sorted, const struct engine *engine,
                                           struct arena *arena, uint32_t *parent, int64_t *closing,
                                           struct sutra_error *error) {
-    row_t n = sorted->events.n, *above = arena_take(arena, n, sizeof *above);
-    int64_t *closes = arena_take(arena, n, sizeof *closes);
+    row_t n = sorted->events.n, *above = arena_alloc(arena, n, sizeof *above);
+    int64_t *closes = arena_alloc(arena, n, sizeof *closes);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status =
@@ -152,8 +152,8 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
             return error_set(error, SUTRA_DATA, "event %llu: time beyond 2^62 ns", (unsigned long long)i);
     struct arena arena = {0};
     struct sorted_events sorted;
-    uint32_t *thread = arena_take(&arena, events->n, sizeof *thread);
-    uint32_t *forward = arena_take(&arena, events->n, sizeof *forward);
+    uint32_t *thread = arena_alloc(&arena, events->n, sizeof *thread);
+    uint32_t *forward = arena_alloc(&arena, events->n, sizeof *forward);
     struct tree_events from = {.n = (row_t)events->n,
                                .start = events->start_ns,
                                .end = events->end_ns,
@@ -258,15 +258,15 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
                                .allocation = rows_none(arena, profile->n),
                                .storage = rows_none(arena, profile->n)};
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *first = arena_take(arena, (size_t)profile->n + 1, sizeof *first);
-    uint8_t *list_member = arena_take(arena, n_tensors, sizeof *list_member);
-    struct uses uses = {.tensor = arena_take(arena, n, sizeof *uses.tensor),
-                        .storage = arena_take(arena, n, sizeof *uses.storage),
-                        .device = arena_take(arena, n, sizeof *uses.device),
-                        .target = arena_take(arena, n, sizeof *uses.target),
-                        .use = arena_take(arena, n, sizeof *uses.use),
-                        .number = arena_take(arena, n, sizeof *uses.number),
-                        .group = arena_take(arena, n, sizeof *uses.group)};
+    uint64_t *first = arena_alloc(arena, (size_t)profile->n + 1, sizeof *first);
+    uint8_t *list_member = arena_alloc(arena, n_tensors, sizeof *list_member);
+    struct uses uses = {.tensor = arena_alloc(arena, n, sizeof *uses.tensor),
+                        .storage = arena_alloc(arena, n, sizeof *uses.storage),
+                        .device = arena_alloc(arena, n, sizeof *uses.device),
+                        .target = arena_alloc(arena, n, sizeof *uses.target),
+                        .use = arena_alloc(arena, n, sizeof *uses.use),
+                        .number = arena_alloc(arena, n, sizeof *uses.number),
+                        .group = arena_alloc(arena, n, sizeof *uses.group)};
     enum sutra_status status = arena_status(arena, error);
     if (!status) {
         find_input_rows(profile, first, list_member);
@@ -303,7 +303,7 @@ enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struc
 /* ---- The tree ---- */
 
 void sutra_tree_free(struct sutra_tree *tree) {
-    if (!tree || !holders_leave(&tree->holders))
+    if (!tree || !refcount_release(&tree->holders))
         return;
     arena_free(&tree->arena);
     arena_free(&tree->ids_arena);
@@ -314,7 +314,7 @@ static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_conte
                                      struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     struct arena scratch = {0};
-    uint8_t *placed = arena_take(&scratch, profile->n, sizeof *placed);
+    uint8_t *placed = arena_alloc(&scratch, profile->n, sizeof *placed);
     enum sutra_status status = arena_status(&scratch, error);
     for (row_t row = 0; row < profile->n && !status; row++)
         placed[row] = profile->parent[row] != ROW_NONE;
@@ -338,8 +338,8 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
         /* Whole microseconds hide the order of two events. An event that starts at the end of another event, and
          * has a duration, is not its child; nor is an event that starts at the end of a runtime call, which has almost
          * no children. So for the replay, the former start 1 ns later, and the latter end 1 ns earlier. */
-        int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
-        int64_t *end = arena_take(&tree->arena, events.n, sizeof *end);
+        int64_t *start = arena_alloc(&tree->arena, events.n, sizeof *start);
+        int64_t *end = arena_alloc(&tree->arena, events.n, sizeof *end);
         if (!start || !end)
             return error_memory(error);
         for (row_t i = 0; i < events.n; i++) {
@@ -370,7 +370,7 @@ static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_err
     row_t n = tree->profile->n, at = n, n_listed = 0;
     row_t *begin = tree->child_begin;
     struct arena_mark mark = arena_mark(&tree->arena);
-    row_t *next = arena_take(&tree->arena, (size_t)n + 1, sizeof *next);
+    row_t *next = arena_alloc(&tree->arena, (size_t)n + 1, sizeof *next);
     if (!next)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -456,14 +456,14 @@ static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *co
     struct building building = {.tree = tree, .engine = &context->engine, .torch_version = torch_version};
     struct arena *arena = &tree->arena;
     row_t n = tree->profile->n;
-    tree->position = arena_take(arena, n, sizeof *tree->position);
-    tree->parent = arena_take(arena, n, sizeof *tree->parent);
-    tree->closing = arena_take(arena, n, sizeof *tree->closing);
-    tree->end = arena_take(arena, n, sizeof *tree->end);
-    tree->depth = arena_take(arena, n, sizeof *tree->depth);
+    tree->position = arena_alloc(arena, n, sizeof *tree->position);
+    tree->parent = arena_alloc(arena, n, sizeof *tree->parent);
+    tree->closing = arena_alloc(arena, n, sizeof *tree->closing);
+    tree->end = arena_alloc(arena, n, sizeof *tree->end);
+    tree->depth = arena_alloc(arena, n, sizeof *tree->depth);
     tree->child_begin = arena_zeros(arena, (size_t)n + 2, sizeof *tree->child_begin);
-    tree->children = arena_take(arena, n, sizeof *tree->children);
-    tree->preorder = arena_take(arena, n, sizeof *tree->preorder);
+    tree->children = arena_alloc(arena, n, sizeof *tree->children);
+    tree->preorder = arena_alloc(arena, n, sizeof *tree->preorder);
     tree->host = arena_zeros(arena, n, sizeof *tree->host);
     tree->host_self = arena_zeros(arena, n, sizeof *tree->host_self);
     tree->device = arena_zeros(arena, n, sizeof *tree->device);
@@ -541,7 +541,7 @@ enum sutra_status sutra_tree_write(struct sutra_context *context, const struct s
                                                                        [SUTRA_TREE_EVENTS] = write_tree_events};
     static const struct options_form form = OPTIONS_FORM(sutra_tree_write_options, min_us);
     struct sutra_tree_write_options chosen;
-    enum sutra_status status = options_take(&form, options, &chosen, error);
+    enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
     const struct tree_written written = {tree, &chosen};

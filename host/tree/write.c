@@ -216,7 +216,7 @@ bool write_tree_json(const void *written, struct text_out *text) {
     if (profile->inputs) {
         struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
         struct sutra_input input;
-        readers = arena_take(&scratch, profile->n, sizeof *readers);
+        readers = arena_alloc(&scratch, profile->n, sizeof *readers);
         for (row_t row = 0; row < profile->n && readers; row++) {
             readers[row] = reader;
             while (profile->kind[row] == SUTRA_EVENT_OPERATOR && sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END)
@@ -317,7 +317,7 @@ static void write_root(struct tree_page *page, row_t k) {
 static row_t *list_roots(const struct sutra_tree *tree, struct arena *arena) {
     uint32_t n_threads = tree->profile->n_threads;
     const uint32_t *thread = tree->sorted.events.thread;
-    row_t *roots = arena_take(arena, tree->report.n_roots, sizeof *roots);
+    row_t *roots = arena_alloc(arena, tree->report.n_roots, sizeof *roots);
     row_t *begin = arena_zeros(arena, (size_t)n_threads + 1, sizeof *begin);
     if (arena->failed)
         return NULL;
@@ -393,7 +393,7 @@ struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, str
 
 static void write_half(const struct trace_flows *flows, row_t event, const char *head, uint64_t id, const char *name) {
     struct text_out *text = flows->text;
-    struct event_places places;
+    struct event_spans places;
     event_find(flows->trace, event, NULL, &places);
     out_format(text, "%s\"id\": %llu, \"pid\": ", head, (unsigned long long)id);
     trace_copy_value(flows->trace, text, places.field[FIELD_PID]);

@@ -20,8 +20,8 @@
 /* For each member of the document: the member whose value is written after its key, the last one with this key; or
  * SIZE_MAX for repeated keys. NULL: out of memory. */
 static size_t *resolve_members(const struct document *document, struct arena *arena) {
-    size_t *keep = arena_take(arena, document->n_members, sizeof *keep);
-    size_t *first = arena_take(arena, document->n_members, sizeof *first); /* member by key */
+    size_t *keep = arena_alloc(arena, document->n_members, sizeof *keep);
+    size_t *first = arena_alloc(arena, document->n_members, sizeof *first); /* member by key */
     struct strings keys;
     struct field_reader reader = {.source = &document->source};
     bool ok = strings_init(&keys) && !arena->failed;
@@ -85,7 +85,7 @@ void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text
     }
 }
 
-void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *text, struct json_place place) {
+void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *text, struct json_span place) {
     const char *value = trace->document.source.bytes + place.at;
     size_t length = 1;
     if (!place.at || *value == 'n')
@@ -139,7 +139,7 @@ void node_rewrite(struct node_rewriter *rewriter, const struct document *documen
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         node_separate(&rewriter->text, false);
-        struct json_place key = walk_string(&walker);
+        struct json_span key = walk_string(&walker);
         walk_next(&walker); /* the colon */
         emit_member_key(emitter, &walker, key);
         size_t change = 0;
@@ -248,12 +248,12 @@ static inline char *room(struct buffer *out, char *to, size_t extra) {
 }
 
 /* Room for a string as it is written, and after it a line break of this level. */
-static inline size_t string_room(struct json_place place, unsigned level) {
+static inline size_t string_room(struct json_span place, unsigned level) {
     return 6 * (place.end - place.at) + 4 * (size_t)level + 4 * SLACK;
 }
 
 /* Writes a string's text between quotes. */
-static inline char *append_string(char *to, const char *text, struct json_place place) {
+static inline char *append_string(char *to, const char *text, struct json_span place) {
     const char *raw = text + place.at + 1;
     size_t length = place.end - place.at - 1;
     *to++ = '"';
@@ -323,7 +323,7 @@ static bool grow_members(struct json_emitter *emitter) {
 
 /* Writes a key with its colon, with room for a line break, and adds the member; NULL: out of memory. */
 __attribute__((always_inline)) static inline char *append_key(struct json_emitter *emitter, char *to, const char *text,
-                                                              struct json_place key, unsigned level) {
+                                                              struct json_span key, unsigned level) {
     struct emitted_members *members = &emitter->members;
     if (!(to = room(emitter->out, to, string_room(key, level))) ||
         (members->n == members->capacity && !grow_members(emitter)))
@@ -336,7 +336,7 @@ __attribute__((always_inline)) static inline char *append_key(struct json_emitte
     return end + 2;
 }
 
-void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_place key) {
+void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_span key) {
     struct buffer *out = emitter->out;
     char *to = buffer_reserve(out, string_room(key, 0));
     if (to && (to = append_key(emitter, to, walker->text, key, 0)))
@@ -459,7 +459,7 @@ static inline const struct emitted_value *find_emitted(const struct json_emitter
     if (!emitter->values)
         return NULL;
     const struct emitted_value *value = &emitter->values[value_slot(walker->text + walker->at, EMITTED_VALUES)];
-    return value->level == level && seen_stands(&value->seen, walker->source, walker->at) ? value : NULL;
+    return value->level == level && cached_value_matches(&value->seen, walker->source, walker->at) ? value : NULL;
 }
 
 /* Caches the output from `from` to `to` of the value from byte `at` to byte `end`. */
@@ -469,7 +469,7 @@ static inline void keep_emitted(struct json_emitter *emitter, const char *text, 
     if (!emitter->values || length > EMITTED_BYTES)
         return;
     struct emitted_value *value = &emitter->values[value_slot(text + at, EMITTED_VALUES)];
-    value->seen = (struct seen_value){at, end - at};
+    value->seen = (struct cached_value){at, end - at};
     value->level = level;
     value->length = (unsigned)length;
     memcpy(value->text, from, length);
@@ -488,7 +488,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
         char c = text[walker.at];
         const struct emitted_value *known;
         if (c == '"') {
-            struct json_place place = walk_string(&walker);
+            struct json_span place = walk_string(&walker);
             if (!(to = room(out, to, string_room(place, level))))
                 return NULL;
             to = append_string(to, text, place);
@@ -517,7 +517,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
                 frames->list[frames->depth++] =
                     (struct frame){emitter->members.n, (size_t)(to - out->bytes), at, c == '{'};
                 if (c == '{') {
-                    struct json_place key = walk_string(&walker);
+                    struct json_span key = walk_string(&walker);
                     walk_next(&walker); /* the colon */
                     to = append_key(emitter, to, text, key, level);
                 }
@@ -551,7 +551,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
         *to++ = ',';
         to = append_newline(to, level);
         if (object) {
-            struct json_place key = walk_string(&walker);
+            struct json_span key = walk_string(&walker);
             walk_next(&walker); /* the colon */
             to = append_key(emitter, to, text, key, level);
         }

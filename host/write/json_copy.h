@@ -33,7 +33,7 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
 void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text, size_t *from, size_t to);
 
 /* Copies a number or string unchanged; other values become 0 or 1. */
-void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *text, struct json_place place);
+void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *text, struct json_span place);
 
 /* The end of the last event (there must be one): at the closing bracket of the array, or white space before it. */
 size_t trace_events_end(const struct sutra_device_trace *trace);
@@ -62,7 +62,7 @@ struct emitted_members {
 
 /* The output of a list or object at a level, for values with equal bytes. */
 struct emitted_value {
-    struct seen_value seen;
+    struct cached_value seen;
     unsigned level;
     unsigned length;
     char text[EMITTED_BYTES];
@@ -82,7 +82,7 @@ void json_emitter_free(struct json_emitter *emitter);
 void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsigned level);
 
 /* Writes the key `key` with its colon and adds the member; call end_member() after its value is written. */
-void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_place key);
+void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_span key);
 void end_member(struct json_emitter *emitter);
 
 /* Of members with equal keys from `first` on, keeps the first position with the text of the last. True: keys repeated.

@@ -158,14 +158,14 @@ static int create(const char *name) {
     return -1;
 }
 
-static void report_temporary(const struct beside_options *options, const char *temporary) {
+static void report_temporary(const struct temp_file_options *options, const char *temporary) {
     if (options->temporary)
         options->temporary(options->arg, temporary);
 }
 
 /* Creates a temporary file next to the target; -1 and errno. The name is reported before the file exists, so that an
  * interrupted program can always remove the file. */
-static int create_temporary(const char *target, char **temporary, const struct beside_options *options) {
+static int create_temporary(const char *target, char **temporary, const struct temp_file_options *options) {
     int reason = EEXIST;
     for (unsigned number = 0; number < ATTEMPTS && reason == EEXIST; number++) {
         char *name = temporary_name(target, number);
@@ -206,7 +206,7 @@ static bool can_create(const char *target) {
     free(folder);
     errno = reason;
     if (file < 0 && (reason == EOPNOTSUPP || reason == EISDIR || reason == ENOENT || reason == EINVAL)) {
-        file = create_temporary(target, &temporary, &(struct beside_options){0});
+        file = create_temporary(target, &temporary, &(struct temp_file_options){0});
         if (file >= 0)
             unlink(temporary);
         free(temporary);
@@ -253,8 +253,8 @@ static enum sutra_status refuse(const char *path, struct sutra_error *error) {
     return error_file(error, SUTRA_NO_OUTPUT, path, "cannot be written: it is read-only (--force replaces it)");
 }
 
-enum sutra_status beside_open(struct beside *beside, const char *path, const struct beside_options *options,
-                              struct sutra_error *error) {
+enum sutra_status temp_file_open(struct beside *beside, const char *path, const struct temp_file_options *options,
+                                 struct sutra_error *error) {
     struct stat info = {0};
     int special = check_target(path, options->own_name, &info);
     *beside = (struct beside){.options = *options, .file = -1};
@@ -281,7 +281,7 @@ enum sutra_status beside_open(struct beside *beside, const char *path, const str
     return SUTRA_OK;
 }
 
-int beside_close(struct beside *beside, bool keep) {
+int temp_file_close(struct beside *beside, bool keep) {
     /* Some file systems report errors only on close(). Close a copy: the file stays open, and with it the lock. */
     int copy = fcntl(beside->file, F_DUPFD_CLOEXEC, 0), failure = copy >= 0 && close(copy) ? errno : 0;
     if (keep && !failure && beside->temporary && rename(beside->temporary, beside->target))
@@ -394,9 +394,9 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
         status = error_memory(error);
     if (!status && !standard) {
         const struct sutra_context_options *options = &context->options;
-        status = beside_open(
+        status = temp_file_open(
             &made->beside, path,
-            &(struct beside_options){options->force, context->own_names, options->temporary, options->arg}, error);
+            &(struct temp_file_options){options->force, context->own_names, options->temporary, options->arg}, error);
         made->file = made->beside.file;
         made->placed = made->beside.temporary;
     }
@@ -497,11 +497,11 @@ enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, st
     if (sink->reserved && ftruncate(sink->file, (off_t)sink->offset)) /* returns unused disk space */
         failure = failure ? failure : errno;
     if (sink->file != STDOUT_FILENO) {
-        int on_close = beside_close(&sink->beside, keep && !failure);
+        int on_close = temp_file_close(&sink->beside, keep && !failure);
         failure = failure ? failure : on_close;
     }
     if (failure == ECANCELED)
-        status = context_gave_up(sink->context, error);
+        status = context_early_end_error(sink->context, error);
     else if (failure && keep)
         status = error_file(error, failure == ENOMEM ? SUTRA_SYSTEM : SUTRA_IO, sink->path, "cannot be written: %s",
                             strerror(failure));

@@ -66,7 +66,7 @@ enum sutra_status pieces_write(struct sutra_context *context, const char *path, 
  * A pipe or device is written to directly.
  */
 
-struct beside_options {
+struct temp_file_options {
     bool force; /* replace a file that is read-only */
     /* The program chose the name, not the user: replace a symbolic link or a pipe, so that no file outside of the
      * directory is written. */
@@ -78,18 +78,18 @@ struct beside_options {
 };
 
 struct beside {
-    struct beside_options options;
+    struct temp_file_options options;
     char *target;    /* final name, links resolved; NULL: not a regular file */
     char *temporary; /* temporary name */
     int file;        /* open for writing */
 };
 
 /* Opens `path` for writing; close it after success. SUTRA_NO_OUTPUT: cannot be written. */
-enum sutra_status beside_open(struct beside *beside, const char *path, const struct beside_options *options,
-                              struct sutra_error *error);
+enum sutra_status temp_file_open(struct beside *beside, const char *path, const struct temp_file_options *options,
+                                 struct sutra_error *error);
 
 /* Closes the file, and renames it if `keep` is true, else removes it. Returns errno of the failure, or 0. */
-int beside_close(struct beside *beside, bool keep);
+int temp_file_close(struct beside *beside, bool keep);
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 

@@ -126,6 +126,6 @@ void out_name(struct text_out *text, const char *name, size_t n) {
         char *to = buffer_reserve(&text->out, VISIBLE_MAX);
         if (!to)
             return;
-        text->out.length += visible_put(&visible, name[i], to);
+        text->out.length += visible_append(&visible, name[i], to);
     }
 }

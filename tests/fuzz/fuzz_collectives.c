@@ -37,7 +37,7 @@ static void take(struct made *made, size_t number, const uint8_t *data, size_t s
     if (is_taken(&of->tasks, number, task->rank))
         task->status = SUTRA_DATA;
     else
-        task->status = collective_part_take(collective_part_of(of, number), made->context, trace, task->rank,
+        task->status = collective_part_read(collective_part_of(of, number), made->context, trace, task->rank,
                                             of->options.compat, &task->error);
     sutra_device_trace_free(trace);
 }

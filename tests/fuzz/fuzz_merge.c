@@ -54,7 +54,7 @@ static void run(struct sutra_context *context, const struct sutra_device_trace *
     struct buffer out = {0};
     struct merge_lanes lanes;
     struct sutra_error error = {0};
-    uint8_t *kept = arena_take(&arena, trace->events.n, 1);
+    uint8_t *kept = arena_alloc(&arena, trace->events.n, 1);
     memset(kept, 1, trace->events.n);
     if (!merge_lanes_find(trace, kept, &arena, &lanes, &error)) {
         row_t row = write_rank(trace, &lanes, kept, &out);

@@ -13,7 +13,7 @@ struct made {
     struct sutra_context *context;
     struct sutra_device_trace *trace;
     struct arena arena, scratch;
-    struct op_reading reading;
+    struct launch_model reading;
     struct overview overview;
 };
 
@@ -65,15 +65,15 @@ static void check_ranks(struct made *made) {
     struct job_findings found;
     struct sutra_error error;
     for (int i = 0; i < 2; i++)
-        check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
-    check(findings_make(made->context, &made->reading, &made->overview, &ranks[0].calls, true, &made->scratch,
+        check(rank_collectives_read(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
+    check(find_findings(made->context, &made->reading, &made->overview, &ranks[0].calls, true, &made->scratch,
                         &findings, &error) == SUTRA_OK,
           "findings");
     check_rows(&made->overview); /* may be cut */
     check_findings(&findings);
     for (int i = 0; i < 2; i++)
-        rank_collectives_cut(&made->overview, &ranks[i]);
-    check(stragglers_find(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
+        rank_collectives_crop(&made->overview, &ranks[i]);
+    check(find_job_straggler(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
     check(!found.is_late, "who is the same is not late");
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);
@@ -81,7 +81,7 @@ static void check_ranks(struct made *made) {
 
 static void check_trace(struct made *made) {
     struct sutra_error error;
-    check(op_reading_make(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error) ==
+    check(launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error) ==
               SUTRA_OK,
           "a reading");
     check(overview_make(made->context, &made->reading, &made->arena, &made->scratch, &made->overview, &error) ==

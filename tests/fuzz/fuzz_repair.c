@@ -36,19 +36,19 @@ static char *repair(const void *data, size_t size, size_t *length, struct sutra_
     check_outcome(status, &error, made);
     char *bytes = NULL;
     if (made) {
-        struct mend_report mended = {0};
+        struct text_repairs mended = {0};
         struct buffer out = {0};
         size_t failed_at;
         char *copy = padded_copy(data, size);
         sutra_repair_report(made, report);
-        enum mend_result result = mend_text(copy, size, &mended, &out, &failed_at);
-        check(result == (report->n_repaired ? MEND_DONE : MEND_NOTHING) || ((const uint8_t *)data)[0] != '{',
+        enum repair_result result = repair_text(copy, size, &mended, &out, &failed_at);
+        check(result == (report->n_repaired ? REPAIR_DONE : REPAIR_NONE) || ((const uint8_t *)data)[0] != '{',
               "a repair mends as the mender does");
-        *length = result == MEND_DONE ? out.length : size;
-        bytes = padded_copy(result == MEND_DONE ? out.bytes : copy, *length);
+        *length = result == REPAIR_DONE ? out.length : size;
+        bytes = padded_copy(result == REPAIR_DONE ? out.bytes : copy, *length);
         free(copy);
         buffer_free(&out);
-        mend_report_free(&mended);
+        text_repairs_free(&mended);
     }
     sutra_repair_free(made);
     sutra_context_free(context);

@@ -55,22 +55,22 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
             part->compute_ns += (double)moment_minus(end_ns, start_ns);
     }
     if (!status)
-        untimed_warn(context, n_untimed, "GPU activity has", "GPU activities have");
+        warn_about_untimed(context, n_untimed, "GPU activity has", "GPU activities have");
     arena_free(&scratch);
     return status;
 }
 
-enum sutra_status collective_part_take(struct collective_part *part, struct sutra_context *context,
+enum sutra_status collective_part_read(struct collective_part *part, struct sutra_context *context,
                                        const struct sutra_device_trace *trace, int64_t rank, bool compat,
                                        struct sutra_error *error) {
     part->n_devices = trace_device_count(&trace->document);
     part->link_gb_per_s = device_link_of(&trace->document) / 1e9;
     if (!collective_calls_init(&part->calls))
         return error_memory(error);
-    part->calls.keep_untold = true;
+    part->calls.keep_unrecorded = true;
     if (compat)
         return nccl_rows_read(&part->nccl, context, trace, error);
-    enum sutra_status status = collective_calls_take(&part->calls, context, trace, rank, error);
+    enum sutra_status status = collective_calls_read(&part->calls, context, trace, rank, error);
     if (!status)
         status = sum_work(part, context, trace, error);
     return status;
@@ -114,9 +114,9 @@ static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
         table_integer(table, host_of(of, of->clocks[i].rank));
         table_integer(table, (int64_t)sums->n);
         table_real(table, sums->in_ns / 1e3);
-        table_real(table, sums->waited_ns / 1e3);
-        table_real(table, sums->waited_for_ns / 1e3);
-        table_real(table, span_us > 0 ? sums->waited_for_ns / 10 / span_us : (double)NAN);
+        table_real(table, sums->own_wait_ns / 1e3);
+        table_real(table, sums->wait_caused_ns / 1e3);
+        table_real(table, span_us > 0 ? sums->wait_caused_ns / 10 / span_us : (double)NAN);
         table_integer(table, (int64_t)sums->n_last);
         table_integer(table, (int64_t)sums->n_first);
         table_real(table, sums->n ? 100.0 * (double)sums->n_last / (double)sums->n : (double)NAN);
@@ -181,7 +181,7 @@ static void add_check(const struct sutra_collectives *of, struct sutra_table *ta
     table_words(table, check->ranks);
     table_integer(table, check->rank);
     bool placed = check->at_ns != CALL_UNKNOWN && check->rank != CALL_UNKNOWN;
-    row_t place = placed ? rank_clock_place(of->clocks, of->n_clocks, check->rank) : 0;
+    row_t place = placed ? rank_clock_index(of->clocks, of->n_clocks, check->rank) : 0;
     table_real(table,
                placed ? microseconds(moment_minus(set_time(of, place, check->at_ns), of->first_ns)) : (double)NAN);
     table_words(table, check->text);
@@ -216,7 +216,7 @@ static void add_checks(struct sutra_collectives *of) {
 static enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sutra_error *error) {
     of->sums = arena_zeros(&of->arena, of->n_clocks, sizeof *of->sums);
     of->parts = arena_zeros(&of->arena, of->n_clocks, sizeof(struct collective_part *));
-    double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
+    double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
     if (of->arena.failed)
         return error_memory(error);
     for (size_t i = 0, clock = 0; i < of->tasks.n_analyzed; i++) { /* traces and clocks are both ordered by rank */
@@ -370,7 +370,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         arena_release(&of->arena, mark);
     }
     size_t n_analyzed = of->tasks.n_analyzed;
-    int64_t *ranks = arena_take(&of->arena, of->tasks.n, sizeof *ranks);
+    int64_t *ranks = arena_alloc(&of->arena, of->tasks.n, sizeof *ranks);
     if (of->arena.failed)
         return error_memory(error);
     for (size_t i = 0; i < n_analyzed; i++)
@@ -393,7 +393,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct sutra_collectives *of = arg;
     (void)run;
-    enum sutra_status status = collective_part_take(collective_part_of(of, number), context, trace,
+    enum sutra_status status = collective_part_read(collective_part_of(of, number), context, trace,
                                                     of->tasks.list[number].rank, of->options.compat, error);
     sutra_device_trace_free(trace);
     return status;
@@ -471,14 +471,14 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
     struct sutra_collectives *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status && (made->options.ranks_per_host > INT32_MAX || !(made->options.link_gb_per_s >= 0)))
         status = error_set(error, SUTRA_USAGE,
                            "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
     if (!status && !collective_calls_init(&made->calls))
         status = error_memory(error);
     if (!status)
-        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+        status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->options.restriction = NULL; /* the caller's */
     if (!status)
         status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);

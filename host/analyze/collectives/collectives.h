@@ -72,7 +72,7 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
 /* ---- Parts ---- */
 
 /* Reads the part of a trace. SUTRA_SYSTEM: out of memory. */
-enum sutra_status collective_part_take(struct collective_part *part, struct sutra_context *context,
+enum sutra_status collective_part_read(struct collective_part *part, struct sutra_context *context,
                                        const struct sutra_device_trace *trace, int64_t rank, bool compat,
                                        struct sutra_error *error);
 

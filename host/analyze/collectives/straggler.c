@@ -49,13 +49,13 @@ struct excess_work {
 
 /* ---- One trace ---- */
 
-static bool add(struct excess_work *work, const struct op_reading *reading, row_t host, enum step_phase phase,
+static bool add(struct excess_work *work, const struct launch_model *reading, row_t host, enum step_phase phase,
                 bool on_host, int side, double ns) {
     uint32_t name = reading->events->name[reading->hosts.event[host]];
     uint32_t number =
         strings_intern(&work->names, strings_text(reading->strings, name), strings_length(reading->strings, name));
     struct pair_entry *entry =
-        number == STRING_NONE ? NULL : pair_table_take(&work->known, number, 2 * (uint32_t)phase + on_host);
+        number == STRING_NONE ? NULL : pair_table_insert(&work->known, number, 2 * (uint32_t)phase + on_host);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE) {
@@ -73,7 +73,7 @@ static bool add(struct excess_work *work, const struct op_reading *reading, row_
 
 /* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
  * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
-static bool add_operators(struct excess_work *work, const struct op_reading *reading, int side, struct arena *arena) {
+static bool add_operators(struct excess_work *work, const struct launch_model *reading, int side, struct arena *arena) {
     static const struct {
         const char *word;
         enum step_phase phase;
@@ -83,9 +83,9 @@ static bool add_operators(struct excess_work *work, const struct op_reading *rea
                  {"autograd::engine::evaluate_function", PHASE_BACKWARD}};
     const struct host_rows *hosts = &reading->hosts;
     const struct device_rows *devices = &reading->devices;
-    uint8_t *of_name = arena_take(arena, reading->strings->n, sizeof *of_name);
-    uint8_t *phases = arena_take(arena, hosts->n, sizeof *phases);
-    double *own_us = arena_take(arena, hosts->n, sizeof *own_us);
+    uint8_t *of_name = arena_alloc(arena, reading->strings->n, sizeof *of_name);
+    uint8_t *phases = arena_alloc(arena, hosts->n, sizeof *phases);
+    double *own_us = arena_alloc(arena, hosts->n, sizeof *own_us);
     bool done = !arena->failed;
     for (uint32_t i = 0; i < reading->strings->n && done; i++) {
         of_name[i] = N_PHASES;
@@ -96,14 +96,14 @@ static bool add_operators(struct excess_work *work, const struct op_reading *rea
     for (row_t i = 0; i < hosts->n && done; i++) { /* in pre-order: rows have the phase of the enclosing range */
         uint8_t own = of_name[reading->events->name[hosts->event[i]]];
         phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
-        own_us[i] = op_us(reading, hosts->stop[i] - hosts->start[i]);
+        own_us[i] = launch_model_us(reading, hosts->stop[i] - hosts->start[i]);
         if (hosts->parent[i] != ROW_NONE)
             own_us[hosts->parent[i]] -= own_us[i];
     }
     for (row_t i = 0; i < devices->n && done; i++)
         if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
             done = add(work, reading, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
-                       op_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
+                       launch_model_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
     for (row_t i = 0; i < hosts->n && done; i++)
         if (hosts->kind[i] == HOST_OPERATOR)
             done = add(work, reading, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
@@ -114,10 +114,10 @@ static enum sutra_status add_trace(struct excess_work *work, struct sutra_contex
                                    struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
-    struct op_reading reading;
+    struct launch_model reading;
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
-        status = op_reading_make(context, trace, READING_NO_FRAMES, &arena, &scratch, &reading, error);
+        status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &reading, error);
     if (!status && !add_operators(work, &reading, side, &arena))
         status = error_memory(error);
     sutra_device_trace_free(trace);
@@ -153,7 +153,7 @@ static void find_excess(struct sutra_collectives *of, struct excess_work *work) 
         if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * straggler->wait_caused_us)
             continue;
         size_t length = strings_length(&work->names, row->name);
-        char *name = arena_take(&of->arena, length + 1, 1);
+        char *name = arena_alloc(&of->arena, length + 1, 1);
         if (name) {
             memcpy(name, strings_text(&work->names, row->name), length);
             name[length] = 0;
@@ -233,13 +233,13 @@ static void write_sentence(struct sutra_collectives *of) {
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error) {
     struct sutra_collectives_straggler *found = &of->straggler;
-    double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
+    double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
     enum sutra_status status = arena_status(&of->arena, error);
     *found = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
     if (!status && of->n_clocks > 1) {
         /* the rank of the median compute time, without the straggler */
-        row_t slowest = rank_waits_most(of->sums, of->n_clocks), median = ROW_NONE, n = 0;
+        row_t slowest = find_straggler_candidate(of->sums, of->n_clocks), median = ROW_NONE, n = 0;
         for (row_t i = 0; i < of->n_clocks; i++)
             if (i != slowest && of->parts[i])
                 values[n++] = of->parts[i]->compute_ns;
@@ -249,10 +249,10 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
             if (i != slowest && of->parts[i] && of->parts[i]->compute_ns == values[(n - 1) / 2])
                 median = i;
         const struct rank_waits *sums = &of->sums[slowest];
-        found->wait_caused_us = sums->waited_for_ns / 1e3;
+        found->wait_caused_us = sums->wait_caused_ns / 1e3;
         found->n_last = sums->n_last;
         found->n_collectives = sums->n;
-        if (rank_waits_hold_up(of->sums, of->n_clocks, slowest, found->span_us * 1e3))
+        if (is_straggler(of->sums, of->n_clocks, slowest, found->span_us * 1e3))
             found->rank = of->clocks[slowest].rank;
         if (found->rank >= 0 && median != ROW_NONE && of->parts[slowest]) {
             const char *const paths[2] = {of->parts[slowest]->rank.path, of->parts[median]->rank.path};

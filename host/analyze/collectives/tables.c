@@ -490,8 +490,8 @@ ORDER_BY(compare_descending, struct kind_order, DESCENDING(value) ASCENDING(row)
 
 /* Sorts a table by a column, descending. */
 static void sort_descending(struct sutra_table *table, uint32_t column, struct arena *arena) {
-    struct kind_order *keys = arena_take(arena, table->n_rows, sizeof *keys);
-    uint64_t *order = arena_take(arena, table->n_rows, sizeof *order);
+    struct kind_order *keys = arena_alloc(arena, table->n_rows, sizeof *keys);
+    uint64_t *order = arena_alloc(arena, table->n_rows, sizeof *order);
     table->failed |= arena->failed;
     if (table->failed)
         return;
@@ -516,8 +516,8 @@ enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sut
     struct sutra_table *groups = result_table_begin(&of->result, SUTRA_COLLECTIVES_GROUPS);
     struct sutra_table *sizes = result_table_begin(&of->result, SUTRA_COLLECTIVES_SIZES);
     struct arena_mark mark = arena_mark(&of->arena);
-    struct kind_row *rows = arena_take(&of->arena, of->matches.n, sizeof *rows);
-    double *values = arena_take(&of->arena, of->matches.n, sizeof *values);
+    struct kind_row *rows = arena_alloc(&of->arena, of->matches.n, sizeof *rows);
+    double *values = arena_alloc(&of->arena, of->matches.n, sizeof *values);
     row_t n = of->matches.n, n_fast = 0;
     if (of->arena.failed)
         return error_memory(error);

@@ -28,7 +28,7 @@
 /* The texts first, as in enum nccl_text. */
 enum nccl_field { NCCL_SIZE = N_NCCL_TEXTS, NCCL_IN, NCCL_OUT, NCCL_STREAM, N_NCCL_FIELDS };
 
-static const struct asked_field nccl_fields[N_NCCL_FIELDS] = {
+static const struct requested_field nccl_fields[N_NCCL_FIELDS] = {
     [NCCL_GROUP] = {.name = "Process Group Name", .form = ASK_PLACE},
     [NCCL_MEMBERS] = {.name = "Process Group Ranks", .form = ASK_PLACE},
     [NCCL_WHAT] = {.name = "Collective name", .form = ASK_PLACE},
@@ -42,7 +42,7 @@ static const struct asked_field nccl_fields[N_NCCL_FIELDS] = {
 };
 
 /* Interns the text that Python prints of a value: a string's text, "(0, 1)" of an array; 0 for null or no value. */
-static bool read_text(struct nccl_rows *rows, const struct sutra_device_trace *trace, struct json_place place,
+static bool read_text(struct nccl_rows *rows, const struct sutra_device_trace *trace, struct json_span place,
                       uint32_t *text) {
     const char *bytes = trace->document.source.bytes + place.at;
     size_t length = place.at ? place.end - place.at : 0;
@@ -76,13 +76,13 @@ static bool read_text(struct nccl_rows *rows, const struct sutra_device_trace *t
 enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
     struct arena scratch = {0};
-    struct asked_column columns[N_NCCL_FIELDS];
+    struct requested_column columns[N_NCCL_FIELDS];
     row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
     struct nccl_rows *made = calloc(1, sizeof *made);
     bool done = kernels && made && strings_init(&made->strings);
     enum sutra_status status = done ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = event_columns_ask(context, trace, nccl_fields, N_NCCL_FIELDS, kernels, n, columns, error);
+        status = event_columns_request(context, trace, nccl_fields, N_NCCL_FIELDS, kernels, n, columns, error);
     for (row_t i = 0; i < n && !status; i++) {
         const struct device_events *events = &trace->events;
         value_key correlation = events->correlation[kernels[i]], external = events->external[kernels[i]];
@@ -240,8 +240,8 @@ static int compare_sorted(const void *left, const void *right) {
 }
 
 void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool ascending) {
-    struct nccl_sorted *rows = arena_take(work->arena, table->n_rows, sizeof *rows);
-    uint64_t *order = arena_take(work->arena, table->n_rows, sizeof *order);
+    struct nccl_sorted *rows = arena_alloc(work->arena, table->n_rows, sizeof *rows);
+    uint64_t *order = arena_alloc(work->arena, table->n_rows, sizeof *order);
     table->failed |= work->arena->failed;
     if (table->failed)
         return;
@@ -257,9 +257,9 @@ bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uin
     size_t n_ranks = work->of->tasks.n;
     *columns = (struct nccl_columns){.n_per_rank = n_per_rank,
                                      .n_of_event = n_of_event,
-                                     .ranks = arena_take(work->arena, n_ranks, sizeof *columns->ranks),
-                                     .index = arena_take(work->arena, n_ranks, sizeof *columns->index),
-                                     .cells = arena_take(work->arena, n_ranks * n_per_rank, sizeof *columns->cells)};
+                                     .ranks = arena_alloc(work->arena, n_ranks, sizeof *columns->ranks),
+                                     .index = arena_alloc(work->arena, n_ranks, sizeof *columns->index),
+                                     .cells = arena_alloc(work->arena, n_ranks * n_per_rank, sizeof *columns->cells)};
     if (work->arena->failed)
         return false;
     memset(columns->index, 0xff, n_ranks * sizeof *columns->index);
@@ -286,14 +286,14 @@ struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl
                                        enum sutra_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks) {
     uint32_t n = n_general + columns->n_cells;
-    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
+    struct column_spec *specs = arena_alloc(work->arena, n, sizeof *specs);
     if (!specs)
         return NULL;
     memcpy(specs, general, n_general * sizeof *specs);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         const char *what = of_ranks[columns->cells[i] % columns->n_per_rank];
         size_t size = strlen(what) + 24;
-        char *column = arena_take(work->arena, size, 1); /* "rank_3_ts" */
+        char *column = arena_alloc(work->arena, size, 1); /* "rank_3_ts" */
         if (!column)
             return NULL;
         snprintf(column, size, "rank_%" PRIu32 "_%s", columns->ranks[columns->cells[i] / columns->n_per_rank], what);
@@ -336,9 +336,9 @@ ORDER_BY(compare_firsts, struct nccl_key, ASCENDING(id_first) ASCENDING(row))
 
 static bool find_ids(struct nccl_work *work) {
     uint64_t n = work->all.n;
-    struct nccl_key *keys = arena_take(work->arena, n, sizeof *keys);
-    work->order = arena_take(work->arena, n, sizeof *work->order);
-    work->first = arena_take(work->arena, n + 1, sizeof *work->first);
+    struct nccl_key *keys = arena_alloc(work->arena, n, sizeof *keys);
+    work->order = arena_alloc(work->arena, n, sizeof *work->order);
+    work->first = arena_alloc(work->arena, n + 1, sizeof *work->first);
     if (work->arena->failed)
         return false;
     for (uint64_t i = 0; i < n; i++) {
@@ -419,8 +419,8 @@ static int compare_rows(const void *left, const void *right, void *arg) {
 }
 
 static void add_summaries(struct nccl_work *work) {
-    const struct nccl_row **rows = arena_take(work->arena, work->all.n, sizeof(void *));
-    double *values = arena_take(work->arena, 2 * work->all.n, sizeof *values);
+    const struct nccl_row **rows = arena_alloc(work->arena, work->all.n, sizeof(void *));
+    double *values = arena_alloc(work->arena, 2 * work->all.n, sizeof *values);
     enum group_order order = GROUPS_SORTED;
     uint64_t n = 0;
     for (uint64_t i = 0; i < work->all.n && rows; i++) {
@@ -523,8 +523,8 @@ static void finish_tables(struct nccl_work *work) {
         bool has_rank = rank < table->n_columns, has_members = members < table->n_columns;
         if (per_node <= 0 || table->n_rows == 0)
             continue;
-        int64_t *nodes = arena_take(work->arena, table->n_rows, sizeof *nodes);
-        const char **spans = arena_take(work->arena, table->n_rows, sizeof *spans);
+        int64_t *nodes = arena_alloc(work->arena, table->n_rows, sizeof *nodes);
+        const char **spans = arena_alloc(work->arena, table->n_rows, sizeof *spans);
         table->failed |= work->arena->failed;
         for (uint64_t row = 0; row < table->n_rows && !table->failed; row++) {
             size_t length;

@@ -216,8 +216,8 @@ static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
 ORDER_BY(compare_data, struct nccl_exchanged, DESCENDING(exchange->data) ASCENDING(index))
 
 static void add_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
-    struct nccl_exchanged *rows = arena_take(work->arena, n, sizeof *rows);
-    double *values = arena_take(work->arena, 2 * n, sizeof *values);
+    struct nccl_exchanged *rows = arena_alloc(work->arena, n, sizeof *rows);
+    double *values = arena_alloc(work->arena, 2 * n, sizeof *values);
     uint64_t n_rows = 0;
     if (work->arena->failed)
         return;
@@ -300,14 +300,14 @@ static void add_heatmap(struct nccl_work *work) {
 }
 
 void nccl_exchange_make(struct nccl_work *work) {
-    struct nccl_exchange *list = arena_take(work->arena, work->n_ids, sizeof *list);
+    struct nccl_exchange *list = arena_alloc(work->arena, work->n_ids, sizeof *list);
     uint64_t n = 0;
     for (uint64_t id = 0; id < work->n_ids && list; id++)
         if (nccl_kind_of(work, nccl_row_at(work, id, 0)) == NCCL_ALL_TO_ALL_V)
             list[n++] = measure(work, id);
     if (n > 0) {
         size_t n_ranks = work->of->tasks.n;
-        const struct nccl_row **row_of = arena_take(work->arena, n_ranks, sizeof(void *));
+        const struct nccl_row **row_of = arena_alloc(work->arena, n_ranks, sizeof(void *));
         struct nccl_columns columns;
         if (!row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
             return;

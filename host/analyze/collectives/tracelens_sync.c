@@ -198,8 +198,8 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
                                                    {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
                                                    {"Group size", REAL},      {"Full msg size (MB)", REAL}};
     uint32_t n_columns = 6;
-    struct nccl_summed *rows = arena_take(work->arena, n, sizeof *rows);
-    double *values = arena_take(work->arena, 2 * n, sizeof *values);
+    struct nccl_summed *rows = arena_alloc(work->arena, n, sizeof *rows);
+    double *values = arena_alloc(work->arena, 2 * n, sizeof *values);
     bool has[N_VALUES] = {true, true, true}, has_nan[N_VALUES] = {false}; /* bandwidths have columns if one is known */
     if (work->arena->failed)
         return;
@@ -248,8 +248,8 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
     const struct nccl_row *rows = work->all.list;
     uint64_t n_rows = work->all.n;
     struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
-    double *wait = arena_take(work->arena, n, sizeof *wait);
-    double *durations = arena_take(work->arena, n_rows, sizeof *durations);
+    double *wait = arena_alloc(work->arena, n, sizeof *wait);
+    double *durations = arena_alloc(work->arena, n_rows, sizeof *durations);
     uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
     if (work->arena->failed)
         return;
@@ -294,8 +294,8 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
 }
 
 void nccl_sync_make(struct nccl_work *work) {
-    struct nccl_sync *syncs = arena_take(work->arena, work->n_ids, sizeof *syncs);
-    const struct nccl_row **row_of = arena_take(work->arena, work->of->tasks.n, sizeof(void *));
+    struct nccl_sync *syncs = arena_alloc(work->arena, work->n_ids, sizeof *syncs);
+    const struct nccl_row **row_of = arena_alloc(work->arena, work->of->tasks.n, sizeof(void *));
     struct nccl_columns columns;
     uint64_t n = 0;
     for (uint64_t id = 0; id < work->n_ids && syncs; id++) {

@@ -275,9 +275,9 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
 
     struct arena *scratch = &breaking->work->scratch;
     const struct engine *engine = breaking->work->engine;
-    row_t n = breaking->n, *order = arena_take(scratch, n, sizeof *order);
-    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
-    struct contribution *sorted = arena_take(scratch, n, sizeof *sorted);
+    row_t n = breaking->n, *order = arena_alloc(scratch, n, sizeof *order);
+    uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
+    struct contribution *sorted = arena_alloc(scratch, n, sizeof *sorted);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
@@ -298,8 +298,8 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
         if (!break_stream(breaking, sorted + begin, end - begin, host_us))
             return error_memory(error);
     }
-    struct sutra_dlrm_row *rows = arena_take(arena, made->n_rows, sizeof *rows);
-    made->by_time = arena_take(arena, made->n_rows, sizeof *made->by_time);
+    struct sutra_dlrm_row *rows = arena_alloc(arena, made->n_rows, sizeof *rows);
+    made->by_time = arena_alloc(arena, made->n_rows, sizeof *made->by_time);
     if (arena->failed)
         return error_memory(error);
     if (made->n_rows)
@@ -307,12 +307,12 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     made->rows = rows;
     /* Sort the rows below one parent by descending time. */
     n = made->n_rows;
-    struct number_column us = numbers_take(scratch, n);
-    uint64_t *ranges = arena_take(scratch, n, sizeof *ranges);
+    struct number_column us = numbers_alloc(scratch, n);
+    uint64_t *ranges = arena_alloc(scratch, n, sizeof *ranges);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        number_put(us, i, number_double(-made->rows[i].us));
+        number_set(us, i, number_double(-made->rows[i].us));
     status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){us, n, made->by_time}, error);
     for (row_t i = 0; i < n && !status; i++)
         ranges[i] = breaking->origins[made->by_time[i]].range;
@@ -330,11 +330,11 @@ enum sutra_status dlrm_breakdown_make(struct dlrm_work *work, const struct dlrm_
                                 .tree = tree,
                                 .time = time,
                                 .made = breakdown,
-                                .label = arena_take(scratch, n, sizeof *breaking.label),
-                                .level = arena_take(scratch, n, sizeof *breaking.level),
-                                .local_of = arena_take(scratch, n, sizeof *breaking.local_of),
+                                .label = arena_alloc(scratch, n, sizeof *breaking.label),
+                                .level = arena_alloc(scratch, n, sizeof *breaking.level),
+                                .local_of = arena_alloc(scratch, n, sizeof *breaking.local_of),
                                 .stream_of = arena_zeros(scratch, n, sizeof *breaking.stream_of),
-                                .origins = arena_take(scratch, ROWS_FIRST, sizeof *breaking.origins),
+                                .origins = arena_alloc(scratch, ROWS_FIRST, sizeof *breaking.origins),
                                 .origins_capacity = ROWS_FIRST};
     struct tuples streams = {0};
     *breakdown = (struct dlrm_breakdown){0};
@@ -438,8 +438,8 @@ static bool walk_stream(struct dominating *dominating, uint64_t stream) {
 /* Copies the entries in the order of the walk, with the parts of an entry next to each other. */
 static bool group_parts(const struct dominating *dominating, struct dlrm_dominating *made) {
     uint32_t n_entries = dominating->entry_keys.n, n_parts = dominating->part_keys.n;
-    made->list = arena_take(dominating->work->arena, n_entries, sizeof *made->list);
-    made->parts = arena_take(dominating->work->arena, n_parts, sizeof *made->parts);
+    made->list = arena_alloc(dominating->work->arena, n_entries, sizeof *made->list);
+    made->parts = arena_alloc(dominating->work->arena, n_parts, sizeof *made->parts);
     if (!made->list || !made->parts)
         return false;
     uint64_t at = 0;
@@ -599,17 +599,17 @@ enum sutra_status dlrm_chart_make(struct dlrm_work *work, const struct dlrm_domi
         n_entries += breakdown->streams[i].n_dominating;
     for (uint64_t i = 0; i < n_entries; i++)
         n_parts += dominating->list[i].n_parts;
-    *chart = (struct dlrm_chart){.groups = arena_take(arena, n_entries, sizeof *chart->groups),
-                                 .variants = arena_take(arena, n_entries, sizeof *chart->variants),
-                                 .shares = arena_take(arena, n_parts, sizeof *chart->shares)};
+    *chart = (struct dlrm_chart){.groups = arena_alloc(arena, n_entries, sizeof *chart->groups),
+                                 .variants = arena_alloc(arena, n_entries, sizeof *chart->variants),
+                                 .shares = arena_alloc(arena, n_parts, sizeof *chart->shares)};
     struct charting charting = {.work = work,
                                 .dominating = dominating,
                                 .made = chart,
                                 .next = arena_zeros(scratch, n_entries, sizeof *charting.next),
-                                .last = arena_take(scratch, n_entries, sizeof *charting.last),
-                                .first = arena_take(scratch, n_entries, sizeof *charting.first),
-                                .groups = arena_take(scratch, n_entries, sizeof *charting.groups),
-                                .words = arena_take(scratch, n_parts, sizeof *charting.words)};
+                                .last = arena_alloc(scratch, n_entries, sizeof *charting.last),
+                                .first = arena_alloc(scratch, n_entries, sizeof *charting.first),
+                                .groups = arena_alloc(scratch, n_entries, sizeof *charting.groups),
+                                .words = arena_alloc(scratch, n_parts, sizeof *charting.words)};
     bool ok = !arena->failed && !scratch->failed && strings_init(&charting.signatures);
     for (uint64_t i = 0; i < breakdown->n_streams && ok; i++)
         ok = chart_stream(&charting, &breakdown->streams[i]);

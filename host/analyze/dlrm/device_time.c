@@ -153,15 +153,15 @@ static enum sutra_status make_table(const struct summing *summing, struct dlrm_d
     struct arena *scratch = &summing->work->scratch;
     const struct engine *engine = summing->work->engine;
     row_t n_blocks = summing->blocks.n, n_kernels = summing->kernels.n, n = n_kernels; /* not fewer than blocks */
-    row_t *order = arena_take(scratch, n, sizeof *order), *block_at = arena_take(scratch, n_blocks, sizeof *block_at);
-    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
+    row_t *order = arena_alloc(scratch, n, sizeof *order), *block_at = arena_alloc(scratch, n_blocks, sizeof *block_at);
+    uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
     *time = (struct dlrm_device_time){
         .n_groups = summing->tree->ops.n,
         .n_blocks = n_blocks,
         .n_kernels = n_kernels,
         .group_block = arena_zeros(summing->work->arena, (size_t)summing->tree->ops.n + 1, sizeof(row_t)),
         .blocks = arena_zeros(summing->work->arena, (size_t)n_blocks + 1, sizeof(struct dlrm_block)),
-        .kernels = arena_take(summing->work->arena, n_kernels, sizeof(struct dlrm_kernel))};
+        .kernels = arena_alloc(summing->work->arena, n_kernels, sizeof(struct dlrm_kernel))};
     if (scratch->failed || summing->work->arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n_blocks; i++)
@@ -206,12 +206,12 @@ static enum sutra_status sum_groups(struct dlrm_work *work, const struct dlrm_tr
     struct summing summing = {.work = work,
                               .tree = tree,
                               .group = group,
-                              .depth = arena_take(scratch, forest->n, sizeof *summing.depth),
-                              .minima.visit = arena_take(scratch, forest->n, sizeof *summing.minima.visit),
-                              .minima.depth = arena_take(scratch, forest->n, sizeof *summing.minima.depth),
-                              .block_stream = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.block_stream),
+                              .depth = arena_alloc(scratch, forest->n, sizeof *summing.depth),
+                              .minima.visit = arena_alloc(scratch, forest->n, sizeof *summing.minima.visit),
+                              .minima.depth = arena_alloc(scratch, forest->n, sizeof *summing.minima.depth),
+                              .block_stream = arena_alloc(scratch, BLOCKS_FIRST, sizeof *summing.block_stream),
                               .blocks_capacity = BLOCKS_FIRST,
-                              .sums = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.sums),
+                              .sums = arena_alloc(scratch, BLOCKS_FIRST, sizeof *summing.sums),
                               .sums_capacity = BLOCKS_FIRST};
     bool ok = !scratch->failed;
     if (ok && work->options->compat)
@@ -231,7 +231,7 @@ static enum sutra_status sum_by_id(struct dlrm_work *work, const struct dlrm_tre
     const struct dlrm_operators *ops = &tree->ops;
     struct arena_mark mark = arena_mark(&work->scratch);
     struct key_index index = {0};
-    row_t second = ROW_NONE, *group = arena_take(&work->scratch, ops->n, sizeof *group);
+    row_t second = ROW_NONE, *group = arena_alloc(&work->scratch, ops->n, sizeof *group);
     enum sutra_status status =
         group ? key_index_build(&index, work->engine, ops->id, ops->n, KEY_FIRST, &second, error) : error_memory(error);
     for (row_t op = 0; op < ops->n && !status; op++)
@@ -313,15 +313,15 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
                                      struct sutra_error *error) {
     const struct dlrm_work *work = streams->work;
     struct arena *scratch = &streams->work->scratch;
-    row_t n = links->first_started[links->n], *order = arena_take(scratch, n, sizeof *order);
-    row_t *events = arena_take(scratch, n, sizeof *events);
-    struct number_column ts = numbers_take(scratch, n);
-    streams->event = arena_take(scratch, n, sizeof *streams->event);
+    row_t n = links->first_started[links->n], *order = arena_alloc(scratch, n, sizeof *order);
+    row_t *events = arena_alloc(scratch, n, sizeof *events);
+    struct number_column ts = numbers_alloc(scratch, n);
+    streams->event = arena_alloc(scratch, n, sizeof *streams->event);
     if (scratch->failed)
         return error_memory(error);
     for (; streams->n < n; streams->n++) {
         events[streams->n] = links->started[streams->n];
-        number_put(ts, streams->n, event_ts(work, events[streams->n]));
+        number_set(ts, streams->n, event_ts(work, events[streams->n]));
     }
     enum sutra_status status =
         work->engine->sort_numbers(work->engine->state, &(struct sort_numbers_step){ts, n, order}, error);
@@ -387,7 +387,7 @@ static bool name_streams(struct dlrm_work *work, const struct dlrm_window *windo
         value_key id = work->events->stream[window->rows[i]];
         ok = !key_is_value(id) || tuples_number(&ids, (struct tuple){{id}}) != TUPLE_NONE;
     }
-    times->names = ok ? arena_take(work->arena, ids.n, sizeof *times->names) : NULL;
+    times->names = ok ? arena_alloc(work->arena, ids.n, sizeof *times->names) : NULL;
     ok = times->names != NULL;
     for (; ok && times->n_names < ids.n; times->n_names++) {
         times->names[times->n_names] = dlrm_id_text(work, ids.list[times->n_names].part[0]);
@@ -469,7 +469,7 @@ static row_t first_node(const struct shape_reader *reader, size_t shard) {
     return (row_t)part_start(reader->forest->n, reader->n_shards, shard);
 }
 
-static uint32_t read_shape(struct shape_shard *shard, const char *bytes, struct json_place place) {
+static uint32_t read_shape(struct shape_shard *shard, const char *bytes, struct json_span place) {
     shard->text.length = 0;
     if (place.at)
         shape_append(&shard->text, bytes + place.at);
@@ -491,7 +491,7 @@ static void read_shard(void *arg, size_t number) {
     struct event_forms learned = {0};
     shard->failed = !strings_init(&shard->texts);
     for (row_t node = first_node(reader, number); node < end && !shard->failed; node++) {
-        struct event_places places = {0};
+        struct event_spans places = {0};
         if (forest->flags[node] & NODE_OPERATOR)
             event_find(trace, forest->event[node], &learned, &places);
         reader->shapes->input[node] = read_shape(shard, bytes, places.field[FIELD_INPUT_DIMS]);
@@ -515,8 +515,8 @@ enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_for
                                    struct sutra_error *error) {
     struct arena_mark mark = arena_mark(&work->scratch);
     size_t n_shards = forest->n / SHARD_NODES + 1;
-    *shapes = (struct dlrm_shapes){.input = arena_take(work->arena, forest->n, sizeof *shapes->input),
-                                   .output = arena_take(work->arena, forest->n, sizeof *shapes->output)};
+    *shapes = (struct dlrm_shapes){.input = arena_alloc(work->arena, forest->n, sizeof *shapes->input),
+                                   .output = arena_alloc(work->arena, forest->n, sizeof *shapes->output)};
     struct shape_reader reader = {.work = work,
                                   .forest = forest,
                                   .shapes = shapes,
@@ -527,7 +527,7 @@ enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_for
         pool_run(work->context->pool, reader.n_shards, read_shard, &reader);
         for (size_t i = 0; i < reader.n_shards && ok; i++) {
             struct shape_shard *shard = &reader.shards[i];
-            shard->map = shard->failed ? NULL : arena_take(&work->scratch, shard->texts.n, sizeof *shard->map);
+            shard->map = shard->failed ? NULL : arena_alloc(&work->scratch, shard->texts.n, sizeof *shard->map);
             ok = shard->map != NULL;
             for (uint32_t text = 0; ok && text < shard->texts.n; text++) {
                 shard->map[text] =

@@ -139,8 +139,8 @@ static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dl
     for (size_t i = 0; roles && i < sizeof known / sizeof *known; i++)
         names_mark(&dlrm->trace->strings, roles, known[i].comparison, known[i].text, known[i].role);
     work->roles = roles;
-    work->name_text = arena_take(&work->scratch, n, sizeof *work->name_text);
-    work->short_text = arena_take(&work->scratch, n, sizeof *work->short_text);
+    work->name_text = arena_alloc(&work->scratch, n, sizeof *work->name_text);
+    work->short_text = arena_alloc(&work->scratch, n, sizeof *work->short_text);
     if (work->scratch.failed || !strings_init(work->texts))
         return error_memory(error);
     memset(work->name_text, 0xff, n * sizeof *work->name_text);
@@ -149,22 +149,22 @@ static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dl
     work->external = work->events->external;
     if (!work->trace->n_lower_external)
         return SUTRA_OK;
-    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
+    value_key *external = arena_alloc(&work->scratch, work->events->n, sizeof *external);
     work->external = external;
     if (!external)
         return error_memory(error);
-    static const struct asked_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
+    static const struct requested_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
     const struct device_events *events = work->events;
     struct arena_mark mark = arena_mark(&work->scratch);
-    row_t *without = arena_take(&work->scratch, events->n, sizeof *without), n_without = 0;
-    struct asked_column columns[2];
+    row_t *without = arena_alloc(&work->scratch, events->n, sizeof *without), n_without = 0;
+    struct requested_column columns[2];
     for (row_t event = 0; event < events->n && without; event++) {
         external[event] = events->external[event];
         if (external[event] == -1)
             without[n_without++] = event;
     }
     enum sutra_status status =
-        without ? event_columns_ask(work->context, work->trace, fields, 2, without, n_without, columns, error)
+        without ? event_columns_request(work->context, work->trace, fields, 2, without, n_without, columns, error)
                 : error_memory(error);
     for (row_t i = 0; i < n_without && !status; i++) {
         value_key lower = columns[0].key[without[i]];
@@ -349,7 +349,7 @@ static void warn(const struct sutra_dlrm *dlrm) {
 enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, struct sutra_dlrm_options *taken,
                                     struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_options, iteration_us);
-    return options_take(&form, given, taken, error);
+    return options_copy(&form, given, taken, error);
 }
 
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
@@ -371,7 +371,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     /* The marker outlives the caller's text. */
     const char *given = taken.module_marker;
     size_t size = given ? strlen(given) + 1 : 0;
-    char *marker = arena_take(&made->arena, size, 1);
+    char *marker = arena_alloc(&made->arena, size, 1);
     if (given && marker)
         made->options.module_marker = memcpy(marker, given, size);
     status = marker ? init_work(&work, made, error) : error_memory(error);

@@ -76,7 +76,7 @@ static enum sutra_status lists_make(struct dlrm_work *work, const struct dlrm_ho
     }
     lists->first = arena_zeros(scratch, lists->n + (size_t)1, sizeof *lists->first);
     lists->length = arena_zeros(scratch, lists->n, sizeof *lists->length);
-    lists->root = arena_take(scratch, 2 * (size_t)host->n, sizeof *lists->root);
+    lists->root = arena_alloc(scratch, 2 * (size_t)host->n, sizeof *lists->root);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < host->n; i++)
@@ -167,13 +167,13 @@ static bool number_groups(const struct dlrm_work *work, const struct dlrm_host *
 
 static enum sutra_status sort_ranks(const struct engine *engine, const struct dlrm_host *host, struct ranks *ranks,
                                     struct arena *arena, struct sutra_error *error) {
-    row_t n = ranks->n, *order = arena_take(arena, n, sizeof *order);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
-    struct number_column end = numbers_take(arena, n);
+    row_t n = ranks->n, *order = arena_alloc(arena, n, sizeof *order);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
+    struct number_column end = numbers_alloc(arena, n);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        number_put(end, i, number_at(host->end, ranks->below[i]));
+        number_set(end, i, number_at(host->end, ranks->below[i]));
     enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = ranks->group[order[i]];
@@ -197,11 +197,11 @@ static enum sutra_status sort_ranks(const struct engine *engine, const struct dl
 
 static enum sutra_status find_parents(struct dlrm_work *work, struct dlrm_host *host, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
-    struct ranks ranks = {.below = arena_take(scratch, host->n, sizeof(row_t)),
-                          .group = arena_take(scratch, host->n, sizeof(uint64_t)),
-                          .rank = arena_take(scratch, host->n, sizeof(row_t)),
-                          .group_end = arena_take(scratch, host->n, sizeof(row_t)),
-                          .holder = arena_take(scratch, host->n, sizeof(row_t))};
+    struct ranks ranks = {.below = arena_alloc(scratch, host->n, sizeof(row_t)),
+                          .group = arena_alloc(scratch, host->n, sizeof(uint64_t)),
+                          .rank = arena_alloc(scratch, host->n, sizeof(row_t)),
+                          .group_end = arena_alloc(scratch, host->n, sizeof(row_t)),
+                          .holder = arena_alloc(scratch, host->n, sizeof(row_t))};
     struct row_set set = {0};
     bool ok = !scratch->failed && number_groups(work, host, &ranks) && row_set_init(&set, ranks.n);
     enum sutra_status status = ok ? sort_ranks(work->engine, host, &ranks, scratch, error) : error_memory(error);
@@ -225,12 +225,12 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
                                     struct dlrm_forest *forest, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
     struct arena_mark mark = arena_mark(scratch);
-    struct dlrm_host host = {.event = arena_take(scratch, window->n, sizeof(row_t)),
-                             .root = arena_take(scratch, window->n, sizeof(row_t)),
-                             .parent = arena_take(scratch, window->n, sizeof(row_t)),
-                             .node = arena_take(scratch, window->n, sizeof(row_t)),
-                             .end = numbers_take(scratch, window->n)};
-    row_t *next = arena_take(scratch, window->n, sizeof *next); /* the next free node in each subtree */
+    struct dlrm_host host = {.event = arena_alloc(scratch, window->n, sizeof(row_t)),
+                             .root = arena_alloc(scratch, window->n, sizeof(row_t)),
+                             .parent = arena_alloc(scratch, window->n, sizeof(row_t)),
+                             .node = arena_alloc(scratch, window->n, sizeof(row_t)),
+                             .end = numbers_alloc(scratch, window->n)};
+    row_t *next = arena_alloc(scratch, window->n, sizeof *next); /* the next free node in each subtree */
     struct root_lists lists = {0};
     row_t *size = arena_zeros(scratch, window->n, sizeof *size);
     enum sutra_status status = SUTRA_OK;
@@ -247,7 +247,7 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
         struct number end = event_end(work, event);
         if (number_compare(end, last) > 0)
             last = end;
-        number_put(host.end, host.n, end);
+        number_set(host.end, host.n, end);
         host.event[host.n++] = event;
     }
     forest->last = last;
@@ -258,10 +258,10 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
     }
     if (status)
         goto out;
-    forest->event = arena_take(work->arena, host.n, sizeof *forest->event);
-    forest->parent = arena_take(work->arena, host.n, sizeof *forest->parent);
-    forest->end = arena_take(work->arena, host.n, sizeof *forest->end);
-    forest->flags = arena_take(work->arena, host.n, sizeof *forest->flags);
+    forest->event = arena_alloc(work->arena, host.n, sizeof *forest->event);
+    forest->parent = arena_alloc(work->arena, host.n, sizeof *forest->parent);
+    forest->end = arena_alloc(work->arena, host.n, sizeof *forest->end);
+    forest->flags = arena_alloc(work->arena, host.n, sizeof *forest->flags);
     if (!work->arena->failed) {
         /* Sum the sizes of subtrees from the last event to the first, since a parent precedes its children. Then number
          * the nodes from the first to the last: each gets the next free node of its parent. */
@@ -432,16 +432,16 @@ enum sutra_status dlrm_links_find(struct dlrm_work *work, const struct dlrm_wind
                                   struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
     struct arena_mark mark = arena_mark(scratch);
-    struct dlrm_calls calls = {.id = arena_take(scratch, window->n, sizeof *calls.id),
-                               .at = arena_take(scratch, window->n, sizeof *calls.at),
-                               .link = arena_take(scratch, window->n, sizeof *calls.link),
-                               .last = arena_take(scratch, window->n, sizeof *calls.last)};
-    row_t *caller_of = arena_take(scratch, work->events->n, sizeof *caller_of);
-    row_t *started_by = arena_take(scratch, window->n, sizeof *started_by);
-    *links = (struct dlrm_links){.caller = arena_take(work->arena, window->n, sizeof *links->caller),
-                                 .first_started = arena_take(work->arena, window->n + (size_t)1, sizeof(row_t)),
-                                 .started = arena_take(work->arena, window->n, sizeof *links->started),
-                                 .of_node = arena_take(work->arena, forest->n, sizeof *links->of_node)};
+    struct dlrm_calls calls = {.id = arena_alloc(scratch, window->n, sizeof *calls.id),
+                               .at = arena_alloc(scratch, window->n, sizeof *calls.at),
+                               .link = arena_alloc(scratch, window->n, sizeof *calls.link),
+                               .last = arena_alloc(scratch, window->n, sizeof *calls.last)};
+    row_t *caller_of = arena_alloc(scratch, work->events->n, sizeof *caller_of);
+    row_t *started_by = arena_alloc(scratch, window->n, sizeof *started_by);
+    *links = (struct dlrm_links){.caller = arena_alloc(work->arena, window->n, sizeof *links->caller),
+                                 .first_started = arena_alloc(work->arena, window->n + (size_t)1, sizeof(row_t)),
+                                 .started = arena_alloc(work->arena, window->n, sizeof *links->started),
+                                 .of_node = arena_alloc(work->arena, forest->n, sizeof *links->of_node)};
     bool ok = !scratch->failed && !work->arena->failed;
     enum sutra_status status =
         ok ? find_links(work, window, forest, &calls, caller_of, started_by, links, error) : error_memory(error);
@@ -471,11 +471,11 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
                                       struct dlrm_forest *forest, struct dlrm_operators *ops,
                                       struct sutra_error *error) {
     row_t n = forest->n;
-    *ops = (struct dlrm_operators){.node = arena_take(work->arena, n, sizeof *ops->node),
-                                   .name = arena_take(work->arena, n, sizeof *ops->name),
-                                   .id = arena_take(work->arena, n, sizeof *ops->id),
-                                   .group = arena_take(work->arena, n, sizeof *ops->group),
-                                   .node_group = arena_take(work->arena, n, sizeof *ops->node_group)};
+    *ops = (struct dlrm_operators){.node = arena_alloc(work->arena, n, sizeof *ops->node),
+                                   .name = arena_alloc(work->arena, n, sizeof *ops->name),
+                                   .id = arena_alloc(work->arena, n, sizeof *ops->id),
+                                   .group = arena_alloc(work->arena, n, sizeof *ops->group),
+                                   .node_group = arena_alloc(work->arena, n, sizeof *ops->node_group)};
     if (work->arena->failed)
         return error_memory(error);
     /* Nodes that start GPU activity, and their ancestors. */
@@ -577,13 +577,13 @@ static bool order_nodes(struct id_ordering *ordering) {
 bool id_order_make(struct id_order *order, const struct dlrm_forest *forest, const value_key *external,
                    struct arena *arena) {
     row_t n = forest->n;
-    *order = (struct id_order){.node = arena_take(arena, n, sizeof *order->node),
-                               .position = arena_take(arena, n, sizeof *order->position),
+    *order = (struct id_order){.node = arena_alloc(arena, n, sizeof *order->node),
+                               .position = arena_alloc(arena, n, sizeof *order->position),
                                .again = arena_zeros(arena, n, sizeof *order->again)};
     struct id_ordering ordering = {.forest = forest,
                                    .external = external,
                                    .size = arena_zeros(arena, n, sizeof *ordering.size),
-                                   .next = arena_take(arena, n, sizeof *ordering.next),
+                                   .next = arena_alloc(arena, n, sizeof *ordering.next),
                                    .order = order};
     bool ok = !arena->failed && order_nodes(&ordering);
     tuples_free(&ordering.ids);

@@ -199,7 +199,7 @@ static bool collect_samples(struct dlrm_work *work, const struct dlrm_tree *tree
                                   .by_shape = by_shape,
                                   .launch_roles = NAME_LAUNCH | (by_shape ? NAME_BLOCKING : 0u),
                                   .n_events = arena_zeros(scratch, n, sizeof *measuring.n_events),
-                                  .launches = arena_take(scratch, n, sizeof *measuring.launches),
+                                  .launches = arena_alloc(scratch, n, sizeof *measuring.launches),
                                   .made = overheads};
     if (scratch->failed)
         return false;
@@ -213,8 +213,8 @@ static bool collect_samples(struct dlrm_work *work, const struct dlrm_tree *tree
         n_launches += node_is(&measuring, node, measuring.launch_roles);
     }
     uint64_t n_max = 4 * (uint64_t)measuring.tree->ops.n + 2 * n_launches;
-    overheads->samples.list = arena_take(work->arena, n_max, sizeof *overheads->samples.list);
-    overheads->op_shapes = arena_take(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
+    overheads->samples.list = arena_alloc(work->arena, n_max, sizeof *overheads->samples.list);
+    overheads->op_shapes = arena_alloc(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
     bool ok = !scratch->failed && !work->arena->failed;
     for (row_t op = 0; op < tree->ops.n && ok; op++)
         ok = measure_operator(&measuring, op);
@@ -360,9 +360,9 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct a
             return error_memory(error);
         if (statistics->by_shape && number_compare(us, number_integer(0)) < 0)
             us = number_integer(0);
-        number_put(statistics->us, (row_t)i, number_double(number_as_double(us)));
+        number_set(statistics->us, (row_t)i, number_double(number_as_double(us)));
     }
-    statistics->made->list = arena_take(arena, statistics->groups.n, sizeof *statistics->made->list);
+    statistics->made->list = arena_alloc(arena, statistics->groups.n, sizeof *statistics->made->list);
     if (!statistics->made->list)
         return error_memory(error);
     /* Sort the samples by group, and by shape also by group and value. */
@@ -395,13 +395,13 @@ static enum sutra_status describe_samples(struct dlrm_work *work, const struct d
                                     .samples = &overheads->samples,
                                     .by_shape = by_shape,
                                     .made = overheads,
-                                    .group = arena_take(scratch, n, sizeof *statistics.group),
-                                    .us = numbers_take(scratch, n),
-                                    .order = arena_take(scratch, n, sizeof *statistics.order),
-                                    .by_value = arena_take(scratch, n_by_shape, sizeof *statistics.by_value),
-                                    .keys = arena_take(scratch, n, sizeof *statistics.keys),
-                                    .values = arena_take(scratch, n, sizeof *statistics.values)};
-    overheads->kept = arena_take(work->arena, n_by_shape, sizeof *overheads->kept);
+                                    .group = arena_alloc(scratch, n, sizeof *statistics.group),
+                                    .us = numbers_alloc(scratch, n),
+                                    .order = arena_alloc(scratch, n, sizeof *statistics.order),
+                                    .by_value = arena_alloc(scratch, n_by_shape, sizeof *statistics.by_value),
+                                    .keys = arena_alloc(scratch, n, sizeof *statistics.keys),
+                                    .values = arena_alloc(scratch, n, sizeof *statistics.values)};
+    overheads->kept = arena_alloc(work->arena, n_by_shape, sizeof *overheads->kept);
     bool ok = !scratch->failed && !work->arena->failed;
     enum sutra_status status = ok ? statistics_make(&statistics, work->arena, error) : error_memory(error);
     tuples_free(&statistics.groups);
@@ -451,9 +451,9 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
     const struct engine *engine = &dlrm->context->engine;
     row_t n = (row_t)dlrm->by_shape.n; /* no more than three for each sample's operator */
     uint64_t first = 0;
-    copy->keys = arena_take(&copy->scratch, n, sizeof *copy->keys);
-    copy->first = arena_take(&copy->scratch, n, sizeof *copy->first);
-    copy->order = arena_take(&copy->scratch, n, sizeof *copy->order);
+    copy->keys = arena_alloc(&copy->scratch, n, sizeof *copy->keys);
+    copy->first = arena_alloc(&copy->scratch, n, sizeof *copy->first);
+    copy->order = arena_alloc(&copy->scratch, n, sizeof *copy->order);
     if (copy->scratch.failed || !dlrm_number_operators(&dlrm->tree.ops, &copy->names))
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
@@ -473,8 +473,8 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
     /* Copy the rows and their samples. */
     struct dlrm_raw *raw = copy->raw;
     uint64_t n_copied = 0;
-    raw->groups = arena_take(&raw->arena, n, sizeof *raw->groups);
-    raw->us = arena_take(&raw->arena, raw->n, sizeof *raw->us);
+    raw->groups = arena_alloc(&raw->arena, n, sizeof *raw->groups);
+    raw->us = arena_alloc(&raw->arena, raw->n, sizeof *raw->us);
     bool ok = raw->groups && raw->us;
     for (uint64_t i = 0; i < n && ok; i++) {
         const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[copy->order[i]];
@@ -495,8 +495,8 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
         return error_memory(error);
     const struct dlrm_launches *from = &copy->dlrm->by_shape.launches;
     struct dlrm_launches *to = &copy->raw->launches;
-    to->lists = arena_take(&copy->raw->arena, from->n_lists, sizeof *to->lists);
-    to->names = arena_take(&copy->raw->arena, from->n_names, sizeof *to->names);
+    to->lists = arena_alloc(&copy->raw->arena, from->n_lists, sizeof *to->lists);
+    to->names = arena_alloc(&copy->raw->arena, from->n_names, sizeof *to->names);
     ok = to->lists && to->names;
     for (; ok && to->n_lists < from->n_lists; to->n_lists++) {
         to->lists[to->n_lists] = from->lists[to->n_lists];
@@ -512,7 +512,7 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
     return SUTRA_OK;
 }
 
-enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
+enum sutra_status dlrm_raw_make(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
     struct raw_copy copy = {.dlrm = dlrm, .raw = raw};
     *raw = (struct dlrm_raw){.has_fractions = dlrm->by_shape.has_fractions};
     enum sutra_status status = strings_init(&raw->texts) ? fill_raw(&copy, error) : error_memory(error);

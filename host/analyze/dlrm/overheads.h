@@ -33,7 +33,7 @@ struct dlrm_raw {
 };
 
 /* Call dlrm_raw_free() also after a failure. */
-enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error);
+enum sutra_status dlrm_raw_make(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error);
 void dlrm_raw_free(struct dlrm_raw *raw);
 
 /* Encodes the samples, or decodes them; call dlrm_raw_free() also after a failure. */

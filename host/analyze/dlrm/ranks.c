@@ -40,7 +40,7 @@ static bool merge_samples(struct dlrm_merged *merged, const struct dlrm_raw_part
     uint64_t n_groups = 0, n_samples = 0, at = 0;
     for (size_t i = 0; i < n_parts; i++)
         n_groups += parts[i].raw->n_groups;
-    uint32_t *row_of = arena_take(scratch, n_groups, sizeof *row_of); /* the groups of all parts */
+    uint32_t *row_of = arena_alloc(scratch, n_groups, sizeof *row_of); /* the groups of all parts */
     for (size_t i = 0; i < n_parts && row_of; i++)
         for (uint64_t group = 0; group < parts[i].raw->n_groups; group++) {
             const struct dlrm_raw *raw = parts[i].raw;
@@ -53,7 +53,7 @@ static bool merge_samples(struct dlrm_merged *merged, const struct dlrm_raw_part
 
     /* Gather the samples by row. */
     merged->list = arena_zeros(&merged->arena, rows->n, sizeof *merged->list);
-    uint64_t *next = arena_take(scratch, rows->n, sizeof *next); /* by row: where its next sample goes */
+    uint64_t *next = arena_alloc(scratch, rows->n, sizeof *next); /* by row: where its next sample goes */
     if (!row_of || !merged->list || !next)
         return false;
     at = 0;
@@ -62,7 +62,7 @@ static bool merge_samples(struct dlrm_merged *merged, const struct dlrm_raw_part
             merged->list[row_of[at++]].n += parts[i].raw->groups[group].n;
     for (uint32_t row = 0; row < rows->n; n_samples += merged->list[row++].n)
         next[row] = n_samples;
-    double *us = arena_take(scratch, n_samples, sizeof *us);
+    double *us = arena_alloc(scratch, n_samples, sizeof *us);
     at = 0;
     for (size_t i = 0; i < n_parts && us; i++) {
         const struct dlrm_raw *raw = parts[i].raw;
@@ -256,7 +256,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct sutra_dlrm *dlrm = NULL;
     enum sutra_status status = sutra_dlrm_analyze(context, trace, &ranks->rules, &dlrm, error);
     if (!status)
-        status = dlrm_raw_take(dlrm, &rank->raw, error);
+        status = dlrm_raw_make(dlrm, &rank->raw, error);
     if (!status) {
         double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
         const double *us = rank->raw.us;
@@ -306,7 +306,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     (void)context;
     for (size_t i = 0; i < ranks->tasks.n; i++)
         name_rank(ranks, i);
-    ranks->parts = arena_take(&ranks->tasks.arena, n, sizeof *ranks->parts);
+    ranks->parts = arena_alloc(&ranks->tasks.arena, n, sizeof *ranks->parts);
     if (!ranks->parts)
         return error_memory(error);
     for (size_t i = 0; i < n; i++) {
@@ -333,11 +333,11 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
     struct sutra_dlrm_ranks *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
         status = dlrm_options_take(made->options.dlrm, &made->rules, error);
     if (!status)
-        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+        status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
     if (status || made->tasks.is_elsewhere) {
@@ -464,7 +464,7 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
                                    const char *directory, const char *model, uint64_t *n_bytes,
                                    struct sutra_error *error) {
     struct arena arena = {0};
-    struct dlrm_raw_part *parts = arena_take(&arena, ranks->tasks.n_analyzed, sizeof *parts);
+    struct dlrm_raw_part *parts = arena_alloc(&arena, ranks->tasks.n_analyzed, sizeof *parts);
     if (!parts)
         return error_memory(error);
     for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {

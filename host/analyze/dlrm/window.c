@@ -39,7 +39,7 @@ static bool has_ts(const struct dlrm_work *work, row_t event) {
 
 static enum sutra_status keep_span(struct dlrm_work *work, const struct trim_span *span, struct dlrm_trimmed *trimmed,
                                    struct sutra_error *error) {
-    trimmed->rows = arena_take(work->arena, work->events->n, sizeof *trimmed->rows);
+    trimmed->rows = arena_alloc(work->arena, work->events->n, sizeof *trimmed->rows);
     if (!trimmed->rows)
         return error_memory(error);
     for (row_t event = 0; event < work->events->n; event++) {
@@ -202,8 +202,8 @@ struct skips {
 
 static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
-    row_t *loaders = arena_take(scratch, window->n, sizeof *loaders);
-    row_t *forwards = arena_take(scratch, window->n, sizeof *forwards);
+    row_t *loaders = arena_alloc(scratch, window->n, sizeof *loaders);
+    row_t *forwards = arena_alloc(scratch, window->n, sizeof *forwards);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < window->n; i++) {
@@ -216,8 +216,8 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
     }
     if (window->n_loaders != window->n_forwards || !window->n_loaders)
         return SUTRA_OK;
-    struct skips skips = {.from = arena_take(scratch, window->n_loaders, sizeof *skips.from),
-                          .to = arena_take(scratch, window->n_loaders, sizeof *skips.to)};
+    struct skips skips = {.from = arena_alloc(scratch, window->n_loaders, sizeof *skips.from),
+                          .to = arena_alloc(scratch, window->n_loaders, sizeof *skips.to)};
     if (scratch->failed)
         return error_memory(error);
     /* Data loading lasts from the i-th loader's start to the i-th forward's. */
@@ -282,20 +282,20 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
     /* Sort stably by descending duration, then stably by ascending start. */
     const struct engine *engine = work->engine;
     struct arena *scratch = &work->scratch;
-    row_t *order = arena_take(scratch, window->n, sizeof *order),
-          *before = arena_take(scratch, window->n, sizeof *before);
-    struct number_column key = numbers_take(scratch, window->n);
+    row_t *order = arena_alloc(scratch, window->n, sizeof *order),
+          *before = arena_alloc(scratch, window->n, sizeof *before);
+    struct number_column key = numbers_alloc(scratch, window->n);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < window->n; i++)
-        number_put(key, i, number_subtract(number_integer(0), event_dur(work, window->rows[i])));
+        number_set(key, i, number_subtract(number_integer(0), event_dur(work, window->rows[i])));
     enum sutra_status status =
         engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
     if (status)
         return status;
     for (row_t i = 0; i < window->n; i++) {
         before[i] = window->rows[order[i]];
-        number_put(key, i, event_ts(work, before[i]));
+        number_set(key, i, event_ts(work, before[i]));
     }
     status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
     for (row_t i = 0; i < window->n && !status; i++)
@@ -339,7 +339,7 @@ static double device_time(const struct dlrm_work *work, const row_t *rows, row_t
 
 enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
                                    struct dlrm_window *window, struct sutra_error *error) {
-    *window = (struct dlrm_window){.rows = arena_take(work->arena, trimmed->n, sizeof *window->rows)};
+    *window = (struct dlrm_window){.rows = arena_alloc(work->arena, trimmed->n, sizeof *window->rows)};
     if (!window->rows)
         return error_memory(error);
     for (row_t i = 0; i < trimmed->n; i++) {

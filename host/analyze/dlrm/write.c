@@ -680,7 +680,7 @@ static enum sutra_status write_with_model(const struct target *target, const cha
     const struct sutra_dlrm *dlrm = target->dlrm;
     struct dlrm_raw raw;
     const struct dlrm_raw_part part = {&raw, model, length, dlrm->report.batch};
-    status = dlrm_raw_take(dlrm, &raw, target->error);
+    status = dlrm_raw_make(dlrm, &raw, target->error);
     if (!status)
         status = text_file_write_in(target->context, target->folder, "overheads_by_shape_raw.csv", dlrm_raw_write,
                                     &(struct dlrm_raw_table){&part, 1}, target->n_bytes, target->error);

@@ -81,8 +81,8 @@ struct by_name {
 static bool by_name_make(struct by_name *by_name, const struct sutra_dlrm *dlrm, int kind, struct arena *arena) {
     uint64_t n = dlrm->report.n_overheads_by_shape;
     by_name->next = arena_zeros(arena, n, sizeof *by_name->next);
-    by_name->last = arena_take(arena, n, sizeof *by_name->last);
-    by_name->first = arena_take(arena, n, sizeof *by_name->first);
+    by_name->last = arena_alloc(arena, n, sizeof *by_name->last);
+    by_name->first = arena_alloc(arena, n, sizeof *by_name->first);
     if (arena->failed)
         return false;
     for (row_t i = 0; i < n; i++) {
@@ -157,8 +157,8 @@ struct sorted_samples {
 static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm *dlrm, struct arena *arena) {
     const struct engine *engine = &dlrm->context->engine;
     uint64_t n = dlrm->by_name.samples.n;
-    sorted->keys = arena_take(arena, n, sizeof *sorted->keys);
-    sorted->order = arena_take(arena, n, sizeof *sorted->order);
+    sorted->keys = arena_alloc(arena, n, sizeof *sorted->keys);
+    sorted->order = arena_alloc(arena, n, sizeof *sorted->order);
     if (arena->failed || !dlrm_number_operators(&dlrm->tree.ops, &sorted->names))
         return false;
     for (row_t i = 0; i < n; i++) {

@@ -50,7 +50,7 @@ static enum sutra_status sort_annotations(struct annotated *annotated, struct ar
     const struct hta_rows *rows = &annotated->input->rows;
     const struct engine *engine = annotated->input->engine;
     row_t n = annotated->n_annotations;
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < n / 2; i++) { /* reversed: the sort is stable, and the last of the table goes first */
@@ -68,8 +68,8 @@ static enum sutra_status sort_kernels(struct annotated *annotated, struct arena 
     const struct hta_rows *rows = &annotated->input->rows;
     const struct engine *engine = annotated->input->engine;
     row_t n = annotated->n;
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
-    int64_t *ends = arena_take(arena, n, sizeof *ends);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
+    int64_t *ends = arena_alloc(arena, n, sizeof *ends);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
@@ -136,9 +136,9 @@ static bool is_written_later(const struct annotated *annotated, const struct tup
 static enum sutra_status spread_by_times(struct annotated *annotated, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &annotated->input->rows;
     struct tuples threads = {0}, times = {0};
-    row_t *last = arena_take(arena, annotated->n, sizeof *last); /* by pair of times: the kernel written last */
-    uint32_t *times_of = arena_take(arena, annotated->n, sizeof *times_of);
-    row_t *annotation = arena_take(arena, annotated->n, sizeof *annotation);
+    row_t *last = arena_alloc(arena, annotated->n, sizeof *last); /* by pair of times: the kernel written last */
+    uint32_t *times_of = arena_alloc(arena, annotated->n, sizeof *times_of);
+    row_t *annotation = arena_alloc(arena, annotated->n, sizeof *annotation);
     bool ok = !arena->failed;
     for (row_t i = annotated->n_annotations; i-- > 0 && ok;)
         ok = tuples_number(&threads, thread_of(annotated, annotated->annotation[i])) != TUPLE_NONE;
@@ -231,11 +231,11 @@ enum sutra_status hta_annotated(const struct hta_input *input, struct arena *are
     const struct hta_rows *rows = &input->rows;
     row_t n = rows->n;
     struct annotated annotated = {.input = input,
-                                  .event = arena_take(arena, n, sizeof *annotated.event),
-                                  .annotation = arena_take(arena, n, sizeof *annotated.annotation),
-                                  .of_kernel = arena_take(arena, n, sizeof *annotated.of_kernel),
-                                  .thread = arena_take(arena, n, sizeof *annotated.thread),
-                                  .order = arena_take(arena, n, sizeof *annotated.order)};
+                                  .event = arena_alloc(arena, n, sizeof *annotated.event),
+                                  .annotation = arena_alloc(arena, n, sizeof *annotated.annotation),
+                                  .of_kernel = arena_alloc(arena, n, sizeof *annotated.of_kernel),
+                                  .thread = arena_alloc(arena, n, sizeof *annotated.thread),
+                                  .order = arena_alloc(arena, n, sizeof *annotated.order)};
     if (arena->failed)
         return error_memory(error);
     memset(annotated.of_kernel, 0xff, (size_t)n * sizeof *annotated.of_kernel);

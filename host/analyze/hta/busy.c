@@ -34,10 +34,10 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
     const struct hta_kernels *kernels = &input->kernels;
     const struct hta_rows *rows = &input->rows;
     const value_key *pids = rows->events->pid;
-    int64_t *start = arena_take(arena, kernels->n, sizeof *start), *end = arena_take(arena, kernels->n, sizeof *end);
-    uint32_t *device_of = arena_take(arena, kernels->n, sizeof *device_of);
-    row_t *first = arena_take(arena, kernels->n, sizeof *first); /* by device: a kernel, whose pid it has */
-    int64_t *busy = arena_take(arena, N_BINS, sizeof *busy), last_end = 0;
+    int64_t *start = arena_alloc(arena, kernels->n, sizeof *start), *end = arena_alloc(arena, kernels->n, sizeof *end);
+    uint32_t *device_of = arena_alloc(arena, kernels->n, sizeof *device_of);
+    row_t *first = arena_alloc(arena, kernels->n, sizeof *first); /* by device: a kernel, whose pid it has */
+    int64_t *busy = arena_alloc(arena, N_BINS, sizeof *busy), last_end = 0;
     row_t n = 0;
     if (arena->failed)
         return error_memory(error);
@@ -122,10 +122,10 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     const struct engine *engine = input->engine;
     row_t n_kernels = input->kernels.n, n = 0;
     struct arena_mark mark = arena_mark(arena);
-    value_key *keys = arena_take(arena, n_kernels, sizeof *keys);
-    value_key *wanted = arena_take(arena, n_kernels, sizeof *wanted);
-    row_t *last = arena_take(arena, n_kernels, sizeof *last);
-    uint32_t *of_last = arena_take(arena, n_kernels, sizeof *of_last); /* by last row of a stream: its number */
+    value_key *keys = arena_alloc(arena, n_kernels, sizeof *keys);
+    value_key *wanted = arena_alloc(arena, n_kernels, sizeof *wanted);
+    row_t *last = arena_alloc(arena, n_kernels, sizeof *last);
+    uint32_t *of_last = arena_alloc(arena, n_kernels, sizeof *of_last); /* by last row of a stream: its number */
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++)
@@ -202,10 +202,10 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
                            struct sutra_error *error) {
     const struct engine *engine = input->engine;
     row_t n = input->kernels.n;
-    struct idle idle = {.number = arena_take(arena, n, sizeof *idle.number),
-                        .streams = arena_take(arena, n, sizeof *idle.streams),
-                        .groups = arena_take(arena, n, sizeof *idle.groups),
-                        .gaps = arena_take(arena, n, sizeof *idle.gaps)};
+    struct idle idle = {.number = arena_alloc(arena, n, sizeof *idle.number),
+                        .streams = arena_alloc(arena, n, sizeof *idle.streams),
+                        .groups = arena_alloc(arena, n, sizeof *idle.groups),
+                        .gaps = arena_alloc(arena, n, sizeof *idle.gaps)};
     enum sutra_status status = arena->failed ? error_memory(error) : number_streams(&idle, input, arena, error);
     if (status)
         return status;
@@ -215,8 +215,8 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
         return SUTRA_OK;
     }
     uint32_t n_groups = idle.n_streams * IDLE_N_CAUSES;
-    int64_t *last_end = arena_take(arena, idle.n_streams, sizeof *last_end);
-    struct description *descriptions = arena_take(arena, n_groups, sizeof *descriptions);
+    int64_t *last_end = arena_alloc(arena, idle.n_streams, sizeof *last_end);
+    struct description *descriptions = arena_alloc(arena, n_groups, sizeof *descriptions);
     struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
     idle.in_table = arena_zeros(arena, n_groups, sizeof *idle.in_table);
     if (arena->failed)

@@ -28,7 +28,7 @@ static enum sutra_status sort_by(struct hta_call_tree *tree, uint64_t *keys, str
 /* Sorts the rows by descending duration, start, and thread: stable sorts, the most important key last. */
 static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &tree->input->rows;
-    uint64_t *keys = arena_take(arena, tree->n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, tree->n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < tree->n; i++)
@@ -72,7 +72,7 @@ static bool thread_has(const struct hta_call_tree *tree, uint32_t thread, const 
 static enum sutra_status find_forward_backward(struct hta_call_tree *tree, struct arena *arena,
                                                struct sutra_error *error) {
     const struct strings *strings = tree->input->rows.strings;
-    uint8_t *steps = arena_take(arena, strings->n, 1), *autograd = arena_take(arena, strings->n, 1);
+    uint8_t *steps = arena_alloc(arena, strings->n, 1), *autograd = arena_alloc(arena, strings->n, 1);
     uint32_t n_forward = 0, n_backward = 0;
     if (arena->failed)
         return error_memory(error);
@@ -149,7 +149,7 @@ enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_in
                                  struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     *tree = (struct hta_call_tree){.input = input,
-                                   .event = arena_take(arena, rows->n, sizeof *tree->event),
+                                   .event = arena_alloc(arena, rows->n, sizeof *tree->event),
                                    .forward = TUPLE_NONE,
                                    .backward = TUPLE_NONE};
     if (arena->failed)
@@ -160,15 +160,15 @@ enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_in
     enum sutra_status status = sort_rows(tree, arena, error);
     if (status)
         return status;
-    tree->stack = arena_take(arena, tree->n, sizeof *tree->stack);
-    tree->anchor = arena_take(arena, tree->n, sizeof *tree->anchor);
+    tree->stack = arena_alloc(arena, tree->n, sizeof *tree->stack);
+    tree->anchor = arena_alloc(arena, tree->n, sizeof *tree->anchor);
     if (arena->failed)
         return error_memory(error);
     if (!input->options.compat)
         return SUTRA_OK;
     if ((status = find_forward_backward(tree, arena, error)))
         return status;
-    tree->ends = arena_take(arena, tree->n, sizeof *tree->ends);
+    tree->ends = arena_alloc(arena, tree->n, sizeof *tree->ends);
     if (!tree->ends)
         return error_memory(error);
     for (row_t i = 0; i < tree->n; i++)

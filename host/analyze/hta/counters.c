@@ -19,7 +19,7 @@
 
 static enum sutra_status sort_by_start(const struct hta_input *input, row_t *events, row_t n, struct arena *arena,
                                        struct sutra_error *error) {
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -37,13 +37,13 @@ static bool collect_counters(const struct hta_rows *rows, row_t event, struct st
     const struct source *source = &rows->trace->document.source;
     struct json_walker walker = walk_from(source, rows->events->text[event]);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (!place_is(source, key, "args") || walk_char(&walker) != '{') {
             walk_value(&walker);
             continue;
         }
         for (bool inner = walk_object(&walker); inner; inner = walk_member_end(&walker)) {
-            struct json_place name = walk_key(&walker);
+            struct json_span name = walk_key(&walker);
             const char *text = source->bytes + name.at + 1;
             size_t length = name.end > name.at ? name.end - name.at - 1 : 0;
             walk_value(&walker);
@@ -58,8 +58,8 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
                              struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     size_t n_events = rows->events->n;
-    row_t *range = arena_take(arena, rows->n, sizeof *range), n = 0;
-    row_t *launch = arena_take(arena, rows->n, sizeof *launch), n_launches = 0;
+    row_t *range = arena_alloc(arena, rows->n, sizeof *range), n = 0;
+    row_t *launch = arena_alloc(arena, rows->n, sizeof *launch), n_launches = 0;
     bool recorded = false, ok = true;
     if (arena->failed)
         return error_memory(error);
@@ -101,8 +101,8 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
         status = sort_by_start(input, launch, n, arena, error);
     if (status)
         return status;
-    row_t *parent = arena_take(arena, n_events, sizeof *parent);       /* by event in a thread, or ROW_NONE */
-    row_t *operators = arena_take(arena, n_events, sizeof *operators); /* of a launch, the innermost first */
+    row_t *parent = arena_alloc(arena, n_events, sizeof *parent);       /* by event in a thread, or ROW_NONE */
+    row_t *operators = arena_alloc(arena, n_events, sizeof *operators); /* of a launch, the innermost first */
     if (arena->failed)
         return error_memory(error);
     memset(parent, 0xff, n_events * sizeof *parent);

@@ -23,7 +23,7 @@ static inline bool end_tree_make(struct end_tree *tree, struct arena *arena, con
     tree->size = 1;
     while (tree->size <= n)
         tree->size *= 2;
-    tree->latest = arena_take(arena, tree->size, 2 * sizeof *tree->latest);
+    tree->latest = arena_alloc(arena, tree->size, 2 * sizeof *tree->latest);
     if (!tree->latest)
         return false;
     for (size_t i = 0; i < tree->size; i++)

@@ -280,7 +280,7 @@ static bool write_requested(const void *of, struct text_out *text) {
     struct hta_stragglers stragglers = {0};
     struct arena arena = {0};
     bool ok = hta_ranks_find_stragglers(request->ranks, request->steps, request->n_steps, &stragglers, &arena);
-    int64_t *list = ok ? arena_take(&arena, stragglers.n_metric, sizeof *list) : NULL;
+    int64_t *list = ok ? arena_alloc(&arena, stragglers.n_metric, sizeof *list) : NULL;
     uint64_t n = list ? stragglers_list(&stragglers, request->n_candidates, list, &arena) : 0;
     if (n)
         out_list(text, list, n);
@@ -426,10 +426,10 @@ enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const 
 
 /* ---- The run of one trace ---- */
 
-enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
+enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_options, nanoseconds);
-    enum sutra_status status = options_take(&form, given, taken, error);
+    enum sutra_status status = options_copy(&form, given, taken, error);
     if (status)
         return status;
     if (taken->n_kernels == 0)
@@ -486,7 +486,7 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
                                    bool in_background, struct sutra_error *error) {
     *making = (struct hta_making){
         .trace = trace, .in_background = in_background, .engine = in_background ? engine_cpu(NULL) : context->engine};
-    enum sutra_status status = hta_options_take(options, &making->input.options, error);
+    enum sutra_status status = hta_options_init(options, &making->input.options, error);
     if (status)
         return status;
     if (!(making->made = calloc(1, sizeof *making->made)) || !hta_result_init(&making->made->result)) {

@@ -105,19 +105,19 @@ struct hta_input {
 };
 
 /*
- * The length of each stream's queue over time, in QUEUE_STRETCHES equal bins, of the streams with the longest queues.
+ * The length of each stream's queue over time, in QUEUE_BINS equal bins, of the streams with the longest queues.
  *
  *     changes of a stream    1 2 1 2   3 2 1 0         a length holds until the next change;
  *     bins                   |-----|-----|-----|       the mean of a bin is over its time
  */
-#define QUEUE_STRETCHES 300
-#define QUEUES_KEPT     8
+#define QUEUE_BINS  300
+#define QUEUES_KEPT 8
 
 struct queue_series {
     int64_t rank, stream;
     double begin_us, end_us; /* of the first and the last change of the rank */
     double longest;
-    double most[QUEUE_STRETCHES], mean[QUEUE_STRETCHES]; /* by bin */
+    double most[QUEUE_BINS], mean[QUEUE_BINS]; /* by bin */
 };
 
 /* The longest first, then by rank and stream. Zero-initialise. */
@@ -184,7 +184,7 @@ void hta_making_do(void *arg);
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
 
 /* Checks options and fills in defaults. */
-enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
+enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error);
 
 /* Initializes the two tables that stragglers are found by. */

@@ -125,9 +125,9 @@ static void add_row(const struct sutra_hta_options *options, struct sutra_table 
 static enum sutra_status add_with_others(const struct sutra_hta_options *options, struct sutra_table *table,
                                          enum kernel_type type, const struct name_row *rows, uint32_t n,
                                          uint64_t n_kept, struct arena *arena, struct sutra_error *error) {
-    double *running = arena_take(arena, n, sizeof *running), *sorted = arena_take(arena, n, sizeof *sorted);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
-    row_t *order = arena_take(arena, n, sizeof *order);
+    double *running = arena_alloc(arena, n, sizeof *running), *sorted = arena_alloc(arena, n, sizeof *sorted);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
+    row_t *order = arena_alloc(arena, n, sizeof *order);
     struct moments others = {0};
     wide_t sum = 0;
     if (arena->failed)
@@ -196,7 +196,7 @@ static int compare_order(const void *left, const void *right, void *arg) {
 
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *order = arena_take(arena, (size_t)table->n_rows, sizeof *order);
+    uint64_t *order = arena_alloc(arena, (size_t)table->n_rows, sizeof *order);
     if (!order)
         return error_memory(error);
     for (uint64_t i = 0; i < table->n_rows; i++)
@@ -213,7 +213,7 @@ enum sutra_status hta_names(const struct hta_input *input, struct arena *arena, 
                             struct sutra_error *error) {
     size_t n_strings = input->rows.strings->n;
     struct moments *by_name = arena_zeros(arena, n_strings, sizeof *by_name);
-    struct name_row *rows = arena_take(arena, n_strings, sizeof *rows);
+    struct name_row *rows = arena_alloc(arena, n_strings, sizeof *rows);
     struct sutra_table *plain = result_table_begin(&hta->result, SUTRA_HTA_KERNELS);
     struct sutra_table *memory = result_table_begin(&hta->result, SUTRA_HTA_KERNELS_MEMORY);
     enum sutra_status status = SUTRA_OK;
@@ -248,7 +248,7 @@ static enum sutra_status add_annotations(const struct hta_input *input, uint32_t
                                          struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     struct moments *by_name = arena_zeros(arena, rows->strings->n, sizeof *by_name);
-    struct name_row *names = arena_take(arena, rows->strings->n, sizeof *names);
+    struct name_row *names = arena_alloc(arena, rows->strings->n, sizeof *names);
     row_t n = 0;
     if (arena->failed)
         return error_memory(error);

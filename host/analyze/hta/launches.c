@@ -61,11 +61,11 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
     const struct hta_rows *rows = &input->rows;
     const struct strings *strings = rows->strings;
     struct call_name *names = arena_zeros(arena, strings->n, sizeof *names);
-    int64_t *first = arena_take(arena, rows->events->n, sizeof *first); /* by call: the start of its first kernel */
-    bool *called = arena_zeros(arena, rows->events->n, sizeof *called); /* by event: it has a kernel */
-    uint32_t *groups = arena_take(arena, rows->n, sizeof *groups);      /* of each call: its name */
-    int64_t *delays = arena_take(arena, rows->n, sizeof *delays);
-    struct description all, *of_names = arena_take(arena, strings->n, sizeof *of_names);
+    int64_t *first = arena_alloc(arena, rows->events->n, sizeof *first); /* by call: the start of its first kernel */
+    bool *called = arena_zeros(arena, rows->events->n, sizeof *called);  /* by event: it has a kernel */
+    uint32_t *groups = arena_alloc(arena, rows->n, sizeof *groups);      /* of each call: its name */
+    int64_t *delays = arena_alloc(arena, rows->n, sizeof *delays);
+    struct description all, *of_names = arena_alloc(arena, strings->n, sizeof *of_names);
     row_t n = 0;
     if (arena->failed)
         return error_memory(error);
@@ -186,11 +186,11 @@ enum sutra_status hta_launches(const struct hta_input *input, struct arena *aren
                                struct sutra_error *error) {
     const struct hta_correlated *correlated = &input->correlated;
     const struct hta_rows *rows = &input->rows;
-    row_t *event = arena_take(arena, rows->n, sizeof *event), n = 0, n_calls = 0;
-    row_t *group = arena_take(arena, rows->n, sizeof *group); /* of kernels with the same correlation */
+    row_t *event = arena_alloc(arena, rows->n, sizeof *event), n = 0, n_calls = 0;
+    row_t *group = arena_alloc(arena, rows->n, sizeof *group); /* of kernels with the same correlation */
     bool *counts =
         arena_zeros(arena, correlated->n, sizeof *counts); /* by group: a call of the list has the correlation */
-    value_key *keys = arena_take(arena, rows->n, sizeof *keys);
+    value_key *keys = arena_alloc(arena, rows->n, sizeof *keys);
     uint64_t n_pairs = 0;
     uint32_t launch_roles = NAME_LAUNCH;
     if (input->options.no_memory_launches)

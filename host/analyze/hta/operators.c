@@ -70,7 +70,7 @@ static bool patterns_sort(struct patterns *patterns, const struct strings *strin
                           struct arena *arena) {
     struct buffer *texts = &patterns->texts;
     uint32_t n = patterns->keys.n;
-    patterns->order = arena_take(arena, n, sizeof *patterns->order);
+    patterns->order = arena_alloc(arena, n, sizeof *patterns->order);
     for (uint32_t number = 0; number < n && patterns->order; number++) {
         struct pattern *pattern = &patterns->list[number];
         const char *key = strings_text(&patterns->keys, number);
@@ -165,10 +165,10 @@ static enum sutra_status sort_by(const struct operators *operators, uint64_t *ke
 static enum sutra_status gather_operators(struct operators *operators, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &operators->input->rows;
     bool compat = operators->input->options.compat;
-    uint64_t *keys = arena_take(arena, rows->n, sizeof *keys);
-    int64_t *ends = arena_take(arena, rows->n, sizeof *ends);
-    row_t *event = arena_take(arena, rows->n, sizeof *event), n = 0;
-    operators->roles = arena_take(arena, rows->strings->n, sizeof *operators->roles);
+    uint64_t *keys = arena_alloc(arena, rows->n, sizeof *keys);
+    int64_t *ends = arena_alloc(arena, rows->n, sizeof *ends);
+    row_t *event = arena_alloc(arena, rows->n, sizeof *event), n = 0;
+    operators->roles = arena_alloc(arena, rows->strings->n, sizeof *operators->roles);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t string = 0; string < rows->strings->n; string++) {
@@ -234,10 +234,10 @@ static enum sutra_status gather_launches(const struct operators *operators, stru
     const struct hta_rows *rows = &operators->input->rows;
     bool compat = operators->input->options.compat, ok = true;
     row_t *n_kernels = arena_zeros(arena, rows->events->n, sizeof *n_kernels); /* linked to each event, */
-    row_t *kernel = arena_take(arena, rows->events->n, sizeof *kernel);        /* and the last of them */
-    found->launch = arena_take(arena, rows->n, sizeof *found->launch);
-    found->caller = arena_take(arena, rows->n, sizeof *found->caller);
-    found->kernel = arena_take(arena, rows->n, sizeof *found->kernel);
+    row_t *kernel = arena_alloc(arena, rows->events->n, sizeof *kernel);       /* and the last of them */
+    found->launch = arena_alloc(arena, rows->n, sizeof *found->launch);
+    found->caller = arena_alloc(arena, rows->n, sizeof *found->caller);
+    found->kernel = arena_alloc(arena, rows->n, sizeof *found->kernel);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++) {
@@ -264,7 +264,7 @@ static enum sutra_status gather_launches(const struct operators *operators, stru
 
     /* HTA identifies calls by thread, name and start */
     struct tuples calls = {0};
-    found->call = arena_take(arena, found->n, sizeof *found->call);
+    found->call = arena_alloc(arena, found->n, sizeof *found->call);
     for (row_t i = 0; i < found->n && found->call && ok; i++) {
         row_t event = found->caller[i];
         struct tuple tuple = {{event}};
@@ -282,8 +282,8 @@ static enum sutra_status gather_launches(const struct operators *operators, stru
 static bool add_operator_patterns(struct patterns *patterns, const struct hta_rows *rows,
                                   const struct operator_launches *found, struct arena *arena) {
     row_t *ends = arena_zeros(arena, (size_t)found->n_calls + 1, sizeof *ends);
-    row_t *order = arena_take(arena, found->n, sizeof *order);
-    uint32_t *names = arena_take(arena, (size_t)found->n + 1, sizeof *names);
+    row_t *order = arena_alloc(arena, found->n, sizeof *order);
+    uint32_t *names = arena_alloc(arena, (size_t)found->n + 1, sizeof *names);
     if (arena->failed)
         return false;
     for (row_t i = 0; i < found->n; i++)
@@ -404,8 +404,8 @@ static void visit_root(void *arg, row_t event, row_t parent) {
 static enum sutra_status find_roots(struct sequences *sequences, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &sequences->input->rows;
     size_t n = rows->events->n;
-    sequences->root = arena_take(arena, n, sizeof *sequences->root);
-    sequences->depth = arena_take(arena, sequences->compat ? n : 0, sizeof *sequences->depth);
+    sequences->root = arena_alloc(arena, n, sizeof *sequences->root);
+    sequences->depth = arena_alloc(arena, sequences->compat ? n : 0, sizeof *sequences->depth);
     if (arena->failed)
         return error_memory(error);
     memset(sequences->root, 0xff, n * sizeof *sequences->root);
@@ -441,9 +441,9 @@ static enum sutra_status add_sequence_patterns(const struct sequences *sequences
     const struct hta_rows *rows = &sequences->input->rows;
     const struct hta_kernels *all = &sequences->input->kernels;
     const struct engine *engine = sequences->input->engine;
-    uint64_t *keys = arena_take(arena, all->n, sizeof *keys);
-    row_t *kernel = arena_take(arena, all->n, sizeof *kernel), n = 0;
-    uint32_t *names = arena_take(arena, (size_t)all->n + 1, sizeof *names);
+    uint64_t *keys = arena_alloc(arena, all->n, sizeof *keys);
+    row_t *kernel = arena_alloc(arena, all->n, sizeof *kernel), n = 0;
+    uint32_t *names = arena_alloc(arena, (size_t)all->n + 1, sizeof *names);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < all->n; i++) { /* by start, then by file position */
@@ -479,7 +479,7 @@ static enum sutra_status make_sequence_table(struct sequences *sequences, struct
                                              struct arena *arena, struct sutra_hta *hta, struct sutra_error *error) {
     const struct hta_input *input = sequences->input;
     const struct strings *strings = input->rows.strings;
-    sequences->matches = arena_take(arena, strings->n, sizeof *sequences->matches);
+    sequences->matches = arena_alloc(arena, strings->n, sizeof *sequences->matches);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t string = 0; string < strings->n; string++)

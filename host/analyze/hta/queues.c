@@ -68,8 +68,8 @@ void queue_list_free(struct queue_list *list) {
 /* Adds a length that held from `from` to `to`, both in bins from the start. */
 static void add_length(struct queue_series *series, double length, double from, double to) {
     uint32_t first = (uint32_t)from, last = (uint32_t)to;
-    first = first < QUEUE_STRETCHES ? first : QUEUE_STRETCHES - 1;
-    last = last < QUEUE_STRETCHES ? last : QUEUE_STRETCHES - 1;
+    first = first < QUEUE_BINS ? first : QUEUE_BINS - 1;
+    last = last < QUEUE_BINS ? last : QUEUE_BINS - 1;
     for (uint32_t i = first; i <= last; i++) {
         series->mean[i] += length * (MIN(to, i + 1) - MAX(from, i));
         series->most[i] = MAX(length, series->most[i]);
@@ -86,7 +86,7 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
         last = MAX(times->ns[i], last);
     }
     double begin_us = us_of(begin), end_us = us_of(last);
-    double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
+    double scale = end_us > begin_us ? QUEUE_BINS / (end_us - begin_us) : 0;
     series.begin_us = begin_us;
     series.end_us = end_us;
     for (row_t first = 0, end; first < times->n && ok; first = end) {
@@ -206,8 +206,8 @@ static int compare_kinds(const void *left, const void *right, void *arg) {
 static enum sutra_status add_bandwidths(struct sutra_hta *hta, const struct engine *engine, struct bandwidth *bandwidth,
                                         struct arena *arena, struct sutra_error *error) {
     struct strings *kinds = &bandwidth->kinds;
-    struct description *descriptions = arena_take(arena, kinds->n, sizeof *descriptions);
-    uint32_t *order = arena_take(arena, kinds->n, sizeof *order);
+    struct description *descriptions = arena_alloc(arena, kinds->n, sizeof *descriptions);
+    uint32_t *order = arena_alloc(arena, kinds->n, sizeof *order);
     enum sutra_status status = arena->failed ? error_memory(error)
                                              : describe_reals(engine, arena, bandwidth->groups, bandwidth->levels,
                                                               bandwidth->n_levels, kinds->n, descriptions, error);
@@ -242,10 +242,10 @@ static int compare_lines(const void *left, const void *right, void *arg) {
 /* Orders the changes by line (the lines by name) and time. */
 static enum sutra_status partition_changes(struct bandwidth *bandwidth, struct arena *arena, row_t **changes,
                                            struct sutra_error *error) {
-    uint32_t n_lines = bandwidth->lines.n, *lines = arena_take(arena, n_lines, sizeof *lines);
-    uint32_t *rank = arena_take(arena, n_lines, sizeof *rank);
+    uint32_t n_lines = bandwidth->lines.n, *lines = arena_alloc(arena, n_lines, sizeof *lines);
+    uint32_t *rank = arena_alloc(arena, n_lines, sizeof *rank);
     row_t *next = arena_zeros(arena, (size_t)n_lines + 2, sizeof *next), n = bandwidth->n;
-    *changes = arena_take(arena, n, 2 * sizeof **changes);
+    *changes = arena_alloc(arena, n, 2 * sizeof **changes);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t i = 0; i < n_lines; i++)
@@ -270,7 +270,7 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
     enum { PID = 1 };
     const struct device_events *events = input->rows.events;
     row_t *changes, n = bandwidth->n;
-    bandwidth->line = arena_take(arena, bandwidth->n, sizeof *bandwidth->line);
+    bandwidth->line = arena_alloc(arena, bandwidth->n, sizeof *bandwidth->line);
     for (row_t i = 0; i < bandwidth->n && bandwidth->line; i++) {
         value_key pid = input->options.compat ? 0 : events->pid[bandwidth->event[i]];
         bandwidth->line[i] = tuples_number(&bandwidth->lines, (struct tuple){{bandwidth->kind[i], pid}});
@@ -304,16 +304,16 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
 /* Reads kind, bandwidth and times of n copies. */
 static enum sutra_status read_copies(struct bandwidth *bandwidth, const struct hta_input *input, row_t n,
                                      struct sutra_error *error) {
-    static const struct asked_field field = {"memory bandwidth (GB/s)", ASK_NUMBER, false};
+    static const struct requested_field field = {"memory bandwidth (GB/s)", ASK_NUMBER, false};
     const struct hta_rows *rows = &input->rows;
-    struct asked_column gbps;
+    struct requested_column gbps;
     if (!strings_init(&bandwidth->kinds))
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++)
         if (is_copy(input, rows->list[i]))
             bandwidth->event[bandwidth->n++] = rows->list[i];
     enum sutra_status status =
-        event_columns_ask(input->context, rows->trace, &field, 1, bandwidth->event, n, &gbps, error);
+        event_columns_request(input->context, rows->trace, &field, 1, bandwidth->event, n, &gbps, error);
     if (status)
         return status;
     for (row_t i = 0; i < n; i++) {
@@ -342,13 +342,13 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
         return SUTRA_OK;
     }
     size_t n_changes = 2 * (size_t)n;
-    struct bandwidth bandwidth = {.event = arena_take(arena, n, sizeof *bandwidth.event),
-                                  .kind = arena_take(arena, n, sizeof *bandwidth.kind),
-                                  .gbps = arena_take(arena, n, sizeof *bandwidth.gbps),
-                                  .keys = arena_take(arena, n_changes, sizeof *bandwidth.keys),
-                                  .order = arena_take(arena, n_changes, sizeof *bandwidth.order),
-                                  .levels = arena_take(arena, n_changes, sizeof *bandwidth.levels),
-                                  .groups = arena_take(arena, n_changes, sizeof *bandwidth.groups)};
+    struct bandwidth bandwidth = {.event = arena_alloc(arena, n, sizeof *bandwidth.event),
+                                  .kind = arena_alloc(arena, n, sizeof *bandwidth.kind),
+                                  .gbps = arena_alloc(arena, n, sizeof *bandwidth.gbps),
+                                  .keys = arena_alloc(arena, n_changes, sizeof *bandwidth.keys),
+                                  .order = arena_alloc(arena, n_changes, sizeof *bandwidth.order),
+                                  .levels = arena_alloc(arena, n_changes, sizeof *bandwidth.levels),
+                                  .groups = arena_alloc(arena, n_changes, sizeof *bandwidth.groups)};
     enum sutra_status status = arena->failed ? error_memory(error) : read_copies(&bandwidth, input, n, error);
     if (!status)
         status = find_levels(&bandwidth, input->engine, arena, error);
@@ -398,10 +398,10 @@ static enum sutra_status collect_changes(struct queue *queue, const struct hta_i
     const struct hta_rows *rows = &input->rows;
     const struct hta_correlated *correlated = &input->correlated;
     struct arena_mark mark = arena_mark(arena);
-    row_t *launch = arena_take(arena, rows->n, sizeof *launch), n = 0;
-    row_t *group = arena_take(arena, rows->n, sizeof *group);
-    row_t *last = arena_take(arena, correlated->n, sizeof *last); /* by group: its last launch, or ROW_NONE */
-    value_key *keys = arena_take(arena, rows->n, sizeof *keys);
+    row_t *launch = arena_alloc(arena, rows->n, sizeof *launch), n = 0;
+    row_t *group = arena_alloc(arena, rows->n, sizeof *group);
+    row_t *last = arena_alloc(arena, correlated->n, sizeof *last); /* by group: its last launch, or ROW_NONE */
+    value_key *keys = arena_alloc(arena, rows->n, sizeof *keys);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++)
@@ -495,9 +495,9 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
                                     struct arena *arena, struct sutra_error *error) {
     const uint32_t *lane = queue->series.lane, n_streams = queue->series.n_lanes;
     row_t n = queue->n;
-    int64_t *ns = arena_take(arena, n, sizeof *ns), *length = arena_take(arena, n, sizeof *length);
-    int64_t *streams = arena_take(arena, n_streams, sizeof *streams);
-    struct description *descriptions = arena_take(arena, n_streams, sizeof *descriptions);
+    int64_t *ns = arena_alloc(arena, n, sizeof *ns), *length = arena_alloc(arena, n, sizeof *length);
+    int64_t *streams = arena_alloc(arena, n_streams, sizeof *streams);
+    struct description *descriptions = arena_alloc(arena, n_streams, sizeof *descriptions);
     const struct queue_times times = {n, ns, length, lane, streams};
     if (arena->failed)
         return error_memory(error);
@@ -534,14 +534,14 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
 enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                             struct sutra_error *error) {
     row_t n = 2 * input->correlated.n; /* a change by each kernel, and one by its launch */
-    struct queue queue = {.event = arena_take(arena, n, sizeof(row_t)),
-                          .kernel = arena_take(arena, n, sizeof(row_t)),
-                          .time = arena_take(arena, n, sizeof(uint64_t)),
-                          .stream = arena_take(arena, n, sizeof(uint64_t)),
-                          .up = arena_take(arena, n, sizeof(uint8_t)),
-                          .series = {.change = arena_take(arena, n, sizeof(row_t)),
-                                     .lane = arena_take(arena, n, sizeof(uint32_t)),
-                                     .length = arena_take(arena, n, sizeof(uint32_t))}};
+    struct queue queue = {.event = arena_alloc(arena, n, sizeof(row_t)),
+                          .kernel = arena_alloc(arena, n, sizeof(row_t)),
+                          .time = arena_alloc(arena, n, sizeof(uint64_t)),
+                          .stream = arena_alloc(arena, n, sizeof(uint64_t)),
+                          .up = arena_alloc(arena, n, sizeof(uint8_t)),
+                          .series = {.change = arena_alloc(arena, n, sizeof(row_t)),
+                                     .lane = arena_alloc(arena, n, sizeof(uint32_t)),
+                                     .length = arena_alloc(arena, n, sizeof(uint32_t))}};
     enum sutra_status status = arena->failed ? error_memory(error) : collect_changes(&queue, input, arena, error);
     const struct queue_changes changes = {queue.n, queue.time, queue.stream, queue.up};
     if (!status)

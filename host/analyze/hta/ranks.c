@@ -245,10 +245,11 @@ static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *
 bool hta_ranks_find_stragglers(const struct sutra_hta_ranks *ranks, const int64_t *only, size_t n_only,
                                struct hta_stragglers *stragglers, struct arena *arena) {
     const size_t n = ranks->tasks.n_analyzed;
-    const struct sutra_hta **list = arena_take(arena, n, sizeof(void *));
+    const struct sutra_hta **list = arena_alloc(arena, n, sizeof(void *));
     for (size_t i = 0; i < n && list; i++)
         list[i] = hta_at(ranks, i);
-    return list && stragglers_take(stragglers, list, n, only, n_only, arena) && stragglers_choose(stragglers, arena);
+    return list && stragglers_collect(stragglers, list, n, only, n_only, arena) &&
+           stragglers_choose_metric(stragglers, arena);
 }
 
 /* Both tables compare ranks; HTA has no table of lateness. */
@@ -388,11 +389,11 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
     struct sutra_hta_ranks *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
-        status = hta_options_take(made->options.hta, &made->rules, error);
+        status = hta_options_init(made->options.hta, &made->rules, error);
     if (!status)
-        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+        status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->rules.last_step |= made->tasks.restriction.step != NULL;
     made->rules.only_joined |= !made->options.visit && !made->options.visit_trace && !context->team;
     if (!status && context->team && made->options.visit_trace) /* processes do not exchange traces */
@@ -413,7 +414,7 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, 
     struct sutra_hta_ranks *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = hta_options_take(NULL, &made->rules, error);
+    enum sutra_status status = hta_options_init(NULL, &made->rules, error);
     if (!status)
         status = rank_tasks_reuse(&made->tasks, tasks, &analysis, error);
     for (size_t i = 0; i < made->tasks.n; i++) {

@@ -132,9 +132,9 @@ struct hta_side {
 };
 
 static struct hta_side side_new(row_t n, struct arena *arena) {
-    return (struct hta_side){.event = arena_take(arena, n, sizeof(row_t)),
-                             .correlation = arena_take(arena, n, sizeof(value_key)),
-                             .match = arena_take(arena, n, sizeof(row_t))};
+    return (struct hta_side){.event = arena_alloc(arena, n, sizeof(row_t)),
+                             .correlation = arena_alloc(arena, n, sizeof(value_key)),
+                             .match = arena_alloc(arena, n, sizeof(row_t))};
 }
 
 static void side_add(struct hta_side *side, const struct hta_rows *rows, row_t event) {
@@ -174,7 +174,7 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     struct hta_rows *rows = reading->rows;
     struct arena *scratch = &reading->scratch;
     struct hta_side cpu = side_new(rows->n, scratch), gpu = side_new(rows->n, scratch);
-    row_t *times = arena_take(scratch, rows->n, sizeof *times);
+    row_t *times = arena_alloc(scratch, rows->n, sizeof *times);
     row_t *n_equal = arena_zeros(scratch, rows->n, sizeof *n_equal);
     uint64_t total = 0;
     if (scratch->failed)
@@ -193,7 +193,7 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + MAX_REPEATS || total + cpu.n > ROW_LIMIT;
     if (once)
         rows->warning = "many launches share a correlation: their kernels count once";
-    row_t *list = arena_take(arena, (size_t)(once ? gpu.n : total) + cpu.n, sizeof *list);
+    row_t *list = arena_alloc(arena, (size_t)(once ? gpu.n : total) + cpu.n, sizeof *list);
     if (!list)
         return error_memory(error);
     row_t n = 0;
@@ -215,9 +215,9 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     struct hta_rows *rows = reading->rows;
 
     /* whether HTA's columns are integers or real numbers, and whether HTA rounds, depends on all events */
-    struct time_forms forms = times_look(rows->events);
+    struct time_column_properties forms = times_inspect(rows->events);
     bool rounded = times_are_rounded(forms) && !reading->options->nanoseconds;
-    reading->times = (struct time_rules){.whole = rounded, .start_most = US_LIMIT, .dur_most = US_LIMIT};
+    reading->times = (struct time_rules){.whole = rounded, .max_start = US_LIMIT, .max_dur = US_LIMIT};
     rows->starts_real = forms.start_missing || (forms.start_real && !rounded);
     rows->durs_real = rounded ? forms.start_missing || forms.dur_missing : forms.dur_missing || forms.dur_real;
     for (row_t event = 0; event < rows->events->n; event++)
@@ -233,7 +233,7 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     if (status)
         return status;
 
-    rows->steps = arena_take(arena, reading->n_steps, sizeof *rows->steps);
+    rows->steps = arena_alloc(arena, reading->n_steps, sizeof *rows->steps);
     if (!rows->steps || reading->scratch.failed)
         return error_memory(error);
     for (row_t i = 0; i < reading->n_steps; i++)
@@ -252,12 +252,12 @@ static enum sutra_status make_rows(struct row_reading reading, bool cut, const s
         .trace = trace,
         .events = &trace->events,
         .strings = &trace->strings,
-        .start = arena_take(arena, n, sizeof *rows->start),
-        .dur = arena_take(arena, n, sizeof *rows->dur),
-        .stream = arena_take(arena, n, sizeof *rows->stream),
-        .link = arena_take(arena, n, sizeof *rows->link),
+        .start = arena_alloc(arena, n, sizeof *rows->start),
+        .dur = arena_alloc(arena, n, sizeof *rows->dur),
+        .stream = arena_alloc(arena, n, sizeof *rows->stream),
+        .link = arena_alloc(arena, n, sizeof *rows->link),
         .state = arena_zeros(arena, n, sizeof *rows->state),
-        .list = arena_take(arena, n, sizeof *rows->list),
+        .list = arena_alloc(arena, n, sizeof *rows->list),
         .roles = names_find(&trace->strings, READER_HTA, arena),
         .queue_roles = names_find(
             &trace->strings, newer ? (enum reader)(READER_HTA_QUEUE | READER_HTA_QUEUE_0_6) : READER_HTA_QUEUE, arena)};
@@ -297,13 +297,13 @@ enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sut
     row_t n = 0;
     for (row_t i = 0; i < rows->n; i++)
         n += (rows->state[rows->list[i]] & HTA_STREAM) != 0;
-    *kernels = (struct hta_kernels){.event = arena_take(arena, n, sizeof *kernels->event),
-                                    .start = arena_take(arena, n, sizeof *kernels->start),
-                                    .end = arena_take(arena, n, sizeof *kernels->end),
-                                    .type = arena_take(arena, n, sizeof *kernels->type),
+    *kernels = (struct hta_kernels){.event = arena_alloc(arena, n, sizeof *kernels->event),
+                                    .start = arena_alloc(arena, n, sizeof *kernels->start),
+                                    .end = arena_alloc(arena, n, sizeof *kernels->end),
+                                    .type = arena_alloc(arena, n, sizeof *kernels->type),
                                     .of_name = arena_zeros(arena, rows->strings->n, sizeof *kernels->of_name)};
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++) {
@@ -349,11 +349,11 @@ enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kerne
                                       struct arena *arena, struct hta_correlated *correlated,
                                       struct sutra_error *error) {
     *correlated = (struct hta_correlated){
-        .event = arena_take(arena, n_kernels, sizeof *correlated->event),
+        .event = arena_alloc(arena, n_kernels, sizeof *correlated->event),
         .first = arena_zeros(arena, (size_t)n_kernels + 2, sizeof *correlated->first),
-        .in_table = arena_take(arena, n_kernels, sizeof *correlated->in_table),
-        .group = arena_take(arena, n_kernels, sizeof *correlated->group),
-        .keys = arena_take(arena, n_kernels, sizeof *correlated->keys),
+        .in_table = arena_alloc(arena, n_kernels, sizeof *correlated->in_table),
+        .group = arena_alloc(arena, n_kernels, sizeof *correlated->group),
+        .keys = arena_alloc(arena, n_kernels, sizeof *correlated->keys),
     };
     if (arena->failed)
         return error_memory(error);

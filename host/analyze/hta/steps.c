@@ -58,11 +58,11 @@ static bool is_later_in_file(const void *none, row_t a, row_t b) {
 static enum sutra_status find_intervals(const struct hta_rows *rows, const int64_t *of_name, const row_t *steps,
                                         row_t n, struct arena *arena, struct step_intervals *intervals,
                                         struct sutra_error *error) {
-    struct step_start *starts = arena_take(arena, n, sizeof *starts);
-    struct row_heap heap = {.rows = arena_take(arena, n, sizeof *heap.rows)};
-    int64_t *times = arena_take(arena, n, 2 * sizeof *times);
+    struct step_start *starts = arena_alloc(arena, n, sizeof *starts);
+    struct row_heap heap = {.rows = arena_alloc(arena, n, sizeof *heap.rows)};
+    int64_t *times = arena_alloc(arena, n, 2 * sizeof *times);
     row_t n_started = 0;
-    intervals->list = arena_take(arena, n, 2 * sizeof *intervals->list);
+    intervals->list = arena_alloc(arena, n, 2 * sizeof *intervals->list);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
@@ -116,10 +116,10 @@ enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct 
     row_t n = 0;
     if (rows->n_steps == 0)
         return SUTRA_OK;
-    iterations->of_name = arena_take(arena, rows->strings->n, sizeof *iterations->of_name);
-    iterations->of_event = arena_take(arena, rows->events->n, sizeof *iterations->of_event);
+    iterations->of_name = arena_alloc(arena, rows->strings->n, sizeof *iterations->of_name);
+    iterations->of_event = arena_alloc(arena, rows->events->n, sizeof *iterations->of_event);
     struct arena_mark mark = arena_mark(arena);
-    row_t *steps = arena_take(arena, rows->n_steps, sizeof *steps);
+    row_t *steps = arena_alloc(arena, rows->n_steps, sizeof *steps);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t string = 0; string < rows->strings->n; string++) {
@@ -153,8 +153,8 @@ static enum sutra_status measure_set(const struct hta_input *input, int set, con
                                      struct step_totals *totals, struct arena *arena, struct sutra_error *error) {
     const struct hta_kernels *kernels = &input->kernels;
     struct arena_mark mark = arena_mark(arena);
-    int64_t *start = arena_take(arena, kernels->n, sizeof *start), *end = arena_take(arena, kernels->n, sizeof *end);
-    uint32_t *step = arena_take(arena, kernels->n, sizeof *step);
+    int64_t *start = arena_alloc(arena, kernels->n, sizeof *start), *end = arena_alloc(arena, kernels->n, sizeof *end);
+    uint32_t *step = arena_alloc(arena, kernels->n, sizeof *step);
     row_t n = 0;
     if (arena->failed)
         return error_memory(error);
@@ -182,8 +182,8 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
                                     struct sutra_hta *hta, struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     const struct hta_kernels *kernels = &input->kernels;
-    row_t *first = arena_take(arena, rows->n_steps, sizeof *first); /* by step: its first row */
-    uint32_t *step_of = arena_take(arena, kernels->n, sizeof *step_of), n = 0;
+    row_t *first = arena_alloc(arena, rows->n_steps, sizeof *first); /* by step: its first row */
+    uint32_t *step_of = arena_alloc(arena, kernels->n, sizeof *step_of), n = 0;
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n_steps; i++) {

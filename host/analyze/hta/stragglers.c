@@ -41,9 +41,9 @@ static bool has_step(const struct hta_stragglers *stragglers, int64_t step) {
 /* Finds the steps that rows are named after, and the time range of the rows in them. */
 static bool collect_spans(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
                           uint64_t n_spans, const int64_t *only, size_t n_only, struct arena *arena) {
-    int64_t *in_range = arena_take(arena, n_spans, sizeof *in_range);
+    int64_t *in_range = arena_alloc(arena, n_spans, sizeof *in_range);
     uint64_t n = 0;
-    stragglers->steps = arena_take(arena, n_spans, sizeof *stragglers->steps);
+    stragglers->steps = arena_alloc(arena, n_spans, sizeof *stragglers->steps);
     if (arena->failed)
         return false;
     for (size_t i = 0; i < n_ranks; i++)
@@ -76,8 +76,8 @@ static bool collect_spans(struct hta_stragglers *stragglers, const struct sutra_
     return true;
 }
 
-bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                     const int64_t *only, size_t n_only, struct arena *arena) {
+bool stragglers_collect(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
+                        const int64_t *only, size_t n_only, struct arena *arena) {
     uint64_t n = 0, n_spans = 0;
     *stragglers = (struct hta_stragglers){.compat = n_ranks && ranks[0]->options.compat, .base_ns = INT64_MAX};
     for (size_t i = 0; i < n_ranks; i++) {
@@ -85,7 +85,7 @@ bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *
         n_spans += ranks[i]->spans.n_rows;
         stragglers->base_ns = MIN(ranks[i]->base, stragglers->base_ns);
     }
-    stragglers->list = arena_take(arena, n, sizeof *stragglers->list);
+    stragglers->list = arena_alloc(arena, n, sizeof *stragglers->list);
     if (!stragglers->list || !strings_init(&stragglers->strings))
         return false;
     for (size_t i = 0; i < n_ranks; i++)
@@ -157,8 +157,8 @@ static double spread(const struct hta_stragglers *stragglers, const struct rank_
 
 ORDER_BY(compare_by_rank, struct rank_collective, ASCENDING(rank) ASCENDING(step))
 
-bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena) {
-    struct rank_collective *kept = arena_take(arena, stragglers->n, sizeof *kept);
+bool stragglers_choose_metric(struct hta_stragglers *stragglers, struct arena *arena) {
+    struct rank_collective *kept = arena_alloc(arena, stragglers->n, sizeof *kept);
     uint64_t n = 0, n_long = 0;
     double max_spread = NAN;
     if (!kept)
@@ -204,7 +204,7 @@ ORDER_BY(compare_by_step, struct rank_collective, ASCENDING(step) DESCENDING(sta
 static uint64_t stragglers_mark(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
                                 int64_t *marks, struct arena *arena) {
     uint64_t n = stragglers->n_metric, n_ranks = 0;
-    struct rank_collective *by_step = n ? arena_take(arena, n, sizeof *by_step) : NULL;
+    struct rank_collective *by_step = n ? arena_alloc(arena, n, sizeof *by_step) : NULL;
     if (!by_step)
         return 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -237,8 +237,8 @@ ORDER_BY(compare_suspects, struct suspect, DESCENDING(marks) DESCENDING(start_ns
 uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
                          struct arena *arena) {
     uint64_t n = stragglers->n_metric;
-    int64_t *all = arena_take(arena, n, sizeof *all), *marks = arena_take(arena, n, sizeof *marks);
-    struct suspect *suspects = arena_take(arena, n, sizeof *suspects);
+    int64_t *all = arena_alloc(arena, n, sizeof *all), *marks = arena_alloc(arena, n, sizeof *marks);
+    struct suspect *suspects = arena_alloc(arena, n, sizeof *suspects);
     if (arena->failed)
         return 0;
     uint64_t n_ranks = stragglers_mark(stragglers, n_candidates, all, marks, arena);
@@ -318,8 +318,8 @@ static void add_lateness(const struct rank_collective *list, uint64_t n, struct 
 bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, struct arena *arena) {
     enum { CANDIDATES = 2 };
     struct rank_lateness *ranks = arena_zeros(arena, stragglers->n, sizeof *ranks);
-    int64_t *marked = arena_take(arena, stragglers->n_metric, sizeof *marked); /* ranks with marks */
-    int64_t *marks = arena_take(arena, stragglers->n_metric, sizeof *marks);
+    int64_t *marked = arena_alloc(arena, stragglers->n_metric, sizeof *marked); /* ranks with marks */
+    int64_t *marks = arena_alloc(arena, stragglers->n_metric, sizeof *marks);
     struct rank_collective *list = stragglers->list;
     uint64_t n_ranks = 0, n = 0;
     if (arena->failed)
@@ -448,12 +448,12 @@ enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, 
 
 enum sutra_status hta_collectives(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                   struct sutra_error *error) {
-    static const struct asked_field field = {"Process Group Ranks", ASK_STRING, false};
+    static const struct requested_field field = {"Process Group Ranks", ASK_STRING, false};
     const struct hta_rows *rows = &input->rows;
     if (input->alone)
         return SUTRA_OK;
-    row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
-    struct asked_column groups = {0};
+    row_t *events = arena_alloc(arena, rows->n, sizeof *events), n = 0;
+    struct requested_column groups = {0};
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
@@ -466,7 +466,7 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
         if (is_collective && rows->stream[event] >= 0)
             events[n++] = event;
     }
-    if (n && (status = event_columns_ask(input->context, rows->trace, &field, 1, events, n, &groups, error)))
+    if (n && (status = event_columns_request(input->context, rows->trace, &field, 1, events, n, &groups, error)))
         return status;
     for (row_t i = 0; i < n; i++) {
         struct sutra_table *table = &hta->collectives;

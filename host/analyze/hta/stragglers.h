@@ -2,7 +2,7 @@
  * stragglers.h - which ranks arrive late at collectives: input of each rank, and results of all ranks.
  *
  *     rank 0 -- hta_collectives(), hta_spans() --+
- *     rank 1 -- hta_collectives(), hta_spans() --+-- stragglers_take() --> HTA's metric and lists; table of lateness
+ *     rank 1 -- hta_collectives(), hta_spans() --+-- stragglers_collect() --> HTA's metric and lists; table of lateness
  */
 #ifndef ANALYZE_HTA_STRAGGLERS_H
 #define ANALYZE_HTA_STRAGGLERS_H
@@ -48,11 +48,11 @@ struct hta_stragglers {
 
 /* Collects the collectives of all ranks, and the steps in only[0..n_only) (NULL: all). False: out of memory. All
  * results but the strings are in the arena. */
-bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                     const int64_t *only, size_t n_only, struct arena *arena);
+bool stragglers_collect(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
+                        const int64_t *only, size_t n_only, struct arena *arena);
 
 /* Chooses the metric. */
-bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena);
+bool stragglers_choose_metric(struct hta_stragglers *stragglers, struct arena *arena);
 
 /* Lists the candidates in HTA's order; returns their number. */
 uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,

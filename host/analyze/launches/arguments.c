@@ -21,7 +21,7 @@ static const char padding[NUMBER_TEXT_MAX];
 /* ---- Launch configurations ---- */
 
 struct launch_reader {
-    struct launch_kinds *kinds;
+    struct launch_configs *kinds;
     struct tuples shapes;
     struct buffer in, out; /* the text that is parsed, with padding; a value in Python's format */
     bool failed;           /* out of memory */
@@ -74,7 +74,7 @@ static uint32_t add_python_text(struct launch_reader *reader, const char *bytes,
 
 /* Parses a text, appends its launch configuration and returns its index. */
 static uint32_t add_launch_kind(struct launch_reader *reader, const char *bytes, size_t length) {
-    struct launch_kinds *kinds = reader->kinds;
+    struct launch_configs *kinds = reader->kinds;
     reader->in.length = 0;
     buffer_append(&reader->in, bytes, length);
     buffer_append(&reader->in, padding, sizeof padding);
@@ -89,34 +89,35 @@ static uint32_t add_launch_kind(struct launch_reader *reader, const char *bytes,
     struct tuple shape = {{add_text(reader, grid, grid_length), add_text(reader, block, block_length),
                            (value_key)registers.bits, (value_key)shared_memory.bits}};
     kinds->list[kinds->n] =
-        (struct launch_kind){.shape = tuples_number(&reader->shapes, shape),
-                             .grid = add_python_text(reader, grid, grid_length),
-                             .block = add_python_text(reader, block, block_length),
-                             .occupancy = number_as_double(field_value(reader, FIELD_OCCUPANCY)),
-                             .numbers = {list_product(grid), list_product(block), number_as_double(registers),
-                                         number_as_double(shared_memory)}};
+        (struct launch_config){.shape = tuples_number(&reader->shapes, shape),
+                               .grid = add_python_text(reader, grid, grid_length),
+                               .block = add_python_text(reader, block, block_length),
+                               .occupancy = number_as_double(field_value(reader, FIELD_OCCUPANCY)),
+                               .numbers = {list_product(grid), list_product(block), number_as_double(registers),
+                                           number_as_double(shared_memory)}};
     reader->failed |= kinds->list[kinds->n].shape == TUPLE_NONE;
     return (uint32_t)kinds->n++;
 }
 
-static enum sutra_status read_launch_column(struct sutra_context *context, const struct op_reading *model,
-                                            struct asked_column *column, struct sutra_error *error) {
-    static const struct asked_field field = {"args", ASK_LAUNCH, true};
-    return event_columns_ask(context, model->trace, &field, 1, model->devices.event, model->devices.n, column, error);
+static enum sutra_status read_launch_column(struct sutra_context *context, const struct launch_model *model,
+                                            struct requested_column *column, struct sutra_error *error) {
+    static const struct requested_field field = {"args", ASK_LAUNCH, true};
+    return event_columns_request(context, model->trace, &field, 1, model->devices.event, model->devices.n, column,
+                                 error);
 }
 
-enum sutra_status launch_kinds_ask(struct sutra_context *context, const struct op_reading *model,
-                                   struct sutra_error *error) {
-    struct asked_column column;
+enum sutra_status launch_configs_preread(struct sutra_context *context, const struct launch_model *model,
+                                         struct sutra_error *error) {
+    struct requested_column column;
     return read_launch_column(context, model, &column, error);
 }
 
-enum sutra_status launch_kinds_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
-                                    struct launch_kinds *kinds, struct sutra_error *error) {
+enum sutra_status launch_configs_read(struct sutra_context *context, const struct launch_model *model,
+                                      struct arena *arena, struct launch_configs *kinds, struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
     struct launch_reader reader = {.kinds = kinds};
-    struct asked_column column;
-    *kinds = (struct launch_kinds){.of = arena_take(arena, devices->n, sizeof *kinds->of)};
+    struct requested_column column;
+    *kinds = (struct launch_configs){.of = arena_alloc(arena, devices->n, sizeof *kinds->of)};
     if (arena->failed || !strings_init(&kinds->texts) || strings_intern(&kinds->texts, "", 0) == STRING_NONE)
         return error_memory(error);
     enum sutra_status status = read_launch_column(context, model, &column, error);
@@ -142,14 +143,14 @@ enum sutra_status launch_kinds_read(struct sutra_context *context, const struct 
     return reader.failed ? error_memory(error) : SUTRA_OK;
 }
 
-void launch_kinds_free(struct launch_kinds *kinds) {
+void launch_configs_free(struct launch_configs *kinds) {
     free(kinds->list);
     strings_free(&kinds->texts);
 }
 
 /* ---- Inputs of operators ---- */
 
-static const struct asked_field input_column = {"args", ASK_ARGUMENTS, true};
+static const struct requested_field input_column = {"args", ASK_ARGUMENTS, true};
 
 struct argument_reader {
     const struct strings *raw; /* texts of the trace */
@@ -185,19 +186,19 @@ static uint32_t parse_arguments(struct argument_reader *reader, uint32_t raw) {
     return tuples_number(&reader->made->kinds, texts);
 }
 
-enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
+enum sutra_status op_arguments_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
                                     struct sutra_error *error) {
-    struct asked_column column;
+    struct requested_column column;
     struct arena scratch = {0};
-    row_t *events = arena_take(&scratch, n, sizeof *events);
-    arguments->of = arena_take(arena, n, sizeof *arguments->of);
+    row_t *events = arena_alloc(&scratch, n, sizeof *events);
+    arguments->of = arena_alloc(arena, n, sizeof *arguments->of);
     bool ok = strings_init(&arguments->texts) && events && !arena->failed &&
               strings_intern(&arguments->texts, "", 0) != STRING_NONE;
     for (row_t i = 0; i < n && ok; i++)
         events[i] = model->hosts.event[hosts[i]];
     enum sutra_status status =
-        ok ? event_columns_ask(context, model->trace, &input_column, 1, events, n, &column, error)
+        ok ? event_columns_request(context, model->trace, &input_column, 1, events, n, &column, error)
            : error_memory(error);
     if (!status) {
         struct argument_reader reader = {.raw = event_columns_strings(model->trace), .made = arguments};
@@ -219,16 +220,16 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
     return status;
 }
 
-enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *model,
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct launch_model *model,
                                    const struct op_host_list lists[2], struct arena *scratch,
                                    struct sutra_error *error) {
-    struct asked_column column;
-    if (event_columns_have(model->trace, &input_column))
+    struct requested_column column;
+    if (event_columns_are_complete(model->trace, &input_column))
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(scratch);
     row_t n_events = model->events->n, n = 0;
     uint8_t *wanted = arena_zeros(scratch, n_events, sizeof *wanted);
-    row_t *events = arena_take(scratch, (size_t)lists[0].n + lists[1].n, sizeof *events);
+    row_t *events = arena_alloc(scratch, (size_t)lists[0].n + lists[1].n, sizeof *events);
     if (scratch->failed)
         return error_memory(error);
     for (int i = 0; i < 2; i++)
@@ -237,7 +238,8 @@ enum sutra_status op_arguments_ask(struct sutra_context *context, const struct o
     for (row_t event = 0; event < n_events; event++)
         if (wanted[event])
             events[n++] = event;
-    enum sutra_status status = event_columns_ask(context, model->trace, &input_column, 1, events, n, &column, error);
+    enum sutra_status status =
+        event_columns_request(context, model->trace, &input_column, 1, events, n, &column, error);
     arena_release(scratch, mark);
     return status;
 }
@@ -249,7 +251,7 @@ void op_arguments_free(struct op_arguments *arguments) {
 
 /* ---- FLOPs of operators ---- */
 
-const struct op_kind *op_work_kind(const struct op_reading *model, row_t host, enum flops_rules rules) {
+const struct op_kind *op_cost_formula(const struct launch_model *model, row_t host, enum flops_rules rules) {
     uint32_t name = host_name(model, host);
     enum op_table table = rules == FLOPS_TRACELENS ? OP_TABLE_TRACELENS : OP_TABLE_ALL;
     const struct op_kind *kind =
@@ -258,13 +260,13 @@ const struct op_kind *op_work_kind(const struct op_reading *model, row_t host, e
     return has_formula ? kind : NULL;
 }
 
-bool op_work_is_known(const struct op_reading *model, row_t host, enum flops_rules rules, uint8_t *known) {
+bool op_cost_is_known(const struct launch_model *model, row_t host, enum flops_rules rules, uint8_t *known) {
     enum { UNKNOWN, NO, YES };
     uint8_t *of_name = &known[host_name(model, host)];
     if (model->hosts.kind[host] != HOST_OPERATOR)
         return false;
     if (*of_name == UNKNOWN)
-        *of_name = op_work_kind(model, host, rules) ? YES : NO;
+        *of_name = op_cost_formula(model, host, rules) ? YES : NO;
     return *of_name == YES;
 }
 
@@ -275,7 +277,7 @@ static struct input_text argument_text(const struct op_arguments *arguments, enu
     return (struct input_text){strings_text(&arguments->texts, text), strings_length(&arguments->texts, text)};
 }
 
-bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inputs_parser *parser,
+bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs) {
     row_t i = works->groups.member[works->groups.first[group]];
     const struct op_input_texts texts = {.shapes = argument_text(&works->arguments, ARGUMENT_DIMS, i),
@@ -285,29 +287,29 @@ bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inp
     return op_inputs_parse(parser, &texts, inputs);
 }
 
-enum sutra_status op_works_read(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
-                                row_t n, enum flops_rules rules, struct arena *arena, struct op_works *works,
+enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
+                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *works,
                                 struct sutra_error *error) {
-    *works = (struct op_works){.n = n, .host = hosts};
+    *works = (struct op_costs){.n = n, .host = hosts};
     enum sutra_status status = op_arguments_read(context, model, hosts, n, arena, &works->arguments, error);
     if (status)
         return status;
-    struct tuple *keys = arena_take(arena, n, sizeof *keys);
+    struct tuple *keys = arena_alloc(arena, n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         keys[i] = (struct tuple){{host_name(model, hosts[i]), works->arguments.of[i], 0, 0}};
     if ((status = op_groups_make(keys, n, arena, &works->groups, error)))
         return status;
-    works->flops = arena_take(arena, works->groups.n, sizeof *works->flops);
+    works->flops = arena_alloc(arena, works->groups.n, sizeof *works->flops);
     if (!works->flops)
         return error_memory(error);
     struct op_inputs_parser parser = {0};
     for (uint32_t g = 0; g < works->groups.n && !status; g++) {
         struct op_inputs inputs;
         row_t host = hosts[works->groups.member[works->groups.first[g]]];
-        if (op_works_inputs(works, g, &parser, &inputs))
-            works->flops[g] = op_flops_find(op_work_kind(model, host, rules), &inputs, rules);
+        if (op_costs_inputs(works, g, &parser, &inputs))
+            works->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
         else
             status = error_memory(error);
     }
@@ -315,6 +317,6 @@ enum sutra_status op_works_read(struct sutra_context *context, const struct op_r
     return status;
 }
 
-void op_works_free(struct op_works *works) {
+void op_costs_free(struct op_costs *works) {
     op_arguments_free(&works->arguments);
 }

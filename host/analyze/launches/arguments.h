@@ -15,32 +15,33 @@
 
 /* ---- Launch configurations ---- */
 
-struct launch_kind {
+struct launch_config {
     uint32_t shape;              /* id of grid, block (their text in the file), registers and shared memory */
     uint32_t grid, block;        /* texts in Python's format; 0: "" */
     double occupancy;            /* percent; NaN: not recorded */
     struct kernel_shape numbers; /* NaN: not recorded, or not a number */
 };
 
-struct launch_kinds {
+struct launch_configs {
     uint32_t *of; /* by row of devices: index in the list */
-    struct launch_kind *list;
+    struct launch_config *list;
     uint64_t n, capacity;
     struct strings texts;
 };
 
-/* Reads the column of the trace that launch_kinds_read() needs. */
-enum sutra_status launch_kinds_ask(struct sutra_context *context, const struct op_reading *model,
-                                   struct sutra_error *error);
+/* Reads the column of the trace that launch_configs_read() needs. */
+enum sutra_status launch_configs_preread(struct sutra_context *context, const struct launch_model *model,
+                                         struct sutra_error *error);
 
-/* `kinds` needs launch_kinds_free() in any case. O(kernels + bytes of distinct texts). SUTRA_SYSTEM: out of memory. */
-enum sutra_status launch_kinds_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
-                                    struct launch_kinds *kinds, struct sutra_error *error);
-void launch_kinds_free(struct launch_kinds *kinds);
+/* `kinds` needs launch_configs_free() in any case. O(kernels + bytes of distinct texts). SUTRA_SYSTEM: out of memory.
+ * */
+enum sutra_status launch_configs_read(struct sutra_context *context, const struct launch_model *model,
+                                      struct arena *arena, struct launch_configs *kinds, struct sutra_error *error);
+void launch_configs_free(struct launch_configs *kinds);
 
 /* ---- FLOPs of operators ---- */
 
-struct op_works {
+struct op_costs {
     row_t n;
     const row_t *host; /* rows of hosts, the caller's */
     struct op_arguments arguments;
@@ -49,25 +50,26 @@ struct op_works {
 };
 
 /* The table entry of a row's name, or NULL if there is no formula. */
-const struct op_kind *op_work_kind(const struct op_reading *model, row_t host, enum flops_rules rules);
+const struct op_kind *op_cost_formula(const struct launch_model *model, row_t host, enum flops_rules rules);
 
 /* Whether a row is an operator whose name has a formula. known[], by string, caches the answers; zeros at first. */
-bool op_work_is_known(const struct op_reading *model, row_t host, enum flops_rules rules, uint8_t *known);
+bool op_cost_is_known(const struct launch_model *model, row_t host, enum flops_rules rules, uint8_t *known);
 
-/* Computes each group once. `works` needs op_works_free() in any case. O(operators + bytes of distinct arguments).
+/* Computes each group once. `works` needs op_costs_free() in any case. O(operators + bytes of distinct arguments).
  * SUTRA_SYSTEM: out of memory. */
-enum sutra_status op_works_read(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
-                                row_t n, enum flops_rules rules, struct arena *arena, struct op_works *works,
+enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
+                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *works,
                                 struct sutra_error *error);
-void op_works_free(struct op_works *works);
+void op_costs_free(struct op_costs *works);
 
 /* Parses the inputs of a group's operators, which are valid until the next call. False: out of memory. */
-bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inputs_parser *parser,
+bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);
 
 /* analyze/operators/tracelens_kernels.c: for each of n operators, the row of the autograd operator that computes its
  * gradient by TraceLens' rules, or ROW_NONE. */
-enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
-                                      row_t n, struct arena *arena, row_t *gradient, struct sutra_error *error);
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct launch_model *model,
+                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                      struct sutra_error *error);
 
 #endif

@@ -6,14 +6,14 @@
 #include "base/shared.h"
 #include "match/steps.h"
 
-enum sutra_status merge_busy_intervals(const struct op_reading *model, const uint8_t *classes, const uint8_t *counts,
+enum sutra_status merge_busy_intervals(const struct launch_model *model, const uint8_t *classes, const uint8_t *counts,
                                        int64_t from, int64_t to, const struct engine *engine, struct arena *scratch,
                                        struct merged *merged, struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
-    int64_t *start = arena_take(scratch, devices->n, sizeof *start),
-            *end = arena_take(scratch, devices->n, sizeof *end);
-    uint32_t *class = arena_take(scratch, devices->n, sizeof *class);
+    int64_t *start = arena_alloc(scratch, devices->n, sizeof *start),
+            *end = arena_alloc(scratch, devices->n, sizeof *end);
+    uint32_t *class = arena_alloc(scratch, devices->n, sizeof *class);
     row_t n = 0;
     enum sutra_status status = arena_status(scratch, error);
     for (row_t k = 0; k < devices->n && !status; k++) {
@@ -41,8 +41,9 @@ static int64_t sum_states(const struct interval_states *states, int with, int wi
     return (int64_t)sum;
 }
 
-enum sutra_status timeline_measure(const struct op_reading *model, const uint8_t *counts, const struct engine *engine,
-                                   struct arena *scratch, struct timeline_times *times, struct sutra_error *error) {
+enum sutra_status measure_busy_times(const struct launch_model *model, const uint8_t *counts,
+                                     const struct engine *engine, struct arena *scratch, struct busy_times *times,
+                                     struct sutra_error *error) {
     enum { COMPUTE = 1 << DEVICE_COMPUTE, COMMUNICATION = 1 << DEVICE_COMMUNICATION, COPY = 1 << DEVICE_COPY };
     const struct device_rows *devices = &model->devices;
     struct merged merged = {0};
@@ -65,13 +66,13 @@ enum sutra_status timeline_measure(const struct op_reading *model, const uint8_t
         last = MAX(devices->stop[i], last);
     }
     int64_t busy = sum_states(&states, COMPUTE | COMMUNICATION | COPY, 0), total = first <= last ? last - first : 0;
-    *times = (struct timeline_times){.compute = sum_states(&states, COMPUTE, 0),
-                                     .exposed_communication = sum_states(&states, COMMUNICATION, COMPUTE),
-                                     .exposed_copies = sum_states(&states, COPY, COMPUTE | COMMUNICATION),
-                                     .busy = busy,
-                                     .idle = total - busy,
-                                     .total = total,
-                                     .communication = sum_states(&states, COMMUNICATION, 0),
-                                     .copies = sum_states(&states, COPY, 0)};
+    *times = (struct busy_times){.compute = sum_states(&states, COMPUTE, 0),
+                                 .exposed_communication = sum_states(&states, COMMUNICATION, COMPUTE),
+                                 .exposed_copies = sum_states(&states, COPY, COMPUTE | COMMUNICATION),
+                                 .busy = busy,
+                                 .idle = total - busy,
+                                 .total = total,
+                                 .communication = sum_states(&states, COMMUNICATION, 0),
+                                 .copies = sum_states(&states, COPY, 0)};
     return SUTRA_OK;
 }

@@ -29,19 +29,19 @@
 /* Lists to which the events of a category belong; all but arrows need a duration. */
 enum { LIST_HOST = 1, LIST_CALLS = 2, LIST_DEVICE = 4, LIST_ARROWS = 8 };
 
-enum sutra_status event_lists_take(const struct op_reading *model, struct arena *arena, struct event_lists *lists,
-                                   struct sutra_error *error) {
+enum sutra_status reserve_event_lists(const struct launch_model *model, struct arena *arena, struct event_lists *lists,
+                                      struct sutra_error *error) {
     uint32_t n_strings = model->strings->n;
     row_t n = model->events->n;
-    *lists = (struct event_lists){.host = arena_take(arena, n, sizeof(row_t)),
-                                  .call = arena_take(arena, n, sizeof(row_t)),
-                                  .device = arena_take(arena, n, sizeof(row_t)),
-                                  .arrow = arena_take(arena, n, sizeof(row_t)),
-                                  .kind_of = arena_take(arena, n_strings, sizeof(uint8_t)),
-                                  .lists_of = arena_take(arena, n_strings, sizeof(uint8_t))};
+    *lists = (struct event_lists){.host = arena_alloc(arena, n, sizeof(row_t)),
+                                  .call = arena_alloc(arena, n, sizeof(row_t)),
+                                  .device = arena_alloc(arena, n, sizeof(row_t)),
+                                  .arrow = arena_alloc(arena, n, sizeof(row_t)),
+                                  .kind_of = arena_alloc(arena, n_strings, sizeof(uint8_t)),
+                                  .lists_of = arena_alloc(arena, n_strings, sizeof(uint8_t))};
     if (arena->failed)
         return error_memory(error);
-    bool tracelens = model->rules & READING_REFERENCE, frames = !(model->rules & READING_NO_FRAMES);
+    bool tracelens = model->rules & LAUNCHES_TRACELENS, frames = !(model->rules & LAUNCHES_NO_FRAMES);
     uint32_t device_roles = tracelens ? CATEGORY_WORK | CATEGORY_SYNC : CATEGORY_WORK;
     for (uint32_t string = 0; string < n_strings; string++) {
         uint32_t roles = model->roles[string].category;
@@ -68,7 +68,7 @@ static unsigned lists_of_event(const struct device_events *events, const uint8_t
     return of & (ends ? ~0U : LIST_ARROWS);
 }
 
-void event_lists_host(const struct op_reading *model, struct event_lists *lists) {
+void list_host_events(const struct launch_model *model, struct event_lists *lists) {
     row_t n = 0, n_endless = 0;
     for (row_t event = 0; event < model->events->n; event++) {
         lists->host[n] = event;
@@ -78,7 +78,7 @@ void event_lists_host(const struct op_reading *model, struct event_lists *lists)
     lists->n_host_endless = n_endless;
 }
 
-void event_lists_device(const struct op_reading *model, struct event_lists *lists) {
+void list_device_events(const struct launch_model *model, struct event_lists *lists) {
     row_t n_calls = 0, n_device = 0, n_arrows = 0, n_endless = 0;
     for (row_t event = 0; event < model->events->n; event++) {
         lists->call[n_calls] = lists->device[n_device] = lists->arrow[n_arrows] = event;
@@ -101,16 +101,16 @@ static row_t innermost(const struct host_rows *rows, row_t *above, row_t row, bo
     row_t found = is_marked ? row : above[row];
     while (found != ROW_NONE && rows->stop[found] <= moment)
         found = above[found];
-    op_way_cut(above, row, found);
+    compress_path(above, row, found);
     return found;
 }
 
-enum sutra_status op_reading_around(const struct op_reading *model, const uint8_t *marked, struct arena *scratch,
-                                    row_t *around, struct sutra_error *error) {
+enum sutra_status find_marked_ancestors(const struct launch_model *model, const uint8_t *marked, struct arena *scratch,
+                                        row_t *around, struct sutra_error *error) {
     const struct host_rows *rows = &model->hosts;
-    bool tracelens = model->rules & READING_REFERENCE;
+    bool tracelens = model->rules & LAUNCHES_TRACELENS;
     struct arena_mark mark = arena_mark(scratch);
-    row_t *above = arena_take(scratch, rows->n, sizeof *above);
+    row_t *above = arena_alloc(scratch, rows->n, sizeof *above);
     if (!above)
         return error_memory(error);
     for (row_t row = 0; row < rows->n; row++) {
@@ -133,7 +133,7 @@ enum sutra_status op_reading_around(const struct op_reading *model, const uint8_
 
 /* Events thread by thread, sorted. By our rules, rows share these columns. */
 struct host_build {
-    struct op_reading *model;
+    struct launch_model *model;
     const uint8_t *kinds; /* by string of a category */
     row_t *first;         /* events of thread t are first[t] .. first[t + 1] - 1 */
     row_t *event;
@@ -145,11 +145,11 @@ struct host_build {
 
 /* Fills the other columns from events and starts. */
 static void fill_columns(struct host_build *build, row_t begin, row_t end) {
-    const struct op_reading *model = build->model;
+    const struct launch_model *model = build->model;
     for (row_t i = begin; i < end; i++) {
         row_t event = build->event[i];
         build->name[i] = model->events->name[event];
-        build->stop[i] = op_stop_read(model, event, build->start[i]);
+        build->stop[i] = end_ticks(model, event, build->start[i]);
         build->kind[i] = build->kinds[model->events->category[event]];
     }
 }
@@ -178,7 +178,7 @@ static enum sutra_status sort_thread(struct host_build *build, row_t begin, row_
     if (status)
         return status;
     fill_columns(build, begin, end);
-    if (build->model->rules & READING_REFERENCE)
+    if (build->model->rules & LAUNCHES_TRACELENS)
         return SUTRA_OK;
 
     for (row_t from = begin, to; from < end && !status; from = to) {
@@ -200,7 +200,7 @@ static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_erro
     struct host_build *build = arg;
     row_t begin = build->first[thread], end = build->first[thread + 1];
     enum sutra_status status = sort_thread(build, begin, end, error);
-    if (status || build->model->rules & READING_REFERENCE)
+    if (status || build->model->rules & LAUNCHES_TRACELENS)
         return status;
     const struct host_rows *rows = &build->model->hosts;
     row_t top = ROW_NONE, *above = build->scratch;
@@ -268,16 +268,16 @@ static void walk_as_tracelens(const struct host_build *build) {
     }
 }
 
-enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *model,
+enum sutra_status make_host_rows(struct sutra_context *context, struct launch_model *model,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error) {
     const struct device_events *events = model->events;
-    bool tracelens = model->rules & READING_REFERENCE;
+    bool tracelens = model->rules & LAUNCHES_TRACELENS;
     struct arena_mark mark = arena_mark(scratch);
 
     /* Keep the listed events with known times, and number their threads in file order. */
     row_t *listed = lists->host, n = 0;
-    uint32_t *thread = arena_take(arena, lists->n_host, sizeof *thread);
+    uint32_t *thread = arena_alloc(arena, lists->n_host, sizeof *thread);
     if (!thread)
         return error_memory(error);
     struct event_threads numbers;
@@ -300,11 +300,11 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
     struct host_build build = {.model = model,
                                .kinds = lists->kind_of,
                                .first = arena_zeros(scratch, (size_t)n_threads + 2, sizeof *build.first),
-                               .event = arena_take(columns, n, sizeof *build.event),
-                               .name = arena_take(columns, n, sizeof *build.name),
-                               .start = arena_take(columns, n, sizeof *build.start),
-                               .stop = arena_take(columns, n, sizeof *build.stop),
-                               .kind = arena_take(columns, n, sizeof *build.kind),
+                               .event = arena_alloc(columns, n, sizeof *build.event),
+                               .name = arena_alloc(columns, n, sizeof *build.name),
+                               .start = arena_alloc(columns, n, sizeof *build.start),
+                               .stop = arena_alloc(columns, n, sizeof *build.stop),
+                               .kind = arena_alloc(columns, n, sizeof *build.kind),
                                .scratch = listed};
     if (arena->failed || scratch->failed)
         return error_memory(error);
@@ -315,7 +315,7 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
     for (row_t i = 0; i < n; i++) {
         row_t k = build.first[thread[i] + 1]++;
         build.event[k] = listed[i];
-        build.start[k] = op_start_read(model, times, listed[i]);
+        build.start[k] = start_ticks(model, times, listed[i]);
     }
 
     /* `thread` and `listed` are no longer needed: they become a column of rows, and scratch memory. */
@@ -323,19 +323,19 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
                                       .n_threads = n_threads,
                                       .event = build.event,
                                       .name = build.name,
-                                      .parent = arena_take(arena, n, sizeof(row_t)),
-                                      .end = arena_take(arena, n, sizeof(row_t)),
-                                      .around = tracelens ? NULL : arena_take(arena, n, sizeof(row_t)),
+                                      .parent = arena_alloc(arena, n, sizeof(row_t)),
+                                      .end = arena_alloc(arena, n, sizeof(row_t)),
+                                      .around = tracelens ? NULL : arena_alloc(arena, n, sizeof(row_t)),
                                       .start = build.start,
                                       .stop = build.stop,
                                       .thread = thread,
                                       .kind = build.kind};
     if (tracelens) {
-        model->hosts.event = arena_take(arena, n, sizeof(row_t));
-        model->hosts.name = arena_take(arena, n, sizeof(uint32_t));
-        model->hosts.start = arena_take(arena, n, sizeof(int64_t));
-        model->hosts.stop = arena_take(arena, n, sizeof(int64_t));
-        model->hosts.kind = arena_take(arena, n, sizeof(uint8_t));
+        model->hosts.event = arena_alloc(arena, n, sizeof(row_t));
+        model->hosts.name = arena_alloc(arena, n, sizeof(uint32_t));
+        model->hosts.start = arena_alloc(arena, n, sizeof(int64_t));
+        model->hosts.stop = arena_alloc(arena, n, sizeof(int64_t));
+        model->hosts.kind = arena_alloc(arena, n, sizeof(uint8_t));
     }
     if (arena->failed)
         return error_memory(error);
@@ -356,7 +356,7 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
 enum label_kind { LABEL_PROCESS, LABEL_LABEL, LABEL_THREAD, N_LABELS };
 
 struct label_reader {
-    const struct op_reading *model;
+    const struct launch_model *model;
     struct thread_labels *labels;
     struct thread_numbers processes;
     struct pair_table of[N_LABELS]; /* by tid and process: a text; labels of a process have tid 0 */
@@ -369,19 +369,19 @@ static uint32_t process_of(struct label_reader *reader, row_t event) {
 /* Collects the labels of all metadata events. */
 static enum sutra_status collect_labels(struct label_reader *reader, struct sutra_context *context,
                                         struct arena *scratch, struct sutra_error *error) {
-    static const struct asked_field fields[] = {{"name", ASK_STRING, false}, {"labels", ASK_STRING, false}};
+    static const struct requested_field fields[] = {{"name", ASK_STRING, false}, {"labels", ASK_STRING, false}};
     static const char *const names[N_LABELS] = {"process_name", "process_labels", "thread_name"};
-    const struct op_reading *model = reader->model;
+    const struct launch_model *model = reader->model;
     const struct device_events *events = model->events;
     struct arena_mark mark = arena_mark(scratch);
-    row_t *rows = arena_take(scratch, events->n, sizeof *rows), n = 0;
+    row_t *rows = arena_alloc(scratch, events->n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++)
         if (events->phase[event] == 'M')
             rows[n++] = event;
-    struct asked_column columns[2];
-    enum sutra_status status = event_columns_ask(context, model->trace, fields, 2, rows, n, columns, error);
+    struct requested_column columns[2];
+    enum sutra_status status = event_columns_request(context, model->trace, fields, 2, rows, n, columns, error);
     const struct strings *asked = event_columns_strings(model->trace);
     for (row_t i = 0; i < n && !status; i++) {
         row_t event = rows[i];
@@ -392,7 +392,8 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
             if (string == STRING_NONE)
                 continue;
             struct pair_entry *entry =
-                process == PAIR_NONE ? NULL : pair_table_take(&reader->of[kind], (uint64_t)events->tid[event], process);
+                process == PAIR_NONE ? NULL
+                                     : pair_table_insert(&reader->of[kind], (uint64_t)events->tid[event], process);
             uint32_t text =
                 strings_intern(&reader->labels->texts, strings_text(asked, string), strings_length(asked, string));
             if (!entry || text == STRING_NONE)
@@ -425,13 +426,13 @@ static bool assign_labels(struct label_reader *reader) {
     return unknown != STRING_NONE;
 }
 
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
-                                     struct thread_labels *labels, struct sutra_error *error) {
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct launch_model *model,
+                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error) {
     struct label_reader reader = {.model = model, .labels = labels};
     size_t n_threads = model->hosts.n_threads;
-    labels->process = arena_take(arena, n_threads, sizeof *labels->process);
-    labels->label = arena_take(arena, n_threads, sizeof *labels->label);
-    labels->thread = arena_take(arena, n_threads, sizeof *labels->thread);
+    labels->process = arena_alloc(arena, n_threads, sizeof *labels->process);
+    labels->label = arena_alloc(arena, n_threads, sizeof *labels->label);
+    labels->thread = arena_alloc(arena, n_threads, sizeof *labels->thread);
     bool ok = !arena->failed && strings_init(&labels->texts) && thread_numbers_init(&reader.processes);
     for (int kind = 0; kind < N_LABELS; kind++)
         ok = ok && pair_table_init(&reader.of[kind]);

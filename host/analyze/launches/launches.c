@@ -40,12 +40,12 @@
  * and their sums then are multiples of one small power of two, and so exact. With ticks of such a power, as small as
  * TICK_BITS allow, integers give the sums of its doubles.
  */
-static enum sutra_status select_ticks(struct sutra_context *context, struct op_reading *model, struct arena *scratch,
+static enum sutra_status select_ticks(struct sutra_context *context, struct launch_model *model, struct arena *scratch,
                                       struct exact_times *times, struct sutra_error *error) {
     const struct device_events *events = model->events;
     *times = (struct exact_times){0};
     model->ticks_per_us = NS_PER_US;
-    if (!(model->rules & READING_REFERENCE))
+    if (!(model->rules & LAUNCHES_TRACELENS))
         return exact_times_find(context, model->trace, model->roles, scratch, times, error);
     double max_us = 0;
     for (row_t event = 0; event < events->n; event++) {
@@ -66,7 +66,7 @@ static enum sutra_status select_ticks(struct sutra_context *context, struct op_r
 
 static enum sutra_status sort_devices(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    uint64_t *keys = arena_take(scratch, rows->n, sizeof *keys);
+    uint64_t *keys = arena_alloc(scratch, rows->n, sizeof *keys);
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < rows->n && !status; i++) {
         keys[i] = integer_sort_key(rows->start[i]);
@@ -79,7 +79,7 @@ static enum sutra_status sort_devices(struct device_rows *rows, struct arena *sc
 }
 
 /* Makes rows of the listed events with known times, in file order and without calls, and sorts them by start. */
-static enum sutra_status make_devices(struct op_reading *model, const struct exact_times *times,
+static enum sutra_status make_devices(struct launch_model *model, const struct exact_times *times,
                                       const struct event_lists *lists, struct arena *scratch,
                                       struct sutra_error *error) {
     enum { UNKNOWN = UINT8_MAX };
@@ -87,7 +87,8 @@ static enum sutra_status make_devices(struct op_reading *model, const struct exa
     struct device_rows *rows = &model->devices;
 
     /* By string of the name, as a memset and as a kernel: the class, which is found once. */
-    uint8_t *class_of_name[2] = {arena_take(scratch, model->strings->n, 1), arena_take(scratch, model->strings->n, 1)};
+    uint8_t *class_of_name[2] = {arena_alloc(scratch, model->strings->n, 1),
+                                 arena_alloc(scratch, model->strings->n, 1)};
     if (scratch->failed)
         return error_memory(error);
     memset(class_of_name[0], UNKNOWN, model->strings->n);
@@ -105,8 +106,8 @@ static enum sutra_status make_devices(struct op_reading *model, const struct exa
             *class = (uint8_t)device_class_of(roles, strings_text(model->strings, name),
                                               strings_length(model->strings, name));
         rows->event[rows->n] = event;
-        rows->start[rows->n] = op_start_read(model, times, event);
-        rows->stop[rows->n] = op_stop_read(model, event, rows->start[rows->n]);
+        rows->start[rows->n] = start_ticks(model, times, event);
+        rows->stop[rows->n] = end_ticks(model, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
         rows->class[rows->n++] = *class;
     }
@@ -123,30 +124,30 @@ static enum sutra_status make_devices(struct op_reading *model, const struct exa
  *     stream 7               '--> f id 5           3. starts: of arrows with these ids, by thread and time
  *                                 | gemm |         4. calls that begin there
  *
- * `devices.call` is the event of the call here; call_rows_find() turns it into a row of hosts.
+ * `devices.call` is the event of the call here; find_call_rows() turns it into a row of hosts.
  */
 
-enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error) {
-    static const struct asked_field field = {"id", ASK_KEY, true};
-    struct asked_column column;
-    enum sutra_status status = event_columns_ask(context, trace, &field, 1, arrows, n, &column, error);
+enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error) {
+    static const struct requested_field field = {"id", ASK_KEY, true};
+    struct requested_column column;
+    enum sutra_status status = event_columns_request(context, trace, &field, 1, arrows, n, &column, error);
     if (!status)
         *ids = column.key;
     return status;
 }
 
 /* Returns in *n_missing the number of activities without a call. */
-static enum sutra_status find_calls_by_correlation(const struct engine *engine, struct op_reading *model,
+static enum sutra_status find_calls_by_correlation(const struct engine *engine, struct launch_model *model,
                                                    const struct event_lists *lists, struct arena *scratch,
                                                    row_t *n_missing, struct sutra_error *error) {
     const struct device_events *events = model->events;
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
     row_t n_keys = 0;
-    value_key *keys = arena_take(scratch, lists->n_calls, sizeof *keys),
-              *wanted = arena_take(scratch, devices->n, sizeof *wanted);
-    row_t *calls = arena_take(scratch, lists->n_calls, sizeof *calls);
+    value_key *keys = arena_alloc(scratch, lists->n_calls, sizeof *keys),
+              *wanted = arena_alloc(scratch, devices->n, sizeof *wanted);
+    row_t *calls = arena_alloc(scratch, lists->n_calls, sizeof *calls);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < lists->n_calls; i++) {
@@ -172,7 +173,7 @@ static enum sutra_status find_calls_by_correlation(const struct engine *engine, 
 }
 
 struct arrow_search {
-    struct op_reading *model;
+    struct launch_model *model;
     const struct exact_times *times;
     const struct event_lists *lists;
     struct event_threads threads;
@@ -191,7 +192,7 @@ static uint64_t time_key(const struct arrow_search *search, row_t event) {
 /* The entry of an event's time and thread, a new one if there is none. NULL: out of memory. */
 static struct pair_entry *moment_entry(struct arrow_search *search, struct pair_table *table, row_t event) {
     uint32_t thread = event_thread(&search->threads, search->model->events, event);
-    return thread == PAIR_NONE ? NULL : pair_table_take(table, time_key(search, event), thread);
+    return thread == PAIR_NONE ? NULL : pair_table_insert(table, time_key(search, event), thread);
 }
 
 /* Selects, before ids are read, the arrows that end at an activity without a call. If there are such arrows, also
@@ -202,11 +203,11 @@ static bool select_arrows(struct arrow_search *search, struct arena *scratch) {
     for (row_t i = 0; i < devices->n; i++)
         if (devices->call[i] == ROW_NONE &&
             (!moment_entry(search, &search->ends, devices->event[i]) ||
-             !pair_table_take(&search->end_moments, time_key(search, devices->event[i]), 0)))
+             !pair_table_insert(&search->end_moments, time_key(search, devices->event[i]), 0)))
             return false;
 
     row_t n = search->lists->n_arrows, n_starts = 0;
-    row_t *starts = arena_take(scratch, n, sizeof *starts);
+    row_t *starts = arena_alloc(scratch, n, sizeof *starts);
     if (!starts)
         return false;
     search->arrow = search->lists->arrow;
@@ -231,9 +232,9 @@ static bool select_arrows(struct arrow_search *search, struct arena *scratch) {
 /* Drops starts of arrows that end elsewhere, and finds the call that begins at each remaining start. Of several calls
  * that begin there it is the innermost: the shortest, and the last in the file. False: out of memory. */
 static bool find_calls_at_starts(struct arrow_search *search, const value_key *ids) {
-    const struct op_reading *model = search->model;
+    const struct launch_model *model = search->model;
     for (row_t i = 0; i < search->n_ends; i++)
-        if (!pair_table_take(&search->ids, (uint64_t)ids[search->arrow[i]], 0))
+        if (!pair_table_insert(&search->ids, (uint64_t)ids[search->arrow[i]], 0))
             return false;
     row_t n = search->n_ends;
     for (row_t i = search->n_ends; i < search->n; i++) {
@@ -260,11 +261,11 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
             continue;
         bool is_inner = entry->number == PAIR_NONE;
         if (!is_inner) {
-            int64_t start = op_start_read(model, search->times, call);
-            int64_t other_start = op_start_read(model, search->times, entry->number);
+            int64_t start = start_ticks(model, search->times, call);
+            int64_t other_start = start_ticks(model, search->times, entry->number);
             is_inner = start != other_start
                            ? start > other_start
-                           : op_stop_read(model, call, start) <= op_stop_read(model, entry->number, other_start);
+                           : end_ticks(model, call, start) <= end_ticks(model, entry->number, other_start);
         }
         if (is_inner)
             entry->number = call;
@@ -299,7 +300,7 @@ static bool follow_arrows(struct arrow_search *search, const value_key *ids) {
     return true;
 }
 
-static enum sutra_status find_calls_by_arrows(struct sutra_context *context, struct op_reading *model,
+static enum sutra_status find_calls_by_arrows(struct sutra_context *context, struct launch_model *model,
                                               const struct exact_times *times, const struct event_lists *lists,
                                               struct arena *scratch, struct sutra_error *error) {
     struct arrow_search search = {.model = model, .times = times, .lists = lists};
@@ -308,7 +309,7 @@ static enum sutra_status find_calls_by_arrows(struct sutra_context *context, str
               pair_table_init(&search.ends) && pair_table_init(&search.end_moments) && select_arrows(&search, scratch);
     enum sutra_status status = SUTRA_OK;
     if (ok && search.n) {
-        status = arrow_ids_ask(context, model->trace, search.arrow, search.n, &ids, error);
+        status = read_arrow_ids(context, model->trace, search.arrow, search.n, &ids, error);
         ok = status ||
              (find_calls_at_starts(&search, ids) && (search.n == search.n_ends || follow_arrows(&search, ids)));
     }
@@ -322,21 +323,21 @@ static enum sutra_status find_calls_by_arrows(struct sutra_context *context, str
 
 /* ---- Links from rows of hosts to rows of devices ---- */
 
-enum sutra_status call_rows_find(const struct op_reading *model, row_t *calls, row_t n, struct arena *scratch,
+enum sutra_status find_call_rows(const struct launch_model *model, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error) {
     const struct host_rows *hosts = &model->hosts;
     struct arena_mark mark = arena_mark(scratch);
-    struct row_ranks ranks = row_ranks_take(scratch, model->events->n);
+    struct row_ranks ranks = row_ranks_alloc(scratch, model->events->n);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         if (calls[i] != ROW_NONE)
             row_ranks_add(&ranks, calls[i]);
-    row_t *row_of = arena_take(scratch, row_ranks_count(&ranks), sizeof *row_of);
+    row_t *row_of = arena_alloc(scratch, row_ranks_count(&ranks), sizeof *row_of);
     if (!row_of)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
-        if (hosts->kind[row] == HOST_CALL && row_ranks_have(&ranks, hosts->event[row]))
+        if (hosts->kind[row] == HOST_CALL && row_ranks_contain(&ranks, hosts->event[row]))
             row_of[row_rank(&ranks, hosts->event[row])] = row;
     for (row_t i = 0; i < n; i++)
         if (calls[i] != ROW_NONE)
@@ -345,12 +346,12 @@ enum sutra_status call_rows_find(const struct op_reading *model, row_t *calls, r
     return SUTRA_OK;
 }
 
-enum sutra_status call_links_order(struct op_reading *model, const row_t *call, const row_t *device, row_t n,
-                                   struct arena *arena, struct sutra_error *error) {
-    struct call_links *links = &model->links;
+enum sutra_status order_launch_links(struct launch_model *model, const row_t *call, const row_t *device, row_t n,
+                                     struct arena *arena, struct sutra_error *error) {
+    struct launch_links *links = &model->links;
     row_t n_hosts = model->hosts.n;
-    *links = (struct call_links){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first),
-                                 .device = arena_take(arena, n, sizeof *links->device)};
+    *links = (struct launch_links){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first),
+                                   .device = arena_alloc(arena, n, sizeof *links->device)};
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -369,23 +370,23 @@ enum sutra_status call_links_order(struct op_reading *model, const row_t *call, 
 
 /* Sets the launcher of each activity: the innermost operator that encloses its call, else the call. TraceLens ignores
  * operators named "execute", operators that enclose a parent call, and communication. */
-static enum sutra_status find_launchers(struct op_reading *model, struct arena *scratch, struct sutra_error *error) {
+static enum sutra_status find_launchers(struct launch_model *model, struct arena *scratch, struct sutra_error *error) {
     const struct host_rows *hosts = &model->hosts;
     struct device_rows *devices = &model->devices;
-    bool tracelens = model->rules & READING_REFERENCE;
+    bool tracelens = model->rules & LAUNCHES_TRACELENS;
     struct arena_mark mark = arena_mark(scratch);
     row_t *enclosing = hosts->around;
     if (tracelens) {
         uint32_t ignored = strings_find(model->strings, "execute", strlen("execute"));
-        uint8_t *marked = arena_take(scratch, hosts->n, sizeof *marked);
-        enclosing = arena_take(scratch, hosts->n, sizeof *enclosing);
+        uint8_t *marked = arena_alloc(scratch, hosts->n, sizeof *marked);
+        enclosing = arena_alloc(scratch, hosts->n, sizeof *enclosing);
         if (scratch->failed)
             return error_memory(error);
         for (row_t row = 0; row < hosts->n; row++) {
             bool is_ignored = ignored != STRING_NONE && hosts->name[row] == ignored;
             marked[row] = hosts->kind[row] == HOST_CALL || (hosts->kind[row] == HOST_OPERATOR && !is_ignored);
         }
-        enum sutra_status status = op_reading_around(model, marked, scratch, enclosing, error);
+        enum sutra_status status = find_marked_ancestors(model, marked, scratch, enclosing, error);
         if (status)
             return status;
     }
@@ -403,14 +404,14 @@ static enum sutra_status find_launchers(struct op_reading *model, struct arena *
 }
 
 /* Numbers the launchers by start, with equal starts in the order of their first activity in the file. */
-static enum sutra_status number_launchers(struct op_reading *model, struct arena *arena, struct arena *scratch,
+static enum sutra_status number_launchers(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                           struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
-    struct op_charges *charges = &model->charges;
+    struct attribution_table *charges = &model->charges;
     struct arena_mark mark = arena_mark(scratch);
-    *charges = (struct op_charges){.of_host = rows_none(arena, model->hosts.n),
-                                   .host = arena_take(arena, devices->n, sizeof *charges->host)};
-    uint64_t *keys = arena_take(scratch, devices->n, sizeof *keys);
+    *charges = (struct attribution_table){.of_host = rows_none(arena, model->hosts.n),
+                                          .host = arena_alloc(arena, devices->n, sizeof *charges->host)};
+    uint64_t *keys = arena_alloc(scratch, devices->n, sizeof *keys);
     if (arena->failed || scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++) {
@@ -430,20 +431,20 @@ static enum sutra_status number_launchers(struct op_reading *model, struct arena
     return SUTRA_OK;
 }
 
-static enum sutra_status attribute(struct op_reading *model, struct arena *arena, struct arena *scratch,
+static enum sutra_status attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
-    struct op_charges *charges = &model->charges;
+    struct attribution_table *charges = &model->charges;
     enum sutra_status status = find_launchers(model, scratch, error);
     if (!status)
         status = number_launchers(model, arena, scratch, error);
     if (status)
         return status;
     charges->first = arena_zeros(arena, (size_t)charges->n + 2, sizeof *charges->first);
-    charges->device = arena_take(arena, devices->n, sizeof *charges->device);
-    charges->work = arena_take(arena, charges->n, sizeof *charges->work);
-    charges->direct = arena_take(arena, charges->n, sizeof *charges->direct);
-    charges->subtree = arena_take(arena, charges->n, sizeof *charges->subtree);
+    charges->device = arena_alloc(arena, devices->n, sizeof *charges->device);
+    charges->work = arena_alloc(arena, charges->n, sizeof *charges->work);
+    charges->direct = arena_alloc(arena, charges->n, sizeof *charges->direct);
+    charges->subtree = arena_alloc(arena, charges->n, sizeof *charges->subtree);
     if (arena->failed)
         return error_memory(error);
 
@@ -473,16 +474,17 @@ static enum sutra_status attribute(struct op_reading *model, struct arena *arena
         charges->work[i] = sum;
         charges->direct[i] = busy;
     }
-    return op_reading_busy(model, charges->host, charges->n, scratch, charges->subtree, error);
+    return launch_model_busy_time(model, charges->host, charges->n, scratch, charges->subtree, error);
 }
 
-enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *hosts, row_t n, struct arena *scratch,
-                                  int64_t *ticks, struct sutra_error *error) {
+enum sutra_status launch_model_busy_time(const struct launch_model *model, const row_t *hosts, row_t n,
+                                         struct arena *scratch, int64_t *ticks, struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
-    const struct call_links *links = &model->links;
+    const struct launch_links *links = &model->links;
     struct arena_mark mark = arena_mark(scratch);
-    int64_t *start = arena_take(scratch, links->n, sizeof *start), *stop = arena_take(scratch, links->n, sizeof *stop);
-    row_t *first = arena_take(scratch, n, sizeof *first), *last = arena_take(scratch, n, sizeof *last);
+    int64_t *start = arena_alloc(scratch, links->n, sizeof *start),
+            *stop = arena_alloc(scratch, links->n, sizeof *stop);
+    row_t *first = arena_alloc(scratch, n, sizeof *first), *last = arena_alloc(scratch, n, sizeof *last);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < links->n; i++) {
@@ -501,16 +503,16 @@ enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *h
 
 /* ---- The model ---- */
 
-enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                              struct op_reading *model, struct arena *arena, struct arena *scratch,
-                              struct sutra_error *error) {
+enum sutra_status launch_model_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
+                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                        struct sutra_error *error) {
     struct device_rows *devices = &model->devices;
     struct selection selection;
     struct arena_mark mark = arena_mark(scratch);
     if (!restriction_is_part(restriction))
         return SUTRA_OK;
     enum sutra_status status =
-        restriction_choose(context, model->trace, restriction, model, scratch, &selection, error);
+        restriction_select(context, model->trace, restriction, model, scratch, &selection, error);
     if (status)
         return status;
     model->from = selection.range.from;
@@ -532,14 +534,14 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
     arena_release(scratch, mark);
     status = sort_devices(devices, scratch, error);
     if (!status)
-        status = call_links_order(model, devices->call, NULL, devices->n, arena, error);
+        status = order_launch_links(model, devices->call, NULL, devices->n, arena, error);
     return status ? status : attribute(model, arena, scratch, error);
 }
 
 /* The branch of devices, with memory and an error of its own. */
 struct device_branch {
     struct sutra_context *context;
-    struct op_reading *model;
+    struct launch_model *model;
     const struct exact_times *times;
     struct event_lists *lists;
     enum sutra_status status;
@@ -548,12 +550,12 @@ struct device_branch {
 
 static void run_device_branch(void *arg) {
     struct device_branch *branch = arg;
-    struct op_reading *model = branch->model;
+    struct launch_model *model = branch->model;
     struct arena scratch = {0};
     row_t n_missing = 0;
-    event_lists_device(model, branch->lists);
+    list_device_events(model, branch->lists);
     enum sutra_status status = make_devices(model, branch->times, branch->lists, &scratch, &branch->error);
-    if (!status && !(model->rules & READING_REFERENCE))
+    if (!status && !(model->rules & LAUNCHES_TRACELENS))
         status = find_calls_by_correlation(&branch->context->engine, model, branch->lists, &scratch, &n_missing,
                                            &branch->error);
     if (!status && n_missing)
@@ -562,42 +564,42 @@ static void run_device_branch(void *arg) {
     arena_free(&scratch);
 }
 
-enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
-                                  struct arena *arena, struct arena *scratch, struct op_reading *model,
-                                  struct sutra_error *error) {
+enum sutra_status launch_model_build(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     unsigned rules, struct arena *arena, struct arena *scratch,
+                                     struct launch_model *model, struct sutra_error *error) {
     struct exact_times times;
     struct event_lists lists;
     struct device_branch branch = {.context = context, .model = model, .times = &times, .lists = &lists};
     struct arena_mark mark = arena_mark(scratch);
-    bool tracelens = rules & READING_REFERENCE;
+    bool tracelens = rules & LAUNCHES_TRACELENS;
     row_t n = trace->events.n; /* unused memory of columns is never touched */
     *model =
-        (struct op_reading){.trace = trace,
-                            .events = &trace->events,
-                            .strings = &trace->strings,
-                            .rules = rules,
-                            .from = INT64_MIN,
-                            .to = INT64_MAX,
-                            .roles = names_find(&trace->strings, tracelens ? READER_OPERATORS : READER_TREE, arena),
-                            .devices = {.event = arena_take(arena, n, sizeof(row_t)),
-                                        .start = arena_take(arena, n, sizeof(int64_t)),
-                                        .stop = arena_take(arena, n, sizeof(int64_t)),
-                                        .class = arena_take(arena, n, sizeof(uint8_t)),
-                                        .call = arena_take(arena, n, sizeof(row_t)),
-                                        .launcher = arena_take(arena, n, sizeof(row_t)),
-                                        .by_start = arena_take(arena, n, sizeof(row_t))}};
+        (struct launch_model){.trace = trace,
+                              .events = &trace->events,
+                              .strings = &trace->strings,
+                              .rules = rules,
+                              .from = INT64_MIN,
+                              .to = INT64_MAX,
+                              .roles = names_find(&trace->strings, tracelens ? READER_OPERATORS : READER_TREE, arena),
+                              .devices = {.event = arena_alloc(arena, n, sizeof(row_t)),
+                                          .start = arena_alloc(arena, n, sizeof(int64_t)),
+                                          .stop = arena_alloc(arena, n, sizeof(int64_t)),
+                                          .class = arena_alloc(arena, n, sizeof(uint8_t)),
+                                          .call = arena_alloc(arena, n, sizeof(row_t)),
+                                          .launcher = arena_alloc(arena, n, sizeof(row_t)),
+                                          .by_start = arena_alloc(arena, n, sizeof(row_t))}};
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status = select_ticks(context, model, scratch, &times, error);
     if (!status)
-        status = event_lists_take(model, scratch, &lists, error);
+        status = reserve_event_lists(model, scratch, &lists, error);
     if (status)
         return status;
 
     struct aside devices;
     aside_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, run_device_branch, &branch);
-    event_lists_host(model, &lists);
-    status = host_rows_make(context, model, &times, &lists, arena, scratch, error);
+    list_host_events(model, &lists);
+    status = make_host_rows(context, model, &times, &lists, arena, scratch, error);
     aside_end(&devices);
     if (!status)
         status = error_hand_on(error, branch.status, &branch.error);
@@ -605,11 +607,11 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
         return status;
 
     if (tracelens) {
-        status = tracelens_links_find(context, model, &lists, arena, scratch, error);
+        status = find_tracelens_links(context, model, &lists, arena, scratch, error);
     } else {
-        status = call_rows_find(model, model->devices.call, model->devices.n, scratch, error);
+        status = find_call_rows(model, model->devices.call, model->devices.n, scratch, error);
         if (!status)
-            status = call_links_order(model, model->devices.call, NULL, model->devices.n, arena, error);
+            status = order_launch_links(model, model->devices.call, NULL, model->devices.n, arena, error);
     }
     if (status)
         return status;
@@ -619,6 +621,6 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
     return attribute(model, arena, scratch, error);
 }
 
-void op_reading_warn(struct sutra_context *context, const struct op_reading *model) {
-    untimed_warn(context, model->n_untimed, "event has", "events have");
+void launch_model_warn(struct sutra_context *context, const struct launch_model *model) {
+    warn_about_untimed(context, model->n_untimed, "event has", "events have");
 }

@@ -10,7 +10,7 @@
  *                |      cudaLaunchKernel 12                   |                2 launch          end[1] = 3
  *     stream 7                              | gemm 12 |               devices  0 gemm            call 2, launcher 1
  *
- *     rule                    ours                                    TraceLens (READING_REFERENCE)
+ *     rule                    ours                                    TraceLens (LAUNCHES_TRACELENS)
  *     parent of a host event  the last event of its thread that       the same, but an event that ends after its parent
  *                             began and has not ended                 is skipped
  *     call of an activity     same correlation, else an ac2g arrow    an ac2g arrow
@@ -31,9 +31,9 @@
 #include "facts/times.h"
 #include "read/device_trace.h"
 
-enum reading_rules {
-    READING_REFERENCE = 1, /* TraceLens' rules */
-    READING_NO_FRAMES = 2, /* skip Python functions, as most tables of TraceLens */
+enum launch_rules {
+    LAUNCHES_TRACELENS = 1, /* TraceLens' rules */
+    LAUNCHES_NO_FRAMES = 2, /* skip Python functions, as most tables of TraceLens */
 };
 
 enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION, HOST_NONE };
@@ -67,14 +67,14 @@ struct device_rows {
 
 /* Activities by call: the calls in rows a .. b - 1 of hosts launched device[first[a]] .. device[first[b] - 1], in the
  * order of calls. By our rules each activity occurs at most once. */
-struct call_links {
+struct launch_links {
     row_t n;
     row_t *first; /* hosts.n + 1 */
     row_t *device;
 };
 
 /* Launchers: operators, and calls outside of operators, to which activities are attributed; ascending by start. */
-struct op_charges {
+struct attribution_table {
     row_t n;
     row_t *host;      /* row of hosts */
     row_t *of_host;   /* by row of hosts: index in this table, or ROW_NONE */
@@ -85,73 +85,74 @@ struct op_charges {
     int64_t *subtree; /* the same for all activities launched by it and its descendants */
 };
 
-struct op_reading {
+struct launch_model {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     const struct strings *strings;
-    unsigned rules; /* enum reading_rules */
+    unsigned rules; /* enum launch_rules */
     struct string_roles *roles;
     double ticks_per_us;
     struct host_rows hosts;
     struct device_rows devices;
-    struct call_links links;
-    struct op_charges charges;
-    int64_t from, to;   /* selected time range (op_restrict()), else all */
+    struct launch_links links;
+    struct attribution_table charges;
+    int64_t from, to;   /* selected time range (launch_model_restrict()), else all */
     uint64_t n_untimed; /* skipped events: start or duration missing, negative or too large */
 };
 
 /* Builds the model; `scratch` is released on success, and `model` is undefined after a failure. SUTRA_SYSTEM: out of
  * memory. */
-enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
-                                  struct arena *arena, struct arena *scratch, struct op_reading *model,
-                                  struct sutra_error *error);
+enum sutra_status launch_model_build(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     unsigned rules, struct arena *arena, struct arena *scratch,
+                                     struct launch_model *model, struct sutra_error *error);
 
 /* Warns about events without known times; call once for each trace. */
-void op_reading_warn(struct sutra_context *context, const struct op_reading *model);
+void launch_model_warn(struct sutra_context *context, const struct launch_model *model);
 
 /* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O((n + links) log links). */
-enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *hosts, row_t n, struct arena *scratch,
-                                  int64_t *ticks, struct sutra_error *error);
+enum sutra_status launch_model_busy_time(const struct launch_model *model, const row_t *hosts, row_t n,
+                                         struct arena *scratch, int64_t *ticks, struct sutra_error *error);
 
 /* around[row] = the innermost marked ancestor of each row of hosts, or ROW_NONE. By our rules only ancestors count that
  * have not ended when the row begins. O(n) in expectation. */
-enum sutra_status op_reading_around(const struct op_reading *model, const uint8_t *marked, struct arena *scratch,
-                                    row_t *around, struct sutra_error *error);
+enum sutra_status find_marked_ancestors(const struct launch_model *model, const uint8_t *marked, struct arena *scratch,
+                                        row_t *around, struct sutra_error *error);
 
 /* Whether a moment is in the selected time range. */
-static inline bool op_is_inside(const struct op_reading *model, int64_t moment) {
+static inline bool launch_model_includes(const struct launch_model *model, int64_t moment) {
     return moment >= model->from && moment < model->to;
 }
 
-static inline double op_us(const struct op_reading *model, int64_t ticks) {
+static inline double launch_model_us(const struct launch_model *model, int64_t ticks) {
     return (double)ticks / model->ticks_per_us;
 }
 
 /* The duration of an activity; by TraceLens' rules without the rounding of its end. */
-static inline double op_dur_us(const struct op_reading *model, row_t device) {
+static inline double activity_dur_us(const struct launch_model *model, row_t device) {
     const struct device_rows *devices = &model->devices;
-    if (model->rules & READING_REFERENCE)
+    if (model->rules & LAUNCHES_TRACELENS)
         return number_as_double(number_at(model->events->dur, devices->event[device]));
-    return op_us(model, devices->stop[device] - devices->start[device]);
+    return launch_model_us(model, devices->stop[device] - devices->start[device]);
 }
 
 /* ---- Internal to the files that build the model ---- */
 
 /* Start of an event with known times; its end, from its start. Ticks. */
-static inline int64_t op_start_read(const struct op_reading *model, const struct exact_times *times, row_t event) {
-    if (!(model->rules & READING_REFERENCE))
+static inline int64_t start_ticks(const struct launch_model *model, const struct exact_times *times, row_t event) {
+    if (!(model->rules & LAUNCHES_TRACELENS))
         return exact_start_ns(model->trace, times, event);
     return llrint(number_as_double(number_at(model->events->ts, event)) * model->ticks_per_us);
 }
-static inline int64_t op_stop_read(const struct op_reading *model, row_t event, int64_t start) {
+static inline int64_t end_ticks(const struct launch_model *model, row_t event, int64_t start) {
     struct number ts = number_at(model->events->ts, event), dur = number_at(model->events->dur, event);
-    if (!(model->rules & READING_REFERENCE))
+    if (!(model->rules & LAUNCHES_TRACELENS))
         return start + ns_of_us(dur);
     return llrint((number_as_double(ts) + number_as_double(dur)) * model->ticks_per_us);
 }
 
 /* hosts.c: lists of events in file order: host events and the calls among them, GPU activities, arrows from calls to
- * activities. event_lists_take() reserves the lists; the other two, which may run in parallel, fill one side each. */
+ * activities. reserve_event_lists() reserves the lists; the other two, which may run in parallel, fill one side each.
+ * */
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
@@ -159,13 +160,13 @@ struct event_lists {
     uint8_t *kind_of;                       /* by string of a category: enum host_kind */
     uint8_t *lists_of;                      /* by string of a category: the lists of its events */
 };
-enum sutra_status event_lists_take(const struct op_reading *model, struct arena *arena, struct event_lists *lists,
-                                   struct sutra_error *error);
-void event_lists_host(const struct op_reading *model, struct event_lists *lists);
-void event_lists_device(const struct op_reading *model, struct event_lists *lists);
+enum sutra_status reserve_event_lists(const struct launch_model *model, struct arena *arena, struct event_lists *lists,
+                                      struct sutra_error *error);
+void list_host_events(const struct launch_model *model, struct event_lists *lists);
+void list_device_events(const struct launch_model *model, struct event_lists *lists);
 
 /* hosts.c: path compression: lets all rows on the path from `row` to `found` refer to `found`. */
-static inline void op_way_cut(row_t *above, row_t row, row_t found) {
+static inline void compress_path(row_t *above, row_t row, row_t found) {
     while (row != found) {
         row_t then = above[row];
         above[row] = found;
@@ -174,24 +175,24 @@ static inline void op_way_cut(row_t *above, row_t row, row_t found) {
 }
 
 /* hosts.c: rows of the listed host events; overwrites the list. */
-enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *model,
+enum sutra_status make_host_rows(struct sutra_context *context, struct launch_model *model,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
 
 /* Replaces n events of calls (or ROW_NONE) by their rows of hosts. */
-enum sutra_status call_rows_find(const struct op_reading *model, row_t *calls, row_t n, struct arena *scratch,
+enum sutra_status find_call_rows(const struct launch_model *model, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error);
 
 /* Makes model->links of n pairs of a call (or ROW_NONE) and an activity, in this order; `device` NULL: 0 .. n - 1. */
-enum sutra_status call_links_order(struct op_reading *model, const row_t *call, const row_t *device, row_t n,
-                                   struct arena *arena, struct sutra_error *error);
+enum sutra_status order_launch_links(struct launch_model *model, const row_t *call, const row_t *device, row_t n,
+                                     struct arena *arena, struct sutra_error *error);
 
 /* ids[event] = the id of each of n arrows. */
-enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
+enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
 
 /* analyze/operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
-enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *model,
+enum sutra_status find_tracelens_links(struct sutra_context *context, struct launch_model *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error);
 

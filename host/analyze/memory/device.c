@@ -95,9 +95,9 @@ static uint32_t better(const struct peak_tree *tree, uint32_t a, uint32_t b) {
 
 bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n) {
     tree->n_leaves = n;
-    if (!tree->values && (tree->values = arena_take(arena, n, sizeof *tree->values)))
+    if (!tree->values && (tree->values = arena_alloc(arena, n, sizeof *tree->values)))
         memset(tree->values, 0xff, n * sizeof *tree->values);
-    tree->best = arena_take(arena, 2 * (size_t)n, sizeof *tree->best);
+    tree->best = arena_alloc(arena, 2 * (size_t)n, sizeof *tree->best);
     if (!tree->values || !tree->best)
         return false;
     peak_tree_build(tree);
@@ -164,8 +164,8 @@ static struct memory_groups sort_groups(struct sutra_memory *memory, struct memo
                                         struct arena *scratch) {
     struct memory_groups groups = {.n = grouping->n};
     struct arena_mark mark = arena_mark(scratch);
-    struct named_group *sorted = arena_take(scratch, groups.n, sizeof *sorted);
-    groups.list = arena_take(&memory->arena, groups.n, sizeof *groups.list);
+    struct named_group *sorted = arena_alloc(scratch, groups.n, sizeof *sorted);
+    groups.list = arena_alloc(&memory->arena, groups.n, sizeof *groups.list);
     for (uint32_t i = 0; sorted && i < groups.n; i++) {
         sorted[i] = (struct named_group){grouping->list[i], &memory->names};
         groups.bytes += grouping->list[i].bytes;
@@ -257,7 +257,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
                                     const struct memory_facts *facts, struct arena *scratch,
                                     struct sutra_error *error) {
     const struct memory_allocs *allocs = facts->allocs;
-    uint32_t *rows = arena_take(scratch, allocs->n, sizeof *rows);
+    uint32_t *rows = arena_alloc(scratch, allocs->n, sizeof *rows);
     if (!rows)
         return error_memory(error);
     device->largest = EVENT_NONE;
@@ -275,14 +275,14 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
             (allocs->size[i] == allocs->size[largest] && allocs->begin[i] < allocs->begin[largest]))
             device->largest = i;
     }
-    struct live_stack *live = arena_take(scratch, device->n_live, sizeof *live);
+    struct live_stack *live = arena_alloc(scratch, device->n_live, sizeof *live);
     for (uint32_t i = 0; live && i < device->n_live; i++) {
         live[i] = (struct live_stack){.names = &memory->names, .size = allocs->size[rows[i]]};
         enum sutra_status status = facts->stack_name(facts->arg, rows[i], &live[i].name, error);
         if (status)
             return status;
     }
-    struct memory_grouping grouping = {arena_take(scratch, device->n_live, sizeof *grouping.list),
+    struct memory_grouping grouping = {arena_alloc(scratch, device->n_live, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
     if (!live || !grouping.list || !grouping.slot)
         return error_memory(error);
@@ -311,7 +311,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
 static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct memory_device *device,
                                          const struct memory_allocs *allocs, struct arena *scratch,
                                          struct sutra_error *error) {
-    struct memory_grouping grouping = {arena_take(scratch, memory->names.n, sizeof *grouping.list),
+    struct memory_grouping grouping = {arena_alloc(scratch, memory->names.n, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
     if (!grouping.list || !grouping.slot)
         return error_memory(error);
@@ -421,12 +421,12 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     uint32_t n_steps = device->n_steps, n_names = memory->names.n;
     if (n_steps < GROWTH_STEPS_MIN)
         return SUTRA_OK;
-    struct step_end *ends = arena_take(scratch, n_steps, sizeof *ends);
+    struct step_end *ends = arena_alloc(scratch, n_steps, sizeof *ends);
     uint32_t *first = arena_zeros(scratch, (size_t)n_names + 1, sizeof *first);
-    uint32_t *rows = arena_take(scratch, allocs->n, sizeof *rows);
-    int64_t *changes = arena_take(scratch, (size_t)n_steps + 1, sizeof *changes);
-    int64_t *live = arena_take(scratch, n_steps, sizeof *live);
-    struct named_growth *found = arena_take(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
+    uint32_t *rows = arena_alloc(scratch, allocs->n, sizeof *rows);
+    int64_t *changes = arena_alloc(scratch, (size_t)n_steps + 1, sizeof *changes);
+    int64_t *live = arena_alloc(scratch, n_steps, sizeof *live);
+    struct named_growth *found = arena_alloc(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
     if (!ends || !first || !rows || !changes || !live || !found)
         return error_memory(error);
     for (uint32_t i = 0; i < n_steps; i++)
@@ -470,7 +470,7 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     }
     if (n_found)
         qsort(found, n_found, sizeof *found, compare_growth);
-    device->growing = arena_take(&memory->arena, n_found, sizeof *device->growing);
+    device->growing = arena_alloc(&memory->arena, n_found, sizeof *device->growing);
     if (!device->growing)
         return error_memory(error);
     device->n_growing = n_found;

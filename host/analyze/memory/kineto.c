@@ -59,7 +59,7 @@ struct kineto {
     uint8_t *name_flags; /* by string of the trace */
     uint32_t *copied;    /* result's name of a string, plus 1 */
     struct kineto_ranges ranges;
-    struct asked_column bytes, address, device_type, device_id, allocated, reserved;
+    struct requested_column bytes, address, device_type, device_id, allocated, reserved;
     row_t *memory_events, *oom_events;
     row_t n_memory, n_ooms;
     struct enclosing *enclosing;             /* by position in memory_events */
@@ -125,12 +125,12 @@ static enum sutra_status list_events(struct kineto *k, struct sutra_error *error
                    memory_name_id = strings_find(strings, "[memory]", 8),
                    oom_name = strings_find(strings, "[OutOfMemory]", 13);
     struct kineto_ranges *ranges = &k->ranges;
-    k->memory_events = arena_take(k->arena, events->n, sizeof(row_t));
-    k->oom_events = arena_take(k->arena, events->n, sizeof(row_t));
-    ranges->event = arena_take(k->arena, events->n, sizeof(row_t));
-    ranges->start_ns = arena_take(k->arena, events->n, sizeof(int64_t));
-    ranges->end_ns = arena_take(k->arena, events->n, sizeof(int64_t));
-    ranges->kind = arena_take(k->arena, events->n, 1);
+    k->memory_events = arena_alloc(k->arena, events->n, sizeof(row_t));
+    k->oom_events = arena_alloc(k->arena, events->n, sizeof(row_t));
+    ranges->event = arena_alloc(k->arena, events->n, sizeof(row_t));
+    ranges->start_ns = arena_alloc(k->arena, events->n, sizeof(int64_t));
+    ranges->end_ns = arena_alloc(k->arena, events->n, sizeof(int64_t));
+    ranges->kind = arena_alloc(k->arena, events->n, 1);
     if (!k->memory_events || !k->oom_events || !ranges->event || !ranges->start_ns || !ranges->end_ns || !ranges->kind)
         return error_memory(error);
     for (row_t i = 0; i < events->n; i++) {
@@ -167,17 +167,17 @@ static enum sutra_status list_events(struct kineto *k, struct sutra_error *error
 
 /* Reads the arguments of the memory events; drops those without Bytes and Addr. */
 static enum sutra_status read_arguments(struct kineto *k, struct sutra_error *error) {
-    static const struct asked_field fields[] = {
+    static const struct requested_field fields[] = {
         {"Bytes", ASK_KEY, false},           {"Addr", ASK_KEY, false},
         {"Device Type", ASK_KEY, false},     {"Device Id", ASK_KEY, false},
         {"Total Allocated", ASK_KEY, false}, {"Total Reserved", ASK_KEY, false}};
-    struct asked_column columns[6];
-    row_t n = k->n_memory + k->n_ooms, *events = arena_take(k->arena, n, sizeof *events);
+    struct requested_column columns[6];
+    row_t n = k->n_memory + k->n_ooms, *events = arena_alloc(k->arena, n, sizeof *events);
     if (!events)
         return error_memory(error);
     memcpy(events, k->memory_events, k->n_memory * sizeof *events);
     memcpy(events + k->n_memory, k->oom_events, k->n_ooms * sizeof *events);
-    enum sutra_status status = event_columns_ask(k->context, k->trace, fields, 6, events, n, columns, error);
+    enum sutra_status status = event_columns_request(k->context, k->trace, fields, 6, events, n, columns, error);
     if (status)
         return status;
     k->bytes = columns[0];
@@ -225,12 +225,12 @@ static enum sutra_status sort_by(struct kineto *k, row_t *order, row_t n, uint64
 /* Numbers of the threads of ranges and of memory events, by pid and tid. */
 static int64_t memory_thread_number(struct pair_table *pids, struct pair_table *threads, value_key pid, value_key tid,
                                     uint32_t *n) {
-    struct pair_entry *entry = pair_table_take(pids, (uint64_t)pid, 0);
+    struct pair_entry *entry = pair_table_insert(pids, (uint64_t)pid, 0);
     if (!entry)
         return -1;
     if (entry->number == PAIR_NONE)
         entry->number = (*n)++;
-    entry = pair_table_take(threads, (uint64_t)tid, entry->number);
+    entry = pair_table_insert(threads, (uint64_t)tid, entry->number);
     if (!entry)
         return -1;
     if (entry->number == PAIR_NONE)
@@ -264,15 +264,15 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     const struct device_events *events = &k->trace->events;
     const struct kineto_ranges *ranges = &k->ranges;
     row_t n = ranges->n, n_memory = k->n_memory;
-    int64_t *threads = arena_take(k->arena, n, sizeof *threads),
-            *memory_threads = arena_take(k->arena, n_memory, sizeof *threads);
-    int64_t *memory_ns = arena_take(k->arena, n_memory, sizeof *memory_ns);
-    row_t *order = arena_take(k->arena, n, sizeof *order),
-          *memory_order = arena_take(k->arena, n_memory, sizeof *order);
-    uint64_t *keys = arena_take(k->arena, MAX(n, n_memory), sizeof *keys);
-    struct enclosing *stack = arena_take(k->arena, n, sizeof *stack);
-    int64_t *stack_end_ns = arena_take(k->arena, n, sizeof *stack_end_ns);
-    k->enclosing = arena_take(k->arena, n_memory, sizeof *k->enclosing);
+    int64_t *threads = arena_alloc(k->arena, n, sizeof *threads),
+            *memory_threads = arena_alloc(k->arena, n_memory, sizeof *threads);
+    int64_t *memory_ns = arena_alloc(k->arena, n_memory, sizeof *memory_ns);
+    row_t *order = arena_alloc(k->arena, n, sizeof *order),
+          *memory_order = arena_alloc(k->arena, n_memory, sizeof *order);
+    uint64_t *keys = arena_alloc(k->arena, MAX(n, n_memory), sizeof *keys);
+    struct enclosing *stack = arena_alloc(k->arena, n, sizeof *stack);
+    int64_t *stack_end_ns = arena_alloc(k->arena, n, sizeof *stack_end_ns);
+    k->enclosing = arena_alloc(k->arena, n_memory, sizeof *k->enclosing);
     struct pair_table pids = {0}, tids = {0};
     uint32_t n_threads = 0;
     bool ok = threads && memory_threads && memory_ns && order && memory_order && keys && stack && stack_end_ns &&
@@ -346,11 +346,11 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
                                    .kind = k->ranges.kind,
                                    .n = n,
                                    .kinds = 1u << RANGE_ANNOTATION};
-    k->backward = arena_take(k->arena, n, sizeof *k->backward);
-    k->modules = arena_take(k->arena, n, sizeof *k->modules);
-    k->optimizer = arena_take(k->arena, n, sizeof *k->optimizer);
-    k->optimizer_ends = arena_take(k->arena, n, sizeof *k->optimizer_ends);
-    int64_t(*pairs)[2] = arena_take(k->arena, n, sizeof *pairs);
+    k->backward = arena_alloc(k->arena, n, sizeof *k->backward);
+    k->modules = arena_alloc(k->arena, n, sizeof *k->modules);
+    k->optimizer = arena_alloc(k->arena, n, sizeof *k->optimizer);
+    k->optimizer_ends = arena_alloc(k->arena, n, sizeof *k->optimizer_ends);
+    int64_t(*pairs)[2] = arena_alloc(k->arena, n, sizeof *pairs);
     if (!k->backward || !k->modules || !k->optimizer || !k->optimizer_ends || !pairs ||
         !profiler_steps_find(&rows, STEPS_MEMORY, k->arena, &k->steps))
         return error_memory(error);
@@ -423,13 +423,13 @@ static enum sutra_status stack_name(void *arg, uint32_t alloc, uint32_t *name, s
  */
 static enum sutra_status match_events(struct kineto *k, const row_t *positions, uint32_t n, struct memory_allocs *a,
                                       struct memory_device *device, struct sutra_error *error) {
-#define COLUMN(name) !(a->name = arena_take(k->arena, n, sizeof *a->name))
+#define COLUMN(name) !(a->name = arena_alloc(k->arena, n, sizeof *a->name))
     if (COLUMN(size) || COLUMN(begin) || COLUMN(end) || COLUMN(frame) || COLUMN(operator_name) || COLUMN(category) ||
         COLUMN(before))
         return error_memory(error);
 #undef COLUMN
     struct pair_table live = {0};
-    row_t *of = arena_take(k->arena, n, sizeof *of); /* position of each allocation */
+    row_t *of = arena_alloc(k->arena, n, sizeof *of); /* position of each allocation */
     if (!of || !pair_table_init(&live))
         return error_memory(error);
     enum sutra_status status = SUTRA_OK;
@@ -437,7 +437,7 @@ static enum sutra_status match_events(struct kineto *k, const row_t *positions, 
         row_t event = k->memory_events[positions[i]];
         int64_t bytes = k->bytes.key[event];
         value_key address = k->address.key[event];
-        struct pair_entry *entry = pair_table_take(&live, (uint64_t)(address == KEY_ABSENT ? 0 : address), 0);
+        struct pair_entry *entry = pair_table_insert(&live, (uint64_t)(address == KEY_ABSENT ? 0 : address), 0);
         if (!entry) {
             status = error_memory(error);
             break;
@@ -540,8 +540,8 @@ static enum sutra_status make_points(struct kineto *k, const row_t *positions, c
 /* The out-of-memory events of a device, ascending by time. */
 static enum sutra_status copy_ooms(struct kineto *k, int64_t type, int64_t id, struct memory_device *device,
                                    struct sutra_error *error) {
-    row_t n = 0, *order = arena_take(k->arena, k->n_ooms, sizeof *order);
-    uint64_t *keys = arena_take(k->arena, k->n_ooms, sizeof *keys);
+    row_t n = 0, *order = arena_alloc(k->arena, k->n_ooms, sizeof *order);
+    uint64_t *keys = arena_alloc(k->arena, k->n_ooms, sizeof *keys);
     device->ooms = arena_zeros(&k->memory->arena, k->n_ooms, sizeof *device->ooms);
     if (!order || !keys || !device->ooms)
         return error_memory(error);
@@ -585,7 +585,7 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
     device->n_events = n;
     device->n_skipped = k->n_skipped;
     device->has_time = true;
-    device->time_ns = arena_take(&k->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
+    device->time_ns = arena_alloc(&k->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
     if (!device->time_ns)
         return error_memory(error);
     for (uint32_t i = 0; i < n; i++)
@@ -627,10 +627,10 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
 
 /* Sorts the memory events by device and time, and reads each device. */
 static enum sutra_status read_devices(struct kineto *k, struct memory_input *input, struct sutra_error *error) {
-    row_t n = k->n_memory, *order = arena_take(k->arena, n, sizeof *order);
-    int64_t *times = arena_take(k->arena, n, sizeof *times), *types = arena_take(k->arena, n, sizeof *types),
-            *ids = arena_take(k->arena, n, sizeof *ids);
-    uint64_t *keys = arena_take(k->arena, n, sizeof *keys);
+    row_t n = k->n_memory, *order = arena_alloc(k->arena, n, sizeof *order);
+    int64_t *times = arena_alloc(k->arena, n, sizeof *times), *types = arena_alloc(k->arena, n, sizeof *types),
+            *ids = arena_alloc(k->arena, n, sizeof *ids);
+    uint64_t *keys = arena_alloc(k->arena, n, sizeof *keys);
     if (!order || !times || !types || !ids || !keys)
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {

@@ -56,7 +56,7 @@ __attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memor
     va_start(arguments, format);
     size_t length = (size_t)vsnprintf(text, sizeof text, format, arguments) + 1;
     va_end(arguments);
-    char *kept = arena_take(&memory->arena, length, 1);
+    char *kept = arena_alloc(&memory->arena, length, 1);
     uint32_t row = input->n_findings;
     if (kept)
         input->findings[input->n_findings++] =
@@ -164,7 +164,7 @@ static int compare_changes(const void *a, const void *b, void *names) {
 struct memory_change *memory_changes(struct arena *arena, const struct strings *names, const struct memory_groups *a,
                                      const struct memory_groups *b, uint32_t *n) {
     uint32_t n_a = a ? a->n : 0, n_b = b ? b->n : 0, n_all = n_a + n_b, n_kept = 0;
-    struct memory_change *list = arena_take(arena, n_all, sizeof *list);
+    struct memory_change *list = arena_alloc(arena, n_all, sizeof *list);
     *n = 0;
     if (!list)
         return NULL;
@@ -188,7 +188,7 @@ struct memory_change *memory_changes(struct arena *arena, const struct strings *
 
 enum memory_format { FORMAT_SNAPSHOT, FORMAT_KINETO, FORMAT_OTHER };
 
-static bool key_is(const struct source *source, struct json_place key, const char *name) {
+static bool key_is(const struct source *source, struct json_span key, const char *name) {
     size_t n = strlen(name);
     return key.end - key.at - 1 == n && memcmp(source->bytes + key.at + 1, name, n) == 0;
 }
@@ -217,7 +217,7 @@ static enum memory_format find_format(const struct source *source) {
     if (c != '{')
         return FORMAT_OTHER;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
+        struct json_span key = walk_key(&walker);
         if (walker.expected || key_is(source, key, "segments"))
             return FORMAT_SNAPSHOT;
         if (key_is(source, key, "traceEvents"))
@@ -239,7 +239,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
                                     struct sutra_error *error) {
     struct source source;
     size_t length = strlen(from->name) + 1;
-    char *kept = arena_take(&memory->arena, length, 1);
+    char *kept = arena_alloc(&memory->arena, length, 1);
     if (!kept)
         return error_memory(error);
     input->path = memcpy(kept, from->name, length);
@@ -274,7 +274,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     uint64_t max_findings = 0;
     for (uint32_t i = 0; i < input->n_devices; i++)
         max_findings += RULES_MAX + input->devices[i].n_ooms;
-    input->findings = arena_take(&memory->arena, max_findings, sizeof *input->findings);
+    input->findings = arena_alloc(&memory->arena, max_findings, sizeof *input->findings);
     if (!input->findings)
         return error_memory(error);
     for (uint32_t i = 0; i < input->n_devices; i++)
@@ -315,7 +315,7 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
 static enum sutra_status copy_options(const struct sutra_memory_options *options, struct sutra_memory_options *taken,
                                       struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_memory_options, tables);
-    return options_take(&form, options, taken, error);
+    return options_copy(&form, options, taken, error);
 }
 
 enum sutra_status sutra_memory_run(struct sutra_context *context, const char *const *paths, size_t n_paths,

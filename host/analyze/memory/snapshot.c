@@ -171,8 +171,8 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
                                        struct memory_device *device, struct sutra_error *error) {
     const struct objects *o = s->objects;
     struct segment_key *keys = arena_zeros(s->arena, n, sizeof *keys);
-    device->segment_list = arena_take(&s->memory->arena, n, sizeof *device->segment_list);
-    device->segment_groups = arena_take(&s->memory->arena, n, sizeof *device->segment_groups);
+    device->segment_list = arena_alloc(&s->memory->arena, n, sizeof *device->segment_list);
+    device->segment_groups = arena_alloc(&s->memory->arena, n, sizeof *device->segment_groups);
     if (!keys || !device->segment_list || !device->segment_groups)
         return error_memory(error);
     for (uint32_t i = 0; i < n; i++) {
@@ -273,7 +273,7 @@ static enum sutra_status match_events(struct snapshot *s, const struct snapshot_
                 return snapshot_malformed(s, error, "event %" PRIu32 " has no \"size\"", i);
             continue;
         }
-        struct pair_entry *entry = pair_table_take(live, address, !address_value);
+        struct pair_entry *entry = pair_table_insert(live, address, !address_value);
         if (!entry)
             return error_memory(error);
         uint32_t row = entry->number;
@@ -373,7 +373,7 @@ static enum sutra_status make_points(struct snapshot *s, const struct snapshot_e
     device->allocated = arena_zeros(arena, (size_t)n + 1, sizeof *device->allocated);
     device->active = arena_zeros(arena, (size_t)n + 1, sizeof *device->active);
     device->reserved = arena_zeros(arena, (size_t)n + 1, sizeof *device->reserved);
-    uint32_t *counts = *segment_allocs = arena_take(s->arena, (size_t)n + 1, sizeof *counts);
+    uint32_t *counts = *segment_allocs = arena_alloc(s->arena, (size_t)n + 1, sizeof *counts);
     if (!device->allocated || !device->active || !device->reserved || !counts)
         return error_memory(error);
     for (uint32_t i = 0; i < a->n; i++) {
@@ -426,8 +426,8 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     device->step_source = STRING_NONE;
     for (uint32_t i = 0; i < n_segments; i++)
         n_blocks += container_of(o, dict_get(o, segments[i], WORD_BLOCKS))->n;
-    events.action = arena_take(s->arena, n, sizeof *events.action);
-    device->time_ns = arena_take(&s->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
+    events.action = arena_alloc(s->arena, n, sizeof *events.action);
+    device->time_ns = arena_alloc(&s->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
     if (!events.action || !device->time_ns)
         return error_memory(error);
     device->has_time = n > 0;
@@ -436,10 +436,10 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     struct memory_allocs *a = &s->allocs;
     uint32_t max_allocs = n + n_blocks;
     *a = (struct memory_allocs){0};
-#define COLUMN(name) !(a->name = arena_take(s->arena, max_allocs, sizeof *a->name))
+#define COLUMN(name) !(a->name = arena_alloc(s->arena, max_allocs, sizeof *a->name))
     if (COLUMN(size) || COLUMN(begin) || COLUMN(end) || COLUMN(request) || COLUMN(frame) || COLUMN(operator_name) ||
         COLUMN(category) || COLUMN(before) ||
-        !(s->alloc_list = arena_take(s->arena, max_allocs, sizeof *s->alloc_list)))
+        !(s->alloc_list = arena_alloc(s->arena, max_allocs, sizeof *s->alloc_list)))
         return error_memory(error);
 #undef COLUMN
     struct pair_table live = {0};
@@ -563,7 +563,7 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
     if (status)
         return status;
     uint32_t n_traces = container_of(o, traces)->n, n_segments = container_of(o, segments)->n;
-    object_t *sorted = arena_take(s->arena, n_segments, sizeof *sorted);
+    object_t *sorted = arena_alloc(s->arena, n_segments, sizeof *sorted);
     uint32_t *counts = arena_zeros(s->arena, DEVICES_MAX + 2, sizeof *counts);
     if (!sorted || !counts)
         return error_memory(error);
@@ -647,7 +647,7 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
     if (!status && rest < source->size) {
         char text[100];
         int n = snprintf(text, sizeof text, "%zu bytes after the end of the pickle: ignored", source->size - end);
-        char *kept = arena_take(&memory->arena, (size_t)n + 1, 1);
+        char *kept = arena_alloc(&memory->arena, (size_t)n + 1, 1);
         if (kept)
             input->warning = memcpy(kept, text, (size_t)n + 1);
         else

@@ -176,7 +176,7 @@ static void append_file_name(const struct strings *strings, uint32_t file, struc
 /* "file.py:12:function" */
 static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *frame) {
     struct pair_entry *entry =
-        pair_table_take(&s->frames, (uint64_t)frame->name << 32 | frame->file, (uint32_t)frame->line & 0x7fffffff);
+        pair_table_insert(&s->frames, (uint64_t)frame->name << 32 | frame->file, (uint32_t)frame->line & 0x7fffffff);
     bool is_short = frame->line >= 0 && frame->line <= 0x7fffffff;
     if (!entry)
         return STRING_NONE;
@@ -392,8 +392,8 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     const struct objects *o = s->objects;
     uint32_t n = object_type(annotations) <= OBJECT_NONE ? 0 : container_of(o, annotations)->n, n_kept = 0,
              n_ranges = 0;
-    struct snapshot_annotation *list = arena_take(s->arena, n, sizeof *list);
-    struct snapshot_range *ranges = arena_take(s->arena, n, sizeof *ranges);
+    struct snapshot_annotation *list = arena_alloc(s->arena, n, sizeof *list);
+    struct snapshot_range *ranges = arena_alloc(s->arena, n, sizeof *ranges);
     struct pair_table open = {0};
     if (!list || !ranges)
         return error_memory(error);
@@ -421,7 +421,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     if (n_kept && !pair_table_init(&open))
         return error_memory(error);
     for (uint32_t i = 0; i < n_kept; i++) {
-        struct pair_entry *entry = pair_table_take(&open, list[i].name, 0);
+        struct pair_entry *entry = pair_table_insert(&open, list[i].name, 0);
         if (!entry) {
             pair_table_free(&open);
             return error_memory(error);
@@ -590,9 +590,9 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_e
         return SUTRA_OK;
     struct frame_totals h = {0};
     h.slot = arena_zeros(s->arena, s->memory->names.n, sizeof *h.slot);
-    h.names = arena_take(s->arena, (size_t)a->n + 1, sizeof *h.names);
+    h.names = arena_alloc(s->arena, (size_t)a->n + 1, sizeof *h.names);
     device->ooms = arena_zeros(&s->memory->arena, n_ooms, sizeof *device->ooms);
-    uint32_t *freed = arena_take(s->arena, events->n, sizeof *freed); /* allocation that an event frees */
+    uint32_t *freed = arena_alloc(s->arena, events->n, sizeof *freed); /* allocation that an event frees */
     if (!h.slot || !h.names || !device->ooms || !freed)
         return error_memory(error);
     for (uint32_t i = 0; i < a->n; i++)

@@ -42,11 +42,11 @@ struct work_groups {
 
 struct work_tables {
     const struct op_input *input;
-    const struct op_reading *reading;
-    struct launch_kinds launches;
-    struct device_limits limits[DEVICES_MOST];
+    const struct launch_model *reading;
+    struct launch_configs launches;
+    struct device_limits limits[MAX_DEVICES];
     size_t n_limits;
-    struct asked_column device; /* ids of devices that the events' column does not contain */
+    struct requested_column device; /* ids of devices that the events' column does not contain */
     struct work_groups names, configurations;
     uint32_t *configuration_of;             /* by row of devices */
     struct description *durations, *delays; /* of each name */
@@ -66,21 +66,21 @@ static struct work_group *group_at(struct tuples *keys, struct tuple key, struct
 }
 
 /* From the end of the call to the start of the GPU activity. */
-static int64_t delay_of(const struct op_reading *reading, row_t device) {
+static int64_t delay_of(const struct launch_model *reading, row_t device) {
     return reading->devices.start[device] - reading->hosts.stop[reading->devices.call[device]];
 }
 
 /* Groups by all parameters of the launch. */
 static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = tables->reading;
+    const struct launch_model *reading = tables->reading;
     const struct device_rows *devices = &reading->devices;
     struct tuples keys = {0};
-    tables->configuration_of = arena_take(arena, devices->n, sizeof *tables->configuration_of);
+    tables->configuration_of = arena_alloc(arena, devices->n, sizeof *tables->configuration_of);
     bool ok = !arena->failed;
     for (row_t i = 0; i < devices->n && ok; i++) {
         row_t event = devices->event[i], launcher = devices->launcher[i];
         int64_t ticks = devices->stop[i] - devices->start[i];
-        const struct launch_kind *launch = &tables->launches.list[tables->launches.of[i]];
+        const struct launch_config *launch = &tables->launches.list[tables->launches.of[i]];
         int64_t shape = launch->shape;
         const struct tuple key = {{reading->events->name[event],
                                    launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher),
@@ -94,7 +94,7 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
             group->first = i;
         group->n++;
         group->ticks += ticks;
-        group->n_short += op_us(reading, ticks) < SHORT_US;
+        group->n_short += launch_model_us(reading, ticks) < SHORT_US;
         if (devices->call[i] != ROW_NONE) {
             group->delays += delay_of(reading, i);
             group->n_delays++;
@@ -110,7 +110,7 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
 
 /* Groups configurations by name. */
 static enum sutra_status group_names(struct work_tables *tables, struct sutra_error *error) {
-    const struct op_reading *reading = tables->reading;
+    const struct launch_model *reading = tables->reading;
     struct work_group *list = tables->configurations.list;
     struct tuples keys = {0};
     bool ok = true;
@@ -141,13 +141,13 @@ static enum sutra_status group_names(struct work_tables *tables, struct sutra_er
 static enum sutra_status describe_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &tables->reading->devices;
     const struct engine *engine = &tables->input->context->engine;
-    int64_t *ticks = arena_take(arena, devices->n, sizeof *ticks),
-            *delays = arena_take(arena, devices->n, sizeof *delays);
-    uint32_t *of = arena_take(arena, devices->n, sizeof *of);
-    uint32_t *of_delay = arena_take(arena, devices->n, sizeof *of_delay);
+    int64_t *ticks = arena_alloc(arena, devices->n, sizeof *ticks),
+            *delays = arena_alloc(arena, devices->n, sizeof *delays);
+    uint32_t *of = arena_alloc(arena, devices->n, sizeof *of);
+    uint32_t *of_delay = arena_alloc(arena, devices->n, sizeof *of_delay);
     row_t n_delays = 0;
-    tables->durations = arena_take(arena, tables->names.n, sizeof *tables->durations);
-    tables->delays = arena_take(arena, tables->names.n, sizeof *tables->delays);
+    tables->durations = arena_alloc(arena, tables->names.n, sizeof *tables->durations);
+    tables->delays = arena_alloc(arena, tables->names.n, sizeof *tables->delays);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++) {
@@ -168,9 +168,9 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
 }
 
 static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    static const struct asked_field field = {"device", ASK_INT, false};
-    const struct op_reading *reading = tables->reading;
-    enum sutra_status status = launch_kinds_read(tables->input->context, reading, arena, &tables->launches, error);
+    static const struct requested_field field = {"device", ASK_INT, false};
+    const struct launch_model *reading = tables->reading;
+    enum sutra_status status = launch_configs_read(tables->input->context, reading, arena, &tables->launches, error);
     if (!status)
         status = group_work(tables, arena, error);
     if (!status)
@@ -178,9 +178,9 @@ static enum sutra_status read_work(struct work_tables *tables, struct arena *are
     if (status)
         return status;
     uint32_t n_names = (uint32_t)tables->names.n;
-    row_t *events = arena_take(arena, tables->configurations.n, sizeof *events), n = 0;
-    const char **names = arena_take(arena, n_names, sizeof *names);
-    tables->shorts = arena_take(arena, n_names, sizeof *tables->shorts);
+    row_t *events = arena_alloc(arena, tables->configurations.n, sizeof *events), n = 0;
+    const char **names = arena_alloc(arena, n_names, sizeof *names);
+    tables->shorts = arena_alloc(arena, n_names, sizeof *tables->shorts);
     if (arena->failed)
         return error_memory(error);
 
@@ -191,8 +191,8 @@ static enum sutra_status read_work(struct work_tables *tables, struct arena *are
         if (reading->events->device[event] == DEVICE_OTHER)
             events[n++] = event;
     }
-    if (n && (status = event_columns_ask(tables->input->context, reading->trace, &field, 1, events, n, &tables->device,
-                                         error)))
+    if (n && (status = event_columns_request(tables->input->context, reading->trace, &field, 1, events, n,
+                                             &tables->device, error)))
         return status;
     for (uint32_t g = 0; g < n_names; g++)
         names[g] =
@@ -222,8 +222,8 @@ static struct kernel_occupancy occupancy_at(const struct work_tables *tables, ro
 /* The launch's parameters: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
 static void add_configuration(const struct work_tables *from, const struct work_group *group,
                               struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
-    const struct launch_kind *launch = &from->launches.list[from->launches.of[group->first]];
+    const struct launch_model *reading = from->reading;
+    const struct launch_config *launch = &from->launches.list[from->launches.of[group->first]];
     row_t event = reading->devices.event[group->first], launcher = reading->devices.launcher[group->first];
     struct kernel_occupancy occupancy = occupancy_at(from, event, &launch->numbers);
     if (launcher == ROW_NONE)
@@ -242,7 +242,7 @@ static void add_configuration(const struct work_tables *from, const struct work_
 }
 
 static void add_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     const struct work_group *group = &from->names.list[g];
     const struct description *durations = &from->durations[g], *delays = &from->delays[g];
     const char *class = class_names[reading->devices.class[group->first]];
@@ -265,7 +265,7 @@ static void add_name(const struct work_tables *from, uint32_t g, struct sutra_ta
 }
 
 static void add_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     const struct work_group *group = &from->configurations.list[c];
     const struct shortened *name = &from->shorts[group->name];
     table_integer(table, from->input->options.rank);
@@ -283,8 +283,8 @@ static enum sutra_status add_groups(const struct work_tables *from, const struct
                                                 struct sutra_table *table),
                                     struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
     uint32_t n = (uint32_t)groups->n;
-    double *times = arena_take(arena, n, sizeof *times);
-    uint32_t *order = arena_take(arena, n, sizeof *order);
+    double *times = arena_alloc(arena, n, sizeof *times);
+    uint32_t *order = arena_alloc(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < n && !status; g++)
         times[g] = (double)groups->list[g].ticks;
@@ -325,8 +325,8 @@ static void add_durations(const struct work_tables *from, struct sutra_table *ta
     }
     for (unsigned bin = first; bin < N_BINS && bin <= last; bin++) {
         table_integer(table, from->input->options.rank);
-        table_real(table, bin ? op_us(from->reading, bin_end(bin - 1)) : 0);
-        table_real(table, op_us(from->reading, bin_end(bin)));
+        table_real(table, bin ? launch_model_us(from->reading, bin_end(bin - 1)) : 0);
+        table_real(table, launch_model_us(from->reading, bin_end(bin)));
         table_integer(table, counts[bin]);
         add_share(table, counts[bin], devices->n);
         table_real(table, (double)ticks[bin] / from->reading->ticks_per_us);
@@ -349,7 +349,7 @@ enum sutra_status operators_kernels(const struct op_input *input, struct arena *
                             result_table_begin(&operators->result, SUTRA_KERNELS_BY_CONFIGURATION), error);
     if (!status)
         add_durations(&from, result_table_begin(&operators->result, SUTRA_KERNELS_DURATIONS));
-    launch_kinds_free(&from.launches);
+    launch_configs_free(&from.launches);
     free(from.names.list);
     free(from.configurations.list);
     arena_release(arena, mark);

@@ -29,7 +29,7 @@ struct work_list {
 
 struct frame_table {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t n, *host;   /* modules or annotations, in pre-order */
     row_t *enclosing; /* of each: the innermost enclosing one that has not ended when it starts, or ROW_NONE */
     struct work_list forward, backward;
@@ -40,7 +40,7 @@ struct frame_table {
 /* ---- Backward GPU activity ---- */
 
 struct engine_search {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t *engine;  /* by row of hosts: the operator of the engine that encloses it (or is it), or ROW_NONE */
     row_t *forward; /* by row of hosts, of operators of the engine: the operator that they are for */
 };
@@ -48,15 +48,15 @@ struct engine_search {
 /* Finds the operators of the engine, and by sequence number the operators that they are for. */
 static enum sutra_status find_forward(struct sutra_context *context, struct engine_search *search, struct arena *arena,
                                       struct sutra_error *error) {
-    static const struct asked_field field = {"Sequence number", ASK_INT, false};
-    const struct op_reading *reading = search->reading;
+    static const struct requested_field field = {"Sequence number", ASK_INT, false};
+    const struct launch_model *reading = search->reading;
     const struct host_rows *hosts = &reading->hosts;
-    uint8_t *is_engine = arena_take(arena, hosts->n, sizeof *is_engine);
-    row_t *rows = arena_take(arena, hosts->n, sizeof *rows), *events = arena_take(arena, hosts->n, sizeof *events);
-    uint64_t *keys = arena_take(arena, hosts->n, sizeof *keys);
-    struct asked_column sequence;
+    uint8_t *is_engine = arena_alloc(arena, hosts->n, sizeof *is_engine);
+    row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), *events = arena_alloc(arena, hosts->n, sizeof *events);
+    uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
+    struct requested_column sequence;
     row_t n = 0;
-    search->engine = arena_take(arena, hosts->n, sizeof *search->engine);
+    search->engine = arena_alloc(arena, hosts->n, sizeof *search->engine);
     search->forward = rows_none(arena, hosts->n);
     if (arena->failed)
         return error_memory(error);
@@ -70,13 +70,13 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
         keys[n] = integer_sort_key(hosts->start[row]);
         rows[n++] = row;
     }
-    enum sutra_status status = op_reading_around(reading, is_engine, arena, search->engine, error);
+    enum sutra_status status = find_marked_ancestors(reading, is_engine, arena, search->engine, error);
     if (status)
         return status;
     for (row_t row = 0; row < hosts->n; row++)
         if (is_engine[row])
             search->engine[row] = row;
-    status = event_columns_ask(context, reading->trace, &field, 1, events, n, &sequence, error);
+    status = event_columns_request(context, reading->trace, &field, 1, events, n, &sequence, error);
     if (!status)
         status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
     if (status)
@@ -93,7 +93,7 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
             uint32_t forward = pair_table_find(&last, (uint64_t)number, 0);
             search->forward[rows[i]] = forward == PAIR_NONE ? ROW_NONE : forward;
         } else if (search->engine[rows[i]] == ROW_NONE) {
-            struct pair_entry *entry = pair_table_take(&last, (uint64_t)number, 0);
+            struct pair_entry *entry = pair_table_insert(&last, (uint64_t)number, 0);
             if ((ok = entry != NULL))
                 entry->number = rows[i];
         }
@@ -105,12 +105,12 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
 /* ---- GPU activity by row ---- */
 
 /* Memory for n activities that `first` partitions. */
-static enum sutra_status work_list_init(const row_t *first, row_t n, struct arena *arena, struct work_list *list,
-                                        struct sutra_error *error) {
+static enum sutra_status activity_list_init(const row_t *first, row_t n, struct arena *arena, struct work_list *list,
+                                            struct sutra_error *error) {
     *list = (struct work_list){.first = first,
-                               .start = arena_take(arena, n, sizeof(int64_t)),
-                               .stop = arena_take(arena, n, sizeof(int64_t)),
-                               .up_to = arena_take(arena, (size_t)n + 1, sizeof(wide_t))};
+                               .start = arena_alloc(arena, n, sizeof(int64_t)),
+                               .stop = arena_alloc(arena, n, sizeof(int64_t)),
+                               .up_to = arena_alloc(arena, (size_t)n + 1, sizeof(wide_t))};
     return arena_status(arena, error);
 }
 
@@ -121,10 +121,10 @@ static void add_up_durations(struct work_list *list, row_t n) {
 }
 
 /* GPU activity of the calls. */
-static enum sutra_status list_forward(const struct op_reading *reading, struct arena *arena, struct work_list *list,
+static enum sutra_status list_forward(const struct launch_model *reading, struct arena *arena, struct work_list *list,
                                       struct sutra_error *error) {
-    const struct call_links *links = &reading->links;
-    enum sutra_status status = work_list_init(links->first, links->n, arena, list, error);
+    const struct launch_links *links = &reading->links;
+    enum sutra_status status = activity_list_init(links->first, links->n, arena, list, error);
     if (status)
         return status;
     for (row_t i = 0; i < links->n; i++) {
@@ -148,7 +148,7 @@ static enum sutra_status list_backward(const struct engine_search *search, struc
     const struct device_rows *devices = &search->reading->devices;
     row_t n_hosts = search->reading->hosts.n;
     row_t *first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *first);
-    enum sutra_status status = work_list_init(first, devices->n, arena, list, error);
+    enum sutra_status status = activity_list_init(first, devices->n, arena, list, error);
     if (status)
         return status;
     for (row_t i = 0; i < devices->n; i++) {
@@ -172,9 +172,9 @@ static enum sutra_status list_backward(const struct engine_search *search, struc
 
 static enum sutra_status measure(struct frame_table *table, const struct work_list *list, struct arena *arena,
                                  int64_t **busy, struct sutra_error *error) {
-    const struct op_reading *reading = table->reading;
-    row_t *first = arena_take(arena, table->n, sizeof *first), *last = arena_take(arena, table->n, sizeof *last);
-    *busy = arena_take(arena, table->n, sizeof **busy);
+    const struct launch_model *reading = table->reading;
+    row_t *first = arena_alloc(arena, table->n, sizeof *first), *last = arena_alloc(arena, table->n, sizeof *last);
+    *busy = arena_alloc(arena, table->n, sizeof **busy);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < table->n && !status; i++) {
         first[i] = list->first[table->host[i]];
@@ -189,7 +189,7 @@ static enum sutra_status measure(struct frame_table *table, const struct work_li
 
 static enum sutra_status list_frames(struct frame_table *table, const uint8_t *marked, struct arena *arena,
                                      struct sutra_error *error) {
-    const struct op_reading *reading = table->reading;
+    const struct launch_model *reading = table->reading;
     const struct host_rows *hosts = &reading->hosts;
     row_t n = 0, top = ROW_NONE;
     for (row_t row = 0; row < hosts->n; row++)
@@ -197,9 +197,9 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
     if (n == 0)
         return SUTRA_OK;
     struct tuple *keys = arena_zeros(arena, n, sizeof *keys);
-    row_t *below = arena_take(arena, n, sizeof *below), *above = arena_take(arena, n, sizeof *above);
-    table->host = arena_take(arena, n, sizeof *table->host);
-    table->enclosing = arena_take(arena, n, sizeof *table->enclosing);
+    row_t *below = arena_alloc(arena, n, sizeof *below), *above = arena_alloc(arena, n, sizeof *above);
+    table->host = arena_alloc(arena, n, sizeof *table->host);
+    table->enclosing = arena_alloc(arena, n, sizeof *table->enclosing);
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
@@ -215,7 +215,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
         row_t found = top;
         while (found != ROW_NONE && hosts->stop[table->host[found]] <= hosts->start[row])
             found = above[found];
-        op_way_cut(above, top, found);
+        compress_path(above, top, found);
         table->enclosing[i] = above[i] = found;
         below[i] = top;
         top = i;
@@ -267,9 +267,9 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
     const struct work_list *lists[] = {&from->forward, &from->backward};
     wide_t *own = arena_zeros(arena, from->n, sizeof *own); /* of each frame: durations in it and in none below */
     uint32_t n = from->groups.n;
-    struct frame_sum *sums = arena_take(arena, n, sizeof *sums);
-    double *times = arena_take(arena, n, sizeof *times);
-    uint32_t *order = arena_take(arena, n, sizeof *order);
+    struct frame_sum *sums = arena_alloc(arena, n, sizeof *sums);
+    double *times = arena_alloc(arena, n, sizeof *times);
+    uint32_t *order = arena_alloc(arena, n, sizeof *order);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < from->n; i++)
@@ -310,7 +310,7 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
     struct frame_table from = {.input = input, .reading = input->reading};
     struct engine_search search = {.reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
+    uint8_t *marked = arena_alloc(arena, hosts->n, sizeof *marked);
     if (arena->failed)
         return error_memory(error);
     if (modules)

@@ -20,7 +20,7 @@
 static enum sutra_status partition_members(row_t n, struct arena *arena, struct op_groups *groups,
                                            struct sutra_error *error) {
     groups->first = arena_zeros(arena, (size_t)groups->n + 2, sizeof *groups->first);
-    groups->member = arena_take(arena, n, sizeof *groups->member);
+    groups->member = arena_alloc(arena, n, sizeof *groups->member);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -36,7 +36,7 @@ enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena
                                  struct sutra_error *error) {
     struct tuples numbers = {0};
     bool ok = true;
-    *groups = (struct op_groups){.of = arena_take(arena, n, sizeof *groups->of)};
+    *groups = (struct op_groups){.of = arena_alloc(arena, n, sizeof *groups->of)};
     for (row_t i = 0; i < n && groups->of && ok; i++)
         ok = (groups->of[i] = tuples_number(&numbers, keys[i])) != TUPLE_NONE;
     groups->n = numbers.n;
@@ -47,7 +47,7 @@ enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena
 enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
                                    struct op_groups *groups, struct sutra_error *error) {
     uint32_t *group_of = rows_none(arena, n_values);
-    *groups = (struct op_groups){.of = arena_take(arena, n, sizeof *groups->of)};
+    *groups = (struct op_groups){.of = arena_alloc(arena, n, sizeof *groups->of)};
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++) {
         uint32_t *group = &group_of[values[i]];
@@ -61,7 +61,7 @@ enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_v
 enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
                                   struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t i = 0; i < n && !status; i++) {
         keys[i] = ~double_sort_key(values[i]);
@@ -73,12 +73,12 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
     return status;
 }
 
-bool op_is_module(const struct op_reading *reading, row_t host) {
+bool op_is_module(const struct launch_model *reading, row_t host) {
     return reading->hosts.kind[host] == HOST_FRAME &&
            text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, MODULE_PREFIX);
 }
 
-void op_modules_mark(const struct op_reading *reading, uint8_t *marked) {
+void op_modules_mark(const struct launch_model *reading, uint8_t *marked) {
     for (row_t row = 0; row < reading->hosts.n; row++)
         marked[row] = op_is_module(reading, row);
 }
@@ -94,9 +94,9 @@ struct launcher_sum {
 };
 
 /* sums[of[i]] is the total of the launchers i; of[i] < n_groups. */
-static enum sutra_status sum_launchers(const struct op_reading *reading, const uint32_t *of, uint32_t n_groups,
+static enum sutra_status sum_launchers(const struct launch_model *reading, const uint32_t *of, uint32_t n_groups,
                                        struct arena *arena, struct launcher_sum **sums, struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
+    const struct attribution_table *charges = &reading->charges;
     struct launcher_sum *made = arena_zeros(arena, n_groups, sizeof *made);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
@@ -114,15 +114,15 @@ static enum sutra_status sum_launchers(const struct op_reading *reading, const u
 /* order[] = groups by descending device time, then ascending number. */
 static enum sutra_status order_by_device_time(const struct launcher_sum *sums, uint32_t n, struct arena *arena,
                                               uint32_t **order, struct sutra_error *error) {
-    double *device = arena_take(arena, n, sizeof *device);
-    *order = arena_take(arena, n, sizeof **order);
+    double *device = arena_alloc(arena, n, sizeof *device);
+    *order = arena_alloc(arena, n, sizeof **order);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t i = 0; i < n && !status; i++)
         device[i] = (double)sums[i].device;
     return status ? status : op_groups_order(device, n, arena, *order, error);
 }
 
-wide_t op_reading_device_time(const struct op_reading *reading) {
+wide_t op_reading_device_time(const struct launch_model *reading) {
     wide_t sum = 0;
     for (row_t i = 0; i < reading->devices.n; i++)
         sum += reading->devices.stop[i] - reading->devices.start[i];
@@ -148,11 +148,11 @@ static void add_lines(const struct op_input *input, const struct line *lines, si
 
 enum sutra_status operators_timeline(const struct op_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
+    const struct launch_model *reading = input->reading;
     const struct device_rows *devices = &reading->devices;
-    struct timeline_times times;
+    struct busy_times times;
     wide_t by_operators = 0, by_calls = 0, unattributed = 0;
-    enum sutra_status status = timeline_measure(reading, NULL, &input->context->engine, arena, &times, error);
+    enum sutra_status status = measure_busy_times(reading, NULL, &input->context->engine, arena, &times, error);
     if (status)
         return status;
     for (row_t i = 0; i < devices->n; i++) {
@@ -183,7 +183,7 @@ enum sutra_status operators_timeline(const struct op_input *input, struct arena 
 /* Operators of a path that are shown; longer paths are shown without the outer ones. */
 #define PATH_SHOWN 48
 
-static double us_of(const struct op_reading *reading, wide_t ticks) {
+static double us_of(const struct launch_model *reading, wide_t ticks) {
     return (double)ticks / reading->ticks_per_us;
 }
 
@@ -208,27 +208,27 @@ struct host_sum {
 
 struct name_table {
     const struct op_input *input;
-    uint32_t n;          /* groups: one of the operators with a name, another of the calls */
-    uint32_t *of_name;   /* by name, operators and calls: the group, or ROW_NONE */
-    uint32_t *of_charge; /* by launcher */
+    uint32_t n;            /* groups: one of the operators with a name, another of the calls */
+    uint32_t *of_name;     /* by name, operators and calls: the group, or ROW_NONE */
+    uint32_t *of_launcher; /* by launcher */
     struct host_sum *hosts;
     struct launcher_sum *sums;
 };
 
 /* The group of a row, which is one of the two of its name. */
 static uint32_t *group_of(const struct name_table *table, row_t row) {
-    const struct op_reading *reading = table->input->reading;
+    const struct launch_model *reading = table->input->reading;
     return &table->of_name[(size_t)host_name(reading, row) * 2 + (reading->hosts.kind[row] == HOST_CALL)];
 }
 
 /* Groups and adds up operators, and calls that are launchers; enclosing rows precede the rows inside. */
 static enum sutra_status group_hosts(struct name_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = table->input->reading;
+    const struct launch_model *reading = table->input->reading;
     const struct host_rows *hosts = &reading->hosts;
-    const struct op_charges *charges = &reading->charges;
+    const struct attribution_table *charges = &reading->charges;
     size_t capacity = (size_t)reading->strings->n * 2;
-    table->of_charge = arena_take(arena, charges->n, sizeof *table->of_charge);
-    table->hosts = arena_take(arena, capacity, sizeof *table->hosts);
+    table->of_launcher = arena_alloc(arena, charges->n, sizeof *table->of_launcher);
+    table->hosts = arena_alloc(arena, capacity, sizeof *table->hosts);
     table->of_name = rows_none(arena, capacity);
     if (arena->failed)
         return error_memory(error);
@@ -255,8 +255,8 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
     }
     /* the category of a name is the category of its first launcher */
     for (row_t i = 0; i < charges->n; i++) {
-        table->of_charge[i] = *group_of(table, charges->host[i]);
-        struct host_sum *sum = &table->hosts[table->of_charge[i]];
+        table->of_launcher[i] = *group_of(table, charges->host[i]);
+        struct host_sum *sum = &table->hosts[table->of_launcher[i]];
         if (sum->category == OP_N_CATEGORIES)
             sum->category = table->input->categories[i];
     }
@@ -288,7 +288,7 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     uint32_t *order = NULL;
     enum sutra_status status = group_hosts(&from, arena, error);
     if (!status)
-        status = sum_launchers(input->reading, from.of_charge, from.n, arena, &from.sums, error);
+        status = sum_launchers(input->reading, from.of_launcher, from.n, arena, &from.sums, error);
     if (!status)
         status = order_by_device_time(from.sums, from.n, arena, &order, error);
     if (!status) {
@@ -335,10 +335,10 @@ static void add_arguments(const struct op_input *input, const void *source, row_
 
 enum sutra_status operators_by_arguments(const struct op_input *input, struct arena *arena,
                                          struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_charges *charges = &input->reading->charges;
+    const struct attribution_table *charges = &input->reading->charges;
     struct op_arguments arguments = {0};
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *keys = arena_take(arena, charges->n, sizeof *keys);
+    struct tuple *keys = arena_alloc(arena, charges->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &arguments, error);
@@ -366,7 +366,7 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
                                         struct sutra_operators *operators, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
     row_t n = input->reading->charges.n;
-    uint32_t *categories = arena_take(arena, n, sizeof *categories);
+    uint32_t *categories = arena_alloc(arena, n, sizeof *categories);
     struct op_groups groups;
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++)
@@ -392,7 +392,7 @@ static void add_path(const struct op_input *input, const void *source, row_t cha
     const struct call_paths *paths = source;
     uint32_t steps[PATH_SHOWN], n = 0;
     struct buffer text = {0};
-    uint32_t at = paths->of_way[input->ways.of_charge[charge]] + 1;
+    uint32_t at = paths->of_way[input->ways.of_launcher[charge]] + 1;
     for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
         steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
     if (at)
@@ -412,8 +412,8 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     const struct op_ways *ways = &input->ways;
     row_t n = input->reading->charges.n;
     struct arena_mark mark = arena_mark(arena);
-    struct call_paths paths = {.of_way = arena_take(arena, ways->n, sizeof *paths.of_way)};
-    uint32_t *path_of = arena_take(arena, n, sizeof *path_of);
+    struct call_paths paths = {.of_way = arena_alloc(arena, ways->n, sizeof *paths.of_way)};
+    uint32_t *path_of = arena_alloc(arena, n, sizeof *path_of);
     struct op_groups groups;
     enum sutra_status status = arena_status(arena, error);
     for (row_t way = 0; way < ways->n && !status; way++) {
@@ -424,7 +424,7 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
         status = paths.of_way[way] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
     }
     for (row_t i = 0; i < n && !status; i++)
-        path_of[i] = paths.of_way[ways->of_charge[i]];
+        path_of[i] = paths.of_way[ways->of_launcher[i]];
     if (!status)
         status = op_groups_number(path_of, n, paths.steps.n, arena, &groups, error);
     if (!status)

@@ -22,7 +22,7 @@
  * launcher's first GPU activity. TraceLens ignores enclosing operators.
  */
 
-static enum op_category category_by_work(const struct op_reading *reading, row_t charge, enum op_table table) {
+static enum op_category category_by_work(const struct launch_model *reading, row_t charge, enum op_table table) {
     row_t first = reading->devices.event[reading->charges.device[reading->charges.first[charge]]];
     uint32_t name = host_name(reading, reading->charges.host[charge]), work = reading->events->name[first];
     return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name),
@@ -31,7 +31,7 @@ static enum op_category category_by_work(const struct op_reading *reading, row_t
 
 /* Caches of the search. Rows that a search has passed are cut from later paths. */
 struct known_search {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     uint8_t *of_name;   /* by name of operators: category plus 1; 0: not classified yet */
     uint8_t *is_module; /* by name of Python functions: 1 a module, 2 no module; 0: not classified yet */
     row_t *above;       /* by row of hosts */
@@ -39,7 +39,7 @@ struct known_search {
 
 /* Whether a search ends at a row: at modules, and at operators with a known name. */
 static bool is_known(const struct known_search *search, row_t row) {
-    const struct op_reading *reading = search->reading;
+    const struct launch_model *reading = search->reading;
     uint32_t name = host_name(reading, row);
     uint8_t *category = &search->of_name[name], *module = &search->is_module[name];
     switch (reading->hosts.kind[row]) {
@@ -58,15 +58,15 @@ static bool is_known(const struct known_search *search, row_t row) {
     }
 }
 
-enum sutra_status op_charges_categorize(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
-                                        uint8_t **categories, struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
+enum sutra_status categorize_launchers(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+                                       uint8_t **categories, struct sutra_error *error) {
+    const struct attribution_table *charges = &reading->charges;
     const struct host_rows *hosts = &reading->hosts;
-    uint8_t *made = arena_take(arena, charges->n, sizeof *made);
+    uint8_t *made = arena_alloc(arena, charges->n, sizeof *made);
     if (arena->failed)
         return error_memory(error);
     *categories = made;
-    if (reading->rules & READING_REFERENCE) {
+    if (reading->rules & LAUNCHES_TRACELENS) {
         for (row_t i = 0; i < charges->n; i++)
             made[i] = (uint8_t)category_by_work(reading, i, OP_TABLE_TRACELENS);
         return SUTRA_OK;
@@ -75,7 +75,7 @@ enum sutra_status op_charges_categorize(const struct op_reading *reading, struct
     const struct known_search search = {.reading = reading,
                                         .of_name = arena_zeros(scratch, reading->strings->n, sizeof *search.of_name),
                                         .is_module = arena_zeros(scratch, reading->strings->n, 1),
-                                        .above = arena_take(scratch, hosts->n, sizeof *search.above)};
+                                        .above = arena_alloc(scratch, hosts->n, sizeof *search.above)};
     if (scratch->failed)
         return error_memory(error);
     if (hosts->n)
@@ -87,7 +87,7 @@ enum sutra_status op_charges_categorize(const struct op_reading *reading, struct
             known = search.above[row];
             while (known != ROW_NONE && (hosts->stop[known] <= hosts->start[row] || !is_known(&search, known)))
                 known = search.above[known];
-            op_way_cut(search.above, row, known);
+            compress_path(search.above, row, known);
         }
         bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
         made[i] = found ? (uint8_t)(search.of_name[host_name(reading, known)] - 1)
@@ -99,21 +99,21 @@ enum sutra_status op_charges_categorize(const struct op_reading *reading, struct
 
 /* ---- Call paths of launchers, see operators.h. O(hosts / 64 + ways + launchers). ---- */
 
-static enum sutra_status op_ways_make(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
+static enum sutra_status op_ways_make(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
                                       struct op_ways *ways, struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
+    const struct attribution_table *charges = &reading->charges;
     const row_t *enclosing = reading->hosts.around;
     struct arena_mark mark = arena_mark(scratch);
-    struct row_ranks ranks = row_ranks_take(scratch, reading->hosts.n);
+    struct row_ranks ranks = row_ranks_alloc(scratch, reading->hosts.n);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < charges->n; i++) /* enclosing rows of a row in the set are in the set, too */
         for (row_t row = charges->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
             row = enclosing[row];
     ways->n = row_ranks_count(&ranks);
-    ways->host = arena_take(arena, ways->n, sizeof *ways->host);
-    ways->above = arena_take(arena, ways->n, sizeof *ways->above);
-    ways->of_charge = arena_take(arena, charges->n, sizeof *ways->of_charge);
+    ways->host = arena_alloc(arena, ways->n, sizeof *ways->host);
+    ways->above = arena_alloc(arena, ways->n, sizeof *ways->above);
+    ways->of_launcher = arena_alloc(arena, charges->n, sizeof *ways->of_launcher);
     if (arena->failed)
         return error_memory(error);
     row_ranks_list(&ranks, ways->host);
@@ -122,7 +122,7 @@ static enum sutra_status op_ways_make(const struct op_reading *reading, struct a
         ways->above[way] = row == ROW_NONE ? ROW_NONE : row_rank(&ranks, row);
     }
     for (row_t i = 0; i < charges->n; i++)
-        ways->of_charge[i] = row_rank(&ranks, charges->host[i]);
+        ways->of_launcher[i] = row_rank(&ranks, charges->host[i]);
     arena_release(scratch, mark);
     return SUTRA_OK;
 }
@@ -409,7 +409,7 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 /* Memory while tables are made. */
 struct op_work {
     struct op_input input;
-    struct op_reading reading, framed;
+    struct launch_model reading, framed;
     struct arena arena, scratch;
 };
 
@@ -420,24 +420,24 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
                                        tracelens_module_operators, tracelens_modules,   tracelens_kernels,
                                        tracelens_unified,          tracelens_sheets,    tracelens_rates};
     struct op_input *input = &work->input;
-    struct op_reading *reading = &work->reading;
+    struct launch_model *reading = &work->reading;
     uint8_t *categories = NULL;
     bool has_frames = false;
-    enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
-                                               &work->arena, &work->scratch, reading, error);
+    enum sutra_status status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS | LAUNCHES_NO_FRAMES,
+                                                  &work->arena, &work->scratch, reading, error);
     made->n_untimed = reading->n_untimed;
     if (status)
         return status;
-    op_reading_warn(input->context, reading);
+    launch_model_warn(input->context, reading);
     for (uint32_t string = 0; string < reading->strings->n && !has_frames; string++)
         has_frames = reading->roles[string].category & CATEGORY_PYTHON;
     if (has_frames) {
-        status = op_reading_make(input->context, trace, READING_REFERENCE, &work->arena, &work->scratch, &work->framed,
-                                 error);
+        status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS, &work->arena, &work->scratch,
+                                    &work->framed, error);
         input->framed = &work->framed;
     }
     if (!status)
-        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
+        status = categorize_launchers(reading, &work->arena, &work->scratch, &categories, error);
     if (status)
         return status;
     input->reading = reading;
@@ -479,14 +479,14 @@ static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *erro
 
 /* Makes tables of operators, of kernels, or both: first requests columns of the trace, on all threads, then runs one
  * maker per thread. */
-static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
+static enum sutra_status make_tables(struct op_input *input, const struct launch_model *reading, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
     struct rates_work rates = {0};
     size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS + N_OF_BOTH;
     struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
-    enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
+    enum sutra_status status = categorize_launchers(reading, arena, scratch, &categories, error);
     if (status)
         return status;
     input->reading = input->framed = reading;
@@ -506,7 +506,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     if (!status && operators)
         status = operators_by_module(input, scratch, made, error);
     if (!status && kernels)
-        status = launch_kinds_ask(input->context, reading, error);
+        status = launch_configs_preread(input->context, reading, error);
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
@@ -517,16 +517,17 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
 static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_device_trace *trace,
                                        struct sutra_operators *made, struct sutra_error *error) {
     struct op_input *input = &work->input;
-    struct op_reading *reading = &work->reading;
-    enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
+    struct launch_model *reading = &work->reading;
+    enum sutra_status status =
+        launch_model_build(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
     if (status)
         return status;
-    op_reading_warn(input->context, reading);
+    launch_model_warn(input->context, reading);
     return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
                        made, error);
 }
 
-enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
+enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *reading, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error) {
     const struct sutra_operators_options options = {.size = sizeof options, .rank = rank, .peaks = peaks};
@@ -544,17 +545,17 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
     return status;
 }
 
-enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
+enum sutra_status op_options_init(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_operators_options, kernels);
-    return options_take(&form, given, taken, error);
+    return options_copy(&form, given, taken, error);
 }
 
 enum sutra_status sutra_operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
                                       const struct sutra_operators_options *options, struct sutra_operators **operators,
                                       struct sutra_error *error) {
     struct sutra_operators_options taken;
-    enum sutra_status status = op_options_take(options, &taken, error);
+    enum sutra_status status = op_options_init(options, &taken, error);
     if (status)
         return status;
     struct sutra_operators *made = operators_new(&taken);

@@ -21,14 +21,14 @@
  *     enclosing  -          0         1          -        -        -            5      6
  *     launchers             ^ 0                                                 ^ 1
  *     ways       0          1                                      2            3           above  -  0  -  2
- *                                                                                           of_charge  1  3
+ *                                                                                           of_launcher  1  3
  */
 
 struct op_ways {
     row_t n;
-    row_t *host;      /* by way: its row of hosts, ascending */
-    row_t *above;     /* by way: the way of the enclosing operator, which is lower, or ROW_NONE */
-    row_t *of_charge; /* by launcher */
+    row_t *host;        /* by way: its row of hosts, ascending */
+    row_t *above;       /* by way: the way of the enclosing operator, which is lower, or ROW_NONE */
+    row_t *of_launcher; /* by launcher */
 };
 
 /* ---- Arguments of operators ---- */
@@ -52,12 +52,12 @@ struct op_host_list {
     const row_t *host;
     row_t n;
 };
-enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *model,
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct launch_model *model,
                                    const struct op_host_list lists[2], struct arena *scratch,
                                    struct sutra_error *error);
 
 /* `arguments` needs op_arguments_free() in any case. */
-enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
+enum sutra_status op_arguments_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
                                     struct sutra_error *error);
 void op_arguments_free(struct op_arguments *arguments);
@@ -70,8 +70,8 @@ struct thread_labels {
     uint32_t *process, *label, *thread;
 };
 
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
-                                     struct thread_labels *labels, struct sutra_error *error);
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct launch_model *model,
+                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
 void thread_labels_free(struct thread_labels *labels);
 
 /* ---- Groups ---- */
@@ -97,12 +97,12 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
 
 /* ---- Names ---- */
 
-static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
+static inline uint32_t host_name(const struct launch_model *reading, row_t host) {
     return reading->hosts.name[host];
 }
 
 /* The host events for profiler_steps_find(); `kinds` has a bit per enum host_kind. */
-static inline struct step_rows host_step_rows(const struct op_reading *reading, uint32_t kinds) {
+static inline struct step_rows host_step_rows(const struct launch_model *reading, uint32_t kinds) {
     const struct host_rows *hosts = &reading->hosts;
     return (struct step_rows){.strings = reading->strings,
                               .events = reading->events,
@@ -118,15 +118,15 @@ static inline struct step_rows host_step_rows(const struct op_reading *reading, 
 #define MODULE_PREFIX "nn.Module: "
 
 /* Whether a row of hosts is a module: a Python function named "nn.Module: "; and marks for all rows. */
-bool op_is_module(const struct op_reading *reading, row_t host);
-void op_modules_mark(const struct op_reading *reading, uint8_t *marked);
+bool op_is_module(const struct launch_model *reading, row_t host);
+void op_modules_mark(const struct launch_model *reading, uint8_t *marked);
 
 /* The durations of all GPU activity, attributed or not. */
-wide_t op_reading_device_time(const struct op_reading *reading);
+wide_t op_reading_device_time(const struct launch_model *reading);
 
 /* The category of each launcher, in the arena: by its name, see facts/op_categories.h. */
-enum sutra_status op_charges_categorize(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
-                                        uint8_t **categories, struct sutra_error *error);
+enum sutra_status categorize_launchers(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+                                       uint8_t **categories, struct sutra_error *error);
 
 struct rates_work;
 struct tracelens_models;
@@ -135,8 +135,8 @@ struct tracelens_models;
 struct op_input {
     struct sutra_context *context;
     struct sutra_operators_options options;
-    const struct op_reading *reading;
-    const struct op_reading *framed;       /* the same with Python functions; except for TraceLens it is `reading` */
+    const struct launch_model *reading;
+    const struct launch_model *framed;     /* the same with Python functions; except for TraceLens it is `reading` */
     const uint8_t *categories;             /* by launcher of `reading`: enum op_category */
     bool integer_times;                    /* starts and durations of GPU activity are integers; for TraceLens */
     wide_t device_ticks;                   /* the durations of all GPU activity */
@@ -152,11 +152,11 @@ struct sutra_operators {
 };
 
 /* Checks options and fills in defaults. */
-enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
+enum sutra_status op_options_init(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error);
 
 /* Makes the tables of operators and of kernels from an existing reading (not for TraceLens). `scratch` is released. */
-enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
+enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *reading, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error);
 
@@ -171,9 +171,9 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 
 /* Removes the GPU activity outside of the restriction, and attributes the rest again. Events of the host remain;
  * reading->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
-enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                              struct op_reading *model, struct arena *arena, struct arena *scratch,
-                              struct sutra_error *error);
+enum sutra_status launch_model_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
+                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                        struct sutra_error *error);
 
 /* Makers of tables. Temporary memory is from the arena and is released. */
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,

@@ -151,11 +151,11 @@ enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const
     struct sutra_operators_ranks *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
-        status = op_options_take(made->options.operators, &made->rules, error);
+        status = op_options_init(made->options.operators, &made->rules, error);
     if (!status)
-        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+        status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.ahead = AHEAD_IDS | (made->rules.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);

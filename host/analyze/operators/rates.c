@@ -47,7 +47,7 @@ static void add_peaks(const struct rates_work *work, struct sutra_table *table) 
 
 enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
                               struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
+    const struct launch_model *reading = input->reading;
     const struct op_ways *ways = &input->ways;
     const char *path = input->options.peaks;
     *work = (struct rates_work){.input = input, .reading = reading};
@@ -60,12 +60,12 @@ enum sutra_status rates_begin(const struct op_input *input, struct arena *arena,
         work->has_peaks = device_peaks_of(&reading->trace->document, &work->peaks);
     }
     uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
-    work->hosts = arena_take(arena, ways->n, sizeof *work->hosts);
-    work->index = arena_take(arena, ways->n, sizeof *work->index);
+    work->hosts = arena_alloc(arena, ways->n, sizeof *work->hosts);
+    work->index = arena_alloc(arena, ways->n, sizeof *work->index);
     if (arena->failed)
         return error_memory(error);
     for (row_t way = 0; way < ways->n; way++) {
-        bool has_formula = op_work_is_known(reading, ways->host[way], FLOPS_OURS, known);
+        bool has_formula = op_cost_is_known(reading, ways->host[way], FLOPS_OURS, known);
         work->index[way] = has_formula ? work->n_hosts : ROW_NONE;
         if (has_formula)
             work->hosts[work->n_hosts++] = ways->host[way];
@@ -84,13 +84,13 @@ static const struct op_flops *flops_at(const struct rates_work *work, row_t inde
 /* ---- Rows ---- */
 
 static bool is_communication(const struct rates_work *work, row_t charge) {
-    const struct op_charges *charges = &work->reading->charges;
+    const struct attribution_table *charges = &work->reading->charges;
     return work->reading->devices.class[charges->device[charges->first[charge]]] == DEVICE_COMMUNICATION;
 }
 
 /* Why the work of a launcher is unknown. */
 static const char *missing_of(const struct rates_work *work, row_t charge) {
-    row_t index = work->index[work->input->ways.of_charge[charge]];
+    row_t index = work->index[work->input->ways.of_launcher[charge]];
     if (is_communication(work, charge)) /* has no FLOPs */
         return "communication";
     if (index != ROW_NONE)
@@ -102,8 +102,8 @@ static const char *missing_of(const struct rates_work *work, row_t charge) {
 
 static bool is_tf32(struct rates_work *work, row_t charge) {
     const struct strings *strings = work->reading->strings;
-    const struct op_reading *reading = work->reading;
-    const struct op_charges *charges = &reading->charges;
+    const struct launch_model *reading = work->reading;
+    const struct attribution_table *charges = &reading->charges;
     for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++) {
         uint32_t name = reading->events->name[reading->devices.event[charges->device[k]]];
         if (!work->is_tf32[name])
@@ -119,12 +119,12 @@ static bool is_tf32(struct rates_work *work, row_t charge) {
 
 /* Finds the representatives, numbers the rows and adds up their launchers. */
 static enum sutra_status make_rows(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = work->reading;
-    const struct op_charges *charges = &reading->charges;
+    const struct launch_model *reading = work->reading;
+    const struct attribution_table *charges = &reading->charges;
     const struct op_ways *ways = &work->input->ways;
     bool *counted = arena_zeros(arena, ways->n, sizeof *counted);
-    work->representative = arena_take(arena, ways->n, sizeof *work->representative);
-    work->row_of = arena_take(arena, charges->n, sizeof *work->row_of);
+    work->representative = arena_alloc(arena, ways->n, sizeof *work->representative);
+    work->row_of = arena_alloc(arena, charges->n, sizeof *work->row_of);
     work->is_tf32 = arena_zeros(arena, reading->strings->n, sizeof *work->is_tf32);
     if (arena->failed)
         return error_memory(error);
@@ -135,7 +135,7 @@ static enum sutra_status make_rows(struct rates_work *work, struct arena *arena,
             work->representative[way] = way;
     }
     for (row_t i = 0; i < charges->n; i++) {
-        row_t known = work->representative[ways->of_charge[i]];
+        row_t known = work->representative[ways->of_launcher[i]];
         struct tuple key = {{host_name(reading, charges->host[i]), 1, 0, 0}};
         if (known != ROW_NONE)
             key = (struct tuple){{work->works.groups.of[work->index[known]], 0, 0, 0}};
@@ -147,13 +147,13 @@ static enum sutra_status make_rows(struct rates_work *work, struct arena *arena,
     if (!work->rows)
         return error_memory(error);
     for (row_t i = 0; i < charges->n; i++) {
-        row_t way = ways->of_charge[i], known = work->representative[way];
+        row_t way = ways->of_launcher[i], known = work->representative[way];
         struct rate_row *row = &work->rows[work->row_of[i]];
         bool *once = &counted[known == ROW_NONE ? way : known]; /* an operator counts once, with all its launchers */
         row->calls += !*once;
         *once = true;
         if (row->charges++ == 0) {
-            row->first_charge = i;
+            row->first_launcher = i;
             row->name = host_name(reading, ways->host[known == ROW_NONE ? way : known]);
             row->missing = known == ROW_NONE ? missing_of(work, i) : NULL;
             row->group = known == ROW_NONE ? UINT32_MAX : work->works.groups.of[work->index[known]];
@@ -194,7 +194,7 @@ static void add_known(const struct rates_work *work, const struct rate_row *row,
 
 static void add_row(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
     const struct op_input *input = work->input;
-    const char *category = op_category_names[input->categories[row->first_charge]];
+    const char *category = op_category_names[input->categories[row->first_launcher]];
     table_integer(table, input->options.rank);
     table_string(table, work->reading->strings, row->name);
     table_words(table, category);
@@ -237,7 +237,7 @@ struct rate_step {
     wide_t device, unknown;            /* ticks of GPU activity except communication; ticks with unknown work */
 };
 
-static enum sutra_status list_steps(const struct op_reading *reading, struct arena *arena, struct rate_step **steps,
+static enum sutra_status list_steps(const struct launch_model *reading, struct arena *arena, struct rate_step **steps,
                                     uint32_t *n, struct sutra_error *error) {
     const struct host_rows *hosts = &reading->hosts;
     const struct step_rows rows = host_step_rows(reading, 1u << HOST_ANNOTATION);
@@ -285,7 +285,7 @@ static void add_step(const struct rates_work *work, const struct rate_step *step
     for (int p = 0; p < N_PRECISIONS; p++)
         if (step->by_precision[p] > (precision == PRECISION_NONE ? 0 : step->by_precision[precision]))
             precision = (enum precision)p;
-    double step_s = op_us(work->reading, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
+    double step_s = launch_model_us(work->reading, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
     double peak =
         work->has_peaks && precision != PRECISION_NONE ? work->peaks.flops_per_s[UNIT_MATRIX][precision] / 1e12 : 0;
     table_integer(table, work->input->options.rank);
@@ -305,7 +305,7 @@ static void add_step(const struct rates_work *work, const struct rate_step *step
 
 static enum sutra_status add_steps(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
                                    struct sutra_error *error) {
-    const struct op_charges *charges = &work->reading->charges;
+    const struct attribution_table *charges = &work->reading->charges;
     struct rate_step *steps = NULL;
     uint32_t n = 0, n_begun = 0;
     bool *counted = arena_zeros(arena, work->input->ways.n, sizeof *counted);
@@ -317,7 +317,7 @@ static enum sutra_status add_steps(const struct rates_work *work, struct arena *
     bool whole_trace = n == 1 && steps->name == STRING_NONE; /* counts calls before the device starts, too */
     for (row_t i = 0; i < charges->n; i++) {                 /* by ascending start */
         int64_t time = work->reading->hosts.start[charges->host[i]];
-        row_t known = work->representative[work->input->ways.of_charge[i]];
+        row_t known = work->representative[work->input->ways.of_launcher[i]];
         bool first = known != ROW_NONE && !counted[known];
         while (n_begun < n && steps[n_begun].start <= time)
             n_begun++;
@@ -338,11 +338,11 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
     struct rates_work work = *input->rates;
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status =
-        op_works_read(input->context, input->reading, work.hosts, work.n_hosts, FLOPS_OURS, arena, &work.works, error);
+        op_costs_read(input->context, input->reading, work.hosts, work.n_hosts, FLOPS_OURS, arena, &work.works, error);
     if (!status)
         status = make_rows(&work, arena, error);
-    uint32_t n = work.keys.n, *order = arena_take(arena, n, sizeof *order);
-    double *device = arena_take(arena, n, sizeof *device);
+    uint32_t n = work.keys.n, *order = arena_alloc(arena, n, sizeof *order);
+    double *device = arena_alloc(arena, n, sizeof *device);
     if (!status)
         status = arena_status(arena, error);
     for (uint32_t i = 0; i < n && !status; i++)
@@ -357,7 +357,7 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
     if (!status)
         add_peaks(&work, result_table_begin(&operators->result, SUTRA_OPERATORS_PEAKS));
     tuples_free(&work.keys);
-    op_works_free(&work.works);
+    op_costs_free(&work.works);
     arena_release(arena, mark);
     return status;
 }

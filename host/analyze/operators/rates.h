@@ -17,14 +17,14 @@ struct rate_row {
     uint64_t kernels;
     wide_t device, direct; /* ticks */
     bool tf32;
-    row_t first_charge;
+    row_t first_launcher;
 };
 
 struct rates_work {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t n_hosts, *hosts; /* rows of hosts: operators with a formula at or above any launcher */
-    struct op_works works;
+    struct op_costs works;
     row_t *index;          /* by way: its index in that list, and among the works, or ROW_NONE */
     row_t *representative; /* by way: the way of the operator with known work that represents it, or ROW_NONE */
     uint32_t *row_of;      /* by launcher */

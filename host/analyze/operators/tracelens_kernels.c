@@ -35,7 +35,7 @@
 
 struct link_search {
     struct sutra_context *context;
-    struct op_reading *reading;
+    struct launch_model *reading;
     const struct event_lists *lists;
     struct arena *scratch;
     row_t n, *call, *device; /* links, in the order in which they are found */
@@ -67,7 +67,7 @@ struct number_links {
     row_t *next;             /* and the next one after each */
 };
 
-static const value_key *choose_number(const struct op_reading *reading) {
+static const value_key *choose_number(const struct launch_model *reading) {
     const struct device_events *events = reading->events;
     for (row_t event = 0; event < events->n; event++)
         if (category_roles(events, reading->roles, event) & CATEGORY_CALL &&
@@ -84,7 +84,8 @@ static bool index_arrows(struct link_search *search, struct number_links *links,
         bool begins = phase[arrows[i]] == 's', ends = phase[arrows[i]] == 'f';
         if (!begins && !ends)
             continue;
-        struct pair_entry *entry = pair_table_take(begins ? &links->begins : &links->ends, (uint64_t)ids[arrows[i]], 0);
+        struct pair_entry *entry =
+            pair_table_insert(begins ? &links->begins : &links->ends, (uint64_t)ids[arrows[i]], 0);
         uint32_t thread = event_thread(&search->threads, search->reading->events, arrows[i]);
         ok = entry && thread != PAIR_NONE;
         if (ok)
@@ -99,7 +100,7 @@ static bool index_devices(struct link_search *search, struct number_links *links
     for (row_t i = devices->n; i-- > 0;) {
         value_key number = links->of[devices->event[i]];
         uint32_t thread = event_thread(&search->threads, search->reading->events, devices->event[i]);
-        struct pair_entry *first = pair_table_take(&links->first, (uint64_t)number, 0);
+        struct pair_entry *first = pair_table_insert(&links->first, (uint64_t)number, 0);
         if (thread == PAIR_NONE || !first ||
             !pair_table_note(&links->work, (uint64_t)number, links->arrows ? thread : 0, i))
             return false;
@@ -111,7 +112,7 @@ static bool index_devices(struct link_search *search, struct number_links *links
 
 static enum sutra_status link_call(struct link_search *search, const struct number_links *links, row_t call,
                                    struct sutra_error *error) {
-    const struct op_reading *reading = search->reading;
+    const struct launch_model *reading = search->reading;
     row_t event = reading->hosts.event[call];
     uint32_t name = reading->events->name[event], thread = 0;
     value_key number = links->of[event];
@@ -139,7 +140,7 @@ static enum sutra_status link_all(struct link_search *search, struct sutra_error
     const struct event_lists *lists = search->lists;
     struct number_links links = {.of = choose_number(search->reading),
                                  .next = rows_none(search->scratch, search->reading->devices.n)};
-    row_t *calls = arena_take(search->scratch, lists->n_calls, sizeof *calls), n_calls = 0;
+    row_t *calls = arena_alloc(search->scratch, lists->n_calls, sizeof *calls), n_calls = 0;
     const row_t *arrows = lists->arrow;
     row_t n = lists->n_arrows;
     const value_key *ids = NULL;
@@ -148,14 +149,14 @@ static enum sutra_status link_all(struct link_search *search, struct sutra_error
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     links.arrows = n > 0;
     if (!status && n)
-        status = arrow_ids_ask(search->context, search->reading->trace, arrows, n, &ids, error);
+        status = read_arrow_ids(search->context, search->reading->trace, arrows, n, &ids, error);
     if (!status && !(index_arrows(search, &links, arrows, n, ids) && index_devices(search, &links)))
         status = error_memory(error);
     for (row_t i = 0; i < lists->n_calls && !status; i++)
         if (exact_time_is_known(search->reading->events, lists->call[i]))
             calls[n_calls++] = lists->call[i];
     if (!status)
-        status = call_rows_find(search->reading, calls, n_calls, search->scratch, error);
+        status = find_call_rows(search->reading, calls, n_calls, search->scratch, error);
     for (row_t i = 0; i < n_calls && !status; i++)
         status = link_call(search, &links, calls[i], error);
     pair_table_free(&links.ends);
@@ -165,7 +166,7 @@ static enum sutra_status link_all(struct link_search *search, struct sutra_error
     return status;
 }
 
-enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *model,
+enum sutra_status find_tracelens_links(struct sutra_context *context, struct launch_model *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
@@ -174,7 +175,7 @@ enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_
     if (!status)
         status = link_all(&search, error);
     if (!status)
-        status = call_links_order(model, search.call, search.device, search.n, arena, error);
+        status = order_launch_links(model, search.call, search.device, search.n, arena, error);
     event_threads_free(&search.threads);
     arena_release(scratch, mark);
     return status;
@@ -200,17 +201,18 @@ static bool precedes(const struct host_rows *hosts, row_t row, row_t other) {
     return other == ROW_NONE || hosts->event[row] < hosts->event[other];
 }
 
-enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
-                                      row_t n, struct arena *arena, row_t *gradient, struct sutra_error *error) {
-    static const struct asked_field field = {"Sequence number", ASK_KEY, false};
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct launch_model *model,
+                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                      struct sutra_error *error) {
+    static const struct requested_field field = {"Sequence number", ASK_KEY, false};
     const struct host_rows *rows = &model->hosts;
-    uint32_t *number_of = arena_take(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
+    uint32_t *number_of = arena_alloc(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
     struct tuples numbers = {0};
-    struct asked_column column;
+    struct requested_column column;
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
-        event_columns_ask(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
+        event_columns_request(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
     for (row_t row = 0; row < rows->n && !status; row++) {
         value_key key = column.key[rows->event[row]];
         bool known = key != KEY_ABSENT && key != KEY_NULL;
@@ -220,7 +222,7 @@ enum sutra_status tracelens_gradients(struct sutra_context *context, const struc
     }
     uint32_t n_numbers = numbers.n;
     tuples_free(&numbers);
-    struct autograd_sequence *list = arena_take(arena, n_numbers, sizeof *list);
+    struct autograd_sequence *list = arena_alloc(arena, n_numbers, sizeof *list);
     if (status)
         return status;
     if (!list)
@@ -260,7 +262,7 @@ enum sutra_status tracelens_gradients(struct sutra_context *context, const struc
 
 struct kernel_table {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t n, *device;  /* kernels: rows of devices */
     row_t *op;         /* of each: a row of hosts, or ROW_NONE */
     row_t *index;      /* of each: of its operator in the list, or ROW_NONE */
@@ -298,7 +300,7 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
     double edges[HISTOGRAM_BINS + 1], min = (double)INFINITY, max = 0;
     int64_t counts[HISTOGRAM_BINS] = {0};
     for (row_t i = 0; i < from->n; i++) {
-        double us = op_dur_us(from->reading, from->device[i]);
+        double us = activity_dur_us(from->reading, from->device[i]);
         min = MIN(us, min);
         max = us < SHORT_US && us > max ? us : max;
     }
@@ -311,8 +313,8 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
         edges[i] = i * step + start;
     edges[HISTOGRAM_BINS] = end;
     for (row_t i = 0; i < from->n; i++)
-        if (op_dur_us(from->reading, from->device[i]) < SHORT_US)
-            counts[bin_of(edges, op_dur_us(from->reading, from->device[i]))]++;
+        if (activity_dur_us(from->reading, from->device[i]) < SHORT_US)
+            counts[bin_of(edges, activity_dur_us(from->reading, from->device[i]))]++;
     for (int i = 0; i < HISTOGRAM_BINS; i++) {
         table_real(table, edges[i]);
         table_real(table, edges[i + 1]);
@@ -331,7 +333,7 @@ struct short_sums {
 /* The key: name of the operator, its arguments and name of the kernel. False: an argument is missing. */
 static bool short_key(const struct kernel_table *from, row_t kernel, struct tuple *key) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     uint32_t name = reading->events->name[reading->devices.event[from->device[kernel]]];
     uint64_t texts[3];
     *key = (struct tuple){{name, 0, 0, 0}};
@@ -351,13 +353,13 @@ static bool short_key(const struct kernel_table *from, row_t kernel, struct tupl
 
 static enum sutra_status group_short(struct short_sums *sums, struct arena *arena, struct sutra_error *error) {
     const struct kernel_table *from = sums->from;
-    struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
-    sums->kernel = arena_take(arena, from->n, sizeof *sums->kernel);
+    struct tuple *keys = arena_alloc(arena, from->n, sizeof *keys);
+    sums->kernel = arena_alloc(arena, from->n, sizeof *sums->kernel);
     row_t n = 0;
     bool late = false; /* a kernel without a key follows one with a key */
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < from->n && !status; i++) {
-        if (op_dur_us(from->reading, from->device[i]) >= SHORT_US)
+        if (activity_dur_us(from->reading, from->device[i]) >= SHORT_US)
             continue;
         if (short_key(from, i, &keys[n]))
             sums->kernel[n++] = i;
@@ -366,15 +368,15 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     }
     if (!status)
         status = op_groups_make(keys, n, arena, &sums->groups, error);
-    sums->sum = arena_take(arena, sums->groups.n, sizeof *sums->sum);
-    double *values = arena_take(arena, n, sizeof *values);
+    sums->sum = arena_alloc(arena, sums->groups.n, sizeof *sums->sum);
+    double *values = arena_alloc(arena, n, sizeof *values);
     if (!status)
         status = arena_status(arena, error);
     enum group_order order = late ? GROUPS_MIXED : pandas_group_order(sums->groups.of, n, NULL);
     for (uint32_t g = 0; g < sums->groups.n && !status; g++) {
         row_t first = sums->groups.first[g], n_members = sums->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
-            values[i] = op_dur_us(from->reading, from->device[sums->kernel[sums->groups.member[first + i]]]);
+            values[i] = activity_dur_us(from->reading, from->device[sums->kernel[sums->groups.member[first + i]]]);
         sums->sum[g] = pandas_sum(values, n_members, order);
     }
     return status;
@@ -409,7 +411,7 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
     };
     static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     uint32_t skipped = from->any_operator ? 0 : 4;
     struct short_sums sums = {.from = from};
     add_histogram(from, result_table_begin(&operators->result, SUTRA_TRACELENS_SHORT_HISTOGRAM));
@@ -418,7 +420,7 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
     if (from->input->integer_times)
         tracelens_retype_integers(table, times);
     enum sutra_status status = group_short(&sums, arena, error);
-    uint32_t *order = arena_take(arena, sums.groups.n, sizeof *order);
+    uint32_t *order = arena_alloc(arena, sums.groups.n, sizeof *order);
     if (!status)
         status = arena_status(arena, error);
     for (uint32_t g = 0; g < sums.groups.n && !status; g++)
@@ -446,7 +448,7 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
 /* ---- Kernels and their operators ---- */
 
 /* TraceLens lists kernels before it knows the kernels of operators, so it finds categories by name alone. */
-static enum op_category category_by_name(const struct op_reading *reading, row_t op) {
+static enum op_category category_by_name(const struct launch_model *reading, row_t op) {
     uint32_t name = host_name(reading, op);
     return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name), NULL, 0,
                             OP_TABLE_TRACELENS);
@@ -454,21 +456,21 @@ static enum op_category category_by_name(const struct op_reading *reading, row_t
 
 /* Finds the kernels, their operators, and categories, busy times and arguments of the operators. */
 static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = table->reading;
+    const struct launch_model *reading = table->reading;
     const struct device_rows *devices = &reading->devices;
     const struct host_rows *hosts = &reading->hosts;
-    uint8_t *is_operator = arena_take(arena, hosts->n, sizeof *is_operator);
-    row_t *enclosing = arena_take(arena, hosts->n, sizeof *enclosing);
+    uint8_t *is_operator = arena_alloc(arena, hosts->n, sizeof *is_operator);
+    row_t *enclosing = arena_alloc(arena, hosts->n, sizeof *enclosing);
     row_t *index_of = rows_none(arena, hosts->n);
-    table->device = arena_take(arena, devices->n, sizeof(row_t));
-    table->op = arena_take(arena, devices->n, sizeof(row_t));
-    table->index = arena_take(arena, devices->n, sizeof(row_t));
-    table->ops = arena_take(arena, devices->n, sizeof(row_t));
+    table->device = arena_alloc(arena, devices->n, sizeof(row_t));
+    table->op = arena_alloc(arena, devices->n, sizeof(row_t));
+    table->index = arena_alloc(arena, devices->n, sizeof(row_t));
+    table->ops = arena_alloc(arena, devices->n, sizeof(row_t));
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         table->any_operator |= is_operator[row] = hosts->kind[row] == HOST_OPERATOR;
-    enum sutra_status status = op_reading_around(reading, is_operator, arena, enclosing, error);
+    enum sutra_status status = find_marked_ancestors(reading, is_operator, arena, enclosing, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         if (!(category_roles(reading->events, reading->roles, devices->event[i]) & CATEGORY_KERNEL))
             continue;
@@ -481,8 +483,8 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
         table->op[table->n] = op;
         table->index[table->n++] = op == ROW_NONE ? ROW_NONE : index_of[op];
     }
-    table->busy = arena_take(arena, table->n_ops, sizeof *table->busy);
-    table->category = arena_take(arena, table->n_ops, sizeof *table->category);
+    table->busy = arena_alloc(arena, table->n_ops, sizeof *table->busy);
+    table->category = arena_alloc(arena, table->n_ops, sizeof *table->category);
     if (!status)
         status = arena_status(arena, error);
     for (row_t i = 0; i < table->n_ops && !status; i++) {
@@ -491,7 +493,7 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
             charge != ROW_NONE ? table->input->categories[charge] : (uint8_t)category_by_name(reading, table->ops[i]);
     }
     if (!status)
-        status = op_reading_busy(reading, table->ops, table->n_ops, arena, table->busy, error);
+        status = launch_model_busy_time(reading, table->ops, table->n_ops, arena, table->busy, error);
     if (!status)
         status = op_arguments_read(table->input->context, reading, table->ops, table->n_ops, arena, &table->arguments,
                                    error);
@@ -509,11 +511,11 @@ static void add_missing(struct sutra_table *table, int n) {
 }
 
 static void add_operator(const struct kernel_table *from, row_t kernel, struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     row_t op = from->op[kernel], index = from->index[kernel];
     row_t count = reading->links.first[reading->hosts.end[op]] - reading->links.first[op];
     const char *category = op_category_names[category_by_name(reading, op)];
-    double busy_us = op_us(reading, from->busy[index]);
+    double busy_us = launch_model_us(reading, from->busy[index]);
     table_real(table, (double)reading->hosts.event[op]);
     table_string(table, reading->strings, host_name(reading, op));
     for (int k = 0; k < N_ARGUMENTS; k++)
@@ -521,18 +523,18 @@ static void add_operator(const struct kernel_table *from, row_t kernel, struct s
     table_text(table, "", 0);
     table_real(table, busy_us);
     table_real(table, count);
-    table_real(table, count == 1 ? 100 : op_dur_us(reading, from->device[kernel]) / busy_us * 100);
+    table_real(table, count == 1 ? 100 : activity_dur_us(reading, from->device[kernel]) / busy_us * 100);
     table_text(table, category, strlen(category));
 }
 
 static void add_kernels(const struct kernel_table *from, struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     for (row_t i = 0; i < from->n; i++) {
         row_t event = reading->devices.event[from->device[i]], call = reading->devices.call[from->device[i]];
         table_integer(table, event);
         table_string(table, reading->strings, reading->events->name[event]);
         table_real(table, number_as_double(number_at(reading->events->ts, event)));
-        table_real(table, op_dur_us(reading, from->device[i]));
+        table_real(table, activity_dur_us(reading, from->device[i]));
         op_table_stream(from->input, from->device[i], table);
         if (call == ROW_NONE) {
             add_missing(table, 2);
@@ -554,7 +556,7 @@ enum { OF_CALL = OP_N_CATEGORIES, OF_GRAPH, UNATTRIBUTED };
 
 /* The key: category of the operator or a value above, name (a string, or STRING_NONE), kernel, stream. */
 static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     row_t event = reading->devices.event[from->device[kernel]], call = reading->devices.call[from->device[kernel]];
     int64_t category = UNATTRIBUTED, name = STRING_NONE;
     if (from->op[kernel] != ROW_NONE) {
@@ -576,7 +578,7 @@ static const char *category_text(const struct tuple *key) {
     return key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
 }
 
-static const char *operator_text(const struct op_reading *reading, const struct tuple *key) {
+static const char *operator_text(const struct launch_model *reading, const struct tuple *key) {
     return key->part[1] == STRING_NONE ? "" : strings_text(reading->strings, (uint32_t)key->part[1]);
 }
 
@@ -585,7 +587,7 @@ static int compare_texts(const char *a, const char *b) {
 }
 
 struct kernel_durations {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     const struct tuple **key; /* of each group */
     double *sum, *min, *max;
     double all;
@@ -593,7 +595,7 @@ struct kernel_durations {
 
 static int by_key(const void *left, const void *right, void *arg) {
     const struct kernel_durations *sums = arg;
-    const struct op_reading *reading = sums->reading;
+    const struct launch_model *reading = sums->reading;
     const struct tuple *a = sums->key[*(const uint32_t *)left], *b = sums->key[*(const uint32_t *)right];
     int order = compare_texts(category_text(a), category_text(b));
     order = order ? order : compare_texts(operator_text(reading, a), operator_text(reading, b));
@@ -615,13 +617,13 @@ static int by_time_and_key(const void *left, const void *right, void *arg) {
 static enum sutra_status sum_groups(const struct kernel_table *from, const struct op_groups *groups,
                                     const struct tuple *keys, struct arena *arena, uint32_t *sorted,
                                     struct kernel_durations *sums, struct sutra_error *error) {
-    uint32_t *rank = arena_take(arena, groups->n, sizeof *rank);
-    double *values = arena_take(arena, (size_t)from->n * 2, sizeof *values);
+    uint32_t *rank = arena_alloc(arena, groups->n, sizeof *rank);
+    double *values = arena_alloc(arena, (size_t)from->n * 2, sizeof *values);
     *sums = (struct kernel_durations){from->reading,
-                                      arena_take(arena, groups->n, sizeof(void *)),
-                                      arena_take(arena, groups->n, sizeof(double)),
-                                      arena_take(arena, groups->n, sizeof(double)),
-                                      arena_take(arena, groups->n, sizeof(double)),
+                                      arena_alloc(arena, groups->n, sizeof(void *)),
+                                      arena_alloc(arena, groups->n, sizeof(double)),
+                                      arena_alloc(arena, groups->n, sizeof(double)),
+                                      arena_alloc(arena, groups->n, sizeof(double)),
                                       0};
     if (arena->failed)
         return error_memory(error);
@@ -637,22 +639,22 @@ static enum sutra_status sum_groups(const struct kernel_table *from, const struc
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = op_dur_us(from->reading, from->device[groups->member[groups->first[g] + i]]);
+            values[i] = activity_dur_us(from->reading, from->device[groups->member[groups->first[g] + i]]);
         struct value_stats stats = pandas_stats(values, n, order, values + n);
         sums->sum[g] = stats.sum;
         sums->min[g] = stats.min;
         sums->max[g] = stats.max;
     }
     for (row_t i = 0; i < from->n; i++)
-        values[i] = op_dur_us(from->reading, from->device[i]);
+        values[i] = activity_dur_us(from->reading, from->device[i]);
     sums->all = numpy_sum(values, from->n);
     return SUTRA_OK;
 }
 
 static enum sutra_status add_summary(const struct kernel_table *from, double total_us, struct arena *arena,
                                      struct sutra_table *table, struct sutra_error *error) {
-    struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
-    uint32_t *order = arena_take(arena, from->n, sizeof *order);
+    struct tuple *keys = arena_alloc(arena, from->n, sizeof *keys);
+    uint32_t *order = arena_alloc(arena, from->n, sizeof *order);
     struct op_groups groups = {0};
     struct kernel_durations sums = {0};
     enum sutra_status status = arena_status(arena, error);

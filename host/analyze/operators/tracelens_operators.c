@@ -17,7 +17,7 @@
 
 struct argument_table {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     struct op_arguments arguments;
     struct thread_labels labels;
     struct op_groups groups;
@@ -26,8 +26,8 @@ struct argument_table {
 
 /* Groups launchers by name, category, thread and arguments. */
 static enum sutra_status group_launchers(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = table->reading;
-    const struct op_charges *charges = &reading->charges;
+    const struct launch_model *reading = table->reading;
+    const struct attribution_table *charges = &reading->charges;
     struct tuples names = {0}, threads = {0};
     struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
@@ -51,14 +51,14 @@ static enum sutra_status group_launchers(struct argument_table *table, struct ar
 static enum sutra_status describe_groups(const struct argument_table *table, const int64_t *ticks, struct arena *arena,
                                          struct value_stats **stats, struct sutra_error *error) {
     const struct op_groups *groups = &table->groups;
-    *stats = arena_take(arena, groups->n, sizeof **stats);
-    double *values = arena_take(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
+    *stats = arena_alloc(arena, groups->n, sizeof **stats);
+    double *values = arena_alloc(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
     enum group_order order = pandas_group_order(groups->of, table->reading->charges.n, NULL);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < groups->n && !status; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = op_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
+            values[i] = launch_model_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
         (*stats)[g] = pandas_stats(values, n, order, values + n);
     }
     return status;
@@ -74,7 +74,7 @@ static row_t first_event(const struct argument_table *table, uint32_t group) {
 }
 
 static void add_argument_group(const struct argument_table *from, uint32_t group, struct sutra_table *table) {
-    const struct op_reading *reading = from->reading;
+    const struct launch_model *reading = from->reading;
     row_t charge = from->groups.member[from->groups.first[group]], host = reading->charges.host[charge];
     uint32_t thread = reading->hosts.thread[host];
     const char *category = op_category_names[from->input->categories[charge]];
@@ -91,7 +91,8 @@ static void add_argument_group(const struct argument_table *from, uint32_t group
         table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, charge));
     table_integer(table, from->groups.first[group + 1] - from->groups.first[group]);
     /* launchers are ordered by start */
-    table_number(table, op_us(reading, reading->hosts.start[host] - reading->hosts.start[reading->charges.host[0]]));
+    table_number(table,
+                 launch_model_us(reading, reading->hosts.start[host] - reading->hosts.start[reading->charges.host[0]]));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         table_number(table, pairs[i][0]);
         table_number(table, pairs[i][1]);
@@ -118,7 +119,7 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
                                         "total_subtree_kernel_time_sum",
                                         NULL};
     static const char *const starts[] = {"first_occurrence_time", NULL};
-    const struct op_charges *charges = &input->reading->charges;
+    const struct attribution_table *charges = &input->reading->charges;
     struct argument_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status =
@@ -131,8 +132,8 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
         status = describe_groups(&from, charges->direct, arena, &from.direct, error);
     if (!status)
         status = describe_groups(&from, charges->subtree, arena, &from.subtree, error);
-    uint32_t n = from.groups.n, *order = arena_take(arena, n, sizeof *order);
-    double *values = arena_take(arena, n, sizeof *values), so_far = 0;
+    uint32_t n = from.groups.n, *order = arena_alloc(arena, n, sizeof *order);
+    double *values = arena_alloc(arena, n, sizeof *values), so_far = 0;
     if (!status && !(status = arena_status(arena, error))) {
         const struct kernel_lists lists = {charges->first, charges->device};
         struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_ARGUMENTS);
@@ -167,7 +168,7 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
 /* ---- Modules: each nn.Module in an outermost nn.Module that launches GPU activity ---- */
 
 struct module_walk {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t n;
     row_t *host, *enclosing; /* modules in pre-order, and for all hosts the innermost enclosing module */
     row_t *n_children;       /* by host: modules directly below it */
@@ -177,12 +178,12 @@ struct module_walk {
 
 /* Measures the busy time of activity that is in a module and in no module below it. */
 static enum sutra_status measure_own(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = walk->reading;
+    const struct launch_model *reading = walk->reading;
     const struct device_rows *devices = &reading->devices;
     row_t n = reading->links.n;
-    int64_t *start = arena_take(arena, n, sizeof *start), *stop = arena_take(arena, n, sizeof *stop);
+    int64_t *start = arena_alloc(arena, n, sizeof *start), *stop = arena_alloc(arena, n, sizeof *stop);
     row_t *first = arena_zeros(arena, (size_t)reading->hosts.n + 2, sizeof *first);
-    row_t *begin = arena_take(arena, walk->n, sizeof *begin), *end = arena_take(arena, walk->n, sizeof *end);
+    row_t *begin = arena_alloc(arena, walk->n, sizeof *begin), *end = arena_alloc(arena, walk->n, sizeof *end);
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
@@ -208,21 +209,21 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
 
 enum sutra_status tracelens_modules(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_reading *reading = input->framed;
+    const struct launch_model *reading = input->framed;
     struct module_walk walk = {.reading = reading};
     struct arena_mark mark = arena_mark(arena);
     if (!reading)
         return SUTRA_OK;
     row_t n_hosts = reading->hosts.n;
-    uint8_t *is_module = arena_take(arena, n_hosts, sizeof *is_module);
-    double *us_of = arena_take(arena, n_hosts, sizeof *us_of);
-    walk.host = arena_take(arena, n_hosts, sizeof *walk.host);
-    walk.enclosing = arena_take(arena, n_hosts, sizeof *walk.enclosing);
+    uint8_t *is_module = arena_alloc(arena, n_hosts, sizeof *is_module);
+    double *us_of = arena_alloc(arena, n_hosts, sizeof *us_of);
+    walk.host = arena_alloc(arena, n_hosts, sizeof *walk.host);
+    walk.enclosing = arena_alloc(arena, n_hosts, sizeof *walk.enclosing);
     walk.n_children = arena_zeros(arena, n_hosts, sizeof *walk.n_children);
     if (arena->failed)
         return error_memory(error);
     op_modules_mark(reading, is_module);
-    enum sutra_status status = op_reading_around(reading, is_module, arena, walk.enclosing, error);
+    enum sutra_status status = find_marked_ancestors(reading, is_module, arena, walk.enclosing, error);
     if (status)
         return status;
     for (row_t row = 0; row < n_hosts; row++) {
@@ -232,11 +233,11 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
         if (walk.enclosing[row] != ROW_NONE)
             walk.n_children[walk.enclosing[row]]++;
     }
-    walk.busy = arena_take(arena, walk.n, sizeof *walk.busy);
-    walk.own = arena_take(arena, walk.n, sizeof *walk.own);
+    walk.busy = arena_alloc(arena, walk.n, sizeof *walk.busy);
+    walk.own = arena_alloc(arena, walk.n, sizeof *walk.own);
     if (arena->failed)
         return error_memory(error);
-    status = op_reading_busy(reading, walk.host, walk.n, arena, walk.busy, error);
+    status = launch_model_busy_time(reading, walk.host, walk.n, arena, walk.busy, error);
     if (!status)
         status = measure_own(&walk, arena, error);
     if (status)
@@ -251,14 +252,14 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
             has_work = n_below > 0;
         if (!has_work)
             continue;
-        us_of[host] = op_us(reading, walk.busy[i]);
+        us_of[host] = launch_model_us(reading, walk.busy[i]);
         table_integer(table, reading->hosts.event[host]);
         table_string(table, reading->strings, host_name(reading, host));
         table_real(table, parent == ROW_NONE ? (double)NAN : (double)reading->hosts.event[parent]);
         table_integer(table, n_below);
         table_real(table, us_of[host]);
         table_real(table, parent == ROW_NONE ? (double)NAN : us_of[parent]);
-        table_real(table, walk.n_children[host] && walk.own[i] ? op_us(reading, walk.own[i]) : (double)NAN);
+        table_real(table, walk.n_children[host] && walk.own[i] ? launch_model_us(reading, walk.own[i]) : (double)NAN);
     }
     arena_release(arena, mark);
     return SUTRA_OK;
@@ -268,15 +269,15 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
 
 enum sutra_status tracelens_timeline(const struct op_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
-    struct timeline_times times;
+    const struct launch_model *reading = input->reading;
+    struct busy_times times;
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *linked = arena_take(arena, reading->devices.n, sizeof *linked);
+    uint8_t *linked = arena_alloc(arena, reading->devices.n, sizeof *linked);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < reading->devices.n && !status; i++)
         linked[i] = reading->devices.call[i] != ROW_NONE;
     if (!status)
-        status = timeline_measure(reading, linked, &input->context->engine, arena, &times, error);
+        status = measure_busy_times(reading, linked, &input->context->engine, arena, &times, error);
     arena_release(arena, mark);
     if (status)
         return status;
@@ -294,8 +295,8 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         table_text(table, lines[i].name, strlen(lines[i].name));
-        table_real(table, op_us(reading, lines[i].ticks) / 1e3);
-        table_real(table, op_us(reading, lines[i].ticks) / op_us(reading, times.total) * 100);
+        table_real(table, launch_model_us(reading, lines[i].ticks) / 1e3);
+        table_real(table, launch_model_us(reading, lines[i].ticks) / launch_model_us(reading, times.total) * 100);
     }
     return SUTRA_OK;
 }
@@ -340,13 +341,13 @@ struct ranked_groups {
 };
 
 /* The text by which groups with equal times are sorted, from the key of a member. */
-typedef const char *group_label(const struct op_reading *reading, const struct tuple *key);
+typedef const char *group_label(const struct launch_model *reading, const struct tuple *key);
 
-static const char *name_label(const struct op_reading *reading, const struct tuple *key) {
+static const char *name_label(const struct launch_model *reading, const struct tuple *key) {
     return strings_text(reading->strings, (uint32_t)key->part[0]);
 }
 
-static const char *category_label(const struct op_reading *reading, const struct tuple *key) {
+static const char *category_label(const struct launch_model *reading, const struct tuple *key) {
     (void)reading;
     return op_category_names[key->part[0]];
 }
@@ -368,28 +369,28 @@ static int by_label(const void *left, const void *right, void *arg) {
 }
 
 /* Totals of a column of the launchers for each group, whose keys pandas sorts. */
-static void sum_groups(const struct op_reading *reading, const struct op_groups *groups, const int64_t *ticks,
+static void sum_groups(const struct launch_model *reading, const struct op_groups *groups, const int64_t *ticks,
                        enum group_order order, double *values, double *sums) {
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = op_us(reading, ticks[groups->member[groups->first[g] + i]]);
+            values[i] = launch_model_us(reading, ticks[groups->member[groups->first[g] + i]]);
         sums[g] = pandas_sum(values, n, order);
     }
 }
 
-static enum sutra_status rank_groups(const struct op_reading *reading, const struct tuple *keys, group_label *label,
+static enum sutra_status rank_groups(const struct launch_model *reading, const struct tuple *keys, group_label *label,
                                      struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
+    const struct attribution_table *charges = &reading->charges;
     enum sutra_status status = op_groups_make(keys, charges->n, arena, &ranked->groups, error);
     if (status)
         return status;
-    uint32_t n = ranked->groups.n, *rank = arena_take(arena, n, sizeof *rank);
-    double *values = arena_take(arena, charges->n, sizeof *values);
-    ranked->self_device_us = arena_take(arena, n, sizeof *ranked->self_device_us);
-    ranked->total_device_us = arena_take(arena, n, sizeof *ranked->total_device_us);
-    ranked->label = arena_take(arena, n, sizeof *ranked->label);
-    ranked->order = arena_take(arena, n, sizeof *ranked->order);
+    uint32_t n = ranked->groups.n, *rank = arena_alloc(arena, n, sizeof *rank);
+    double *values = arena_alloc(arena, charges->n, sizeof *values);
+    ranked->self_device_us = arena_alloc(arena, n, sizeof *ranked->self_device_us);
+    ranked->total_device_us = arena_alloc(arena, n, sizeof *ranked->total_device_us);
+    ranked->label = arena_alloc(arena, n, sizeof *ranked->label);
+    ranked->order = arena_alloc(arena, n, sizeof *ranked->order);
     if ((status = arena_status(arena, error)) || n == 0)
         return status;
     for (uint32_t g = 0; g < n; g++) {
@@ -423,7 +424,7 @@ static row_t count_of(const struct op_groups *groups, uint32_t group) {
 
 static enum sutra_status add_names(const struct op_input *input, struct arena *arena, struct sutra_table *table,
                                    const struct tuple *keys, struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
+    const struct launch_model *reading = input->reading;
     struct ranked_groups ranked;
     struct buffer text = {0};
     enum sutra_status status = rank_groups(reading, keys, name_label, arena, &ranked, error);
@@ -461,7 +462,7 @@ static enum sutra_status add_categories(const struct op_input *input, struct are
 enum sutra_status tracelens_operators(const struct op_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
     static const char *const times[] = {"total_direct_kernel_time_sum", "total_subtree_kernel_time_sum", NULL};
-    const struct op_reading *reading = input->reading;
+    const struct launch_model *reading = input->reading;
     struct arena_mark mark = arena_mark(arena);
     struct tuple *names = arena_zeros(arena, reading->charges.n, sizeof *names);
     struct tuple *categories = arena_zeros(arena, reading->charges.n, sizeof *categories);
@@ -485,7 +486,7 @@ enum sutra_status tracelens_operators(const struct op_input *input, struct arena
 /* ---- By name and kind of module ---- */
 
 /* A module's name without the numbers of instances: without each "_" that digits follow, and the digits. */
-static uint32_t kind_of_module(const struct op_reading *reading, uint32_t name, struct strings *kinds,
+static uint32_t kind_of_module(const struct launch_model *reading, uint32_t name, struct strings *kinds,
                                struct buffer *text) {
     const char *from = strings_text(reading->strings, name);
     text->length = 0;
@@ -502,8 +503,8 @@ static uint32_t kind_of_module(const struct op_reading *reading, uint32_t name, 
 }
 
 /* The launcher and its enclosing modules, the innermost first, as Python prints a list. */
-static void table_stack(struct sutra_table *table, const struct op_reading *reading, const row_t *enclosing, row_t host,
-                        struct buffer *text) {
+static void table_stack(struct sutra_table *table, const struct launch_model *reading, const row_t *enclosing,
+                        row_t host, struct buffer *text) {
     text->length = 0;
     for (; host != ROW_NONE; host = enclosing[host]) {
         uint32_t name = host_name(reading, host);
@@ -522,7 +523,7 @@ static void table_stack(struct sutra_table *table, const struct op_reading *read
 
 enum sutra_status tracelens_module_operators(const struct op_input *input, struct arena *arena,
                                              struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_reading *reading = input->framed;
+    const struct launch_model *reading = input->framed;
     uint8_t *categories;
     struct strings kinds = {0}; /* of modules; 0: none */
     struct buffer text = {0};
@@ -530,16 +531,16 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
     struct arena_mark mark = arena_mark(arena);
     if (!reading)
         return SUTRA_OK;
-    const struct op_charges *charges = &reading->charges;
-    uint8_t *is_module = arena_take(arena, reading->hosts.n, sizeof *is_module);
-    row_t *enclosing = arena_take(arena, reading->hosts.n, sizeof *enclosing); /* by host: the innermost module */
-    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);         /* by launcher: name and kind */
+    const struct attribution_table *charges = &reading->charges;
+    uint8_t *is_module = arena_alloc(arena, reading->hosts.n, sizeof *is_module);
+    row_t *enclosing = arena_alloc(arena, reading->hosts.n, sizeof *enclosing); /* by host: the innermost module */
+    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);          /* by launcher: name and kind */
     if (arena->failed)
         return error_memory(error);
     op_modules_mark(reading, is_module);
-    enum sutra_status status = op_charges_categorize(reading, arena, arena, &categories, error);
+    enum sutra_status status = categorize_launchers(reading, arena, arena, &categories, error);
     if (!status)
-        status = op_reading_around(reading, is_module, arena, enclosing, error);
+        status = find_marked_ancestors(reading, is_module, arena, enclosing, error);
     if (!status && (!strings_init(&kinds) || strings_intern(&kinds, "NA", 2) == STRING_NONE))
         status = error_memory(error);
     for (row_t i = 0; i < charges->n && !status; i++) {

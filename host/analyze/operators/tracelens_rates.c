@@ -22,7 +22,7 @@ static int by_event(const void *left, const void *right, void *arg) {
 }
 
 const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t model) {
-    return op_work_kind(models->reading, models->host[model], FLOPS_TRACELENS);
+    return op_cost_formula(models->reading, models->host[model], FLOPS_TRACELENS);
 }
 
 /* ---- Kernels ---- */
@@ -33,8 +33,8 @@ struct kernel_key {
 ORDER_BY(compare_keys, struct kernel_key, ASCENDING(key) ASCENDING(link))
 
 row_t tracelens_kernels_below(const struct tracelens_models *models, row_t host, enum kernel_order order, row_t *list) {
-    const struct op_reading *reading = models->reading;
-    const struct call_links *links = &reading->links;
+    const struct launch_model *reading = models->reading;
+    const struct launch_links *links = &reading->links;
     row_t first = links->first[host], last = links->first[reading->hosts.end[host]], n = 0;
     struct kernel_key few[64], *keys = last - first <= 64 ? few : malloc((size_t)(last - first) * sizeof *keys);
     if (!keys)
@@ -79,7 +79,7 @@ static struct gemm_transposes transposes_of_name(struct variant_search *search, 
     return known;
 }
 
-static uint32_t kernel_name(const struct op_reading *reading, row_t device) {
+static uint32_t kernel_name(const struct launch_model *reading, row_t device) {
     return reading->events->name[reading->devices.event[device]];
 }
 
@@ -90,8 +90,8 @@ static void keep_first(const struct tracelens_models *models, row_t *first, row_
 
 /* Finds the first GEMM below each row; from the last row to the first, so that a row is complete before its parent. */
 static void find_gemms_below(struct variant_search *search) {
-    const struct op_reading *reading = search->models->reading;
-    const struct call_links *links = &reading->links;
+    const struct launch_model *reading = search->models->reading;
+    const struct launch_links *links = &reading->links;
     for (row_t row = reading->hosts.n; row-- > 0;) {
         row_t parent = reading->hosts.parent[row];
         for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
@@ -110,7 +110,7 @@ static bool make_variant(struct variant_search *search, uint32_t group, struct g
     const struct op_kind *kind =
         tracelens_model_kind(models, models->works.groups.member[models->works.groups.first[group]]);
     if (!arena_grow(arena, &models->variants, models->n_variants, &search->capacity, sizeof *models->variants) ||
-        !op_works_inputs(&models->works, group, &search->parser, &inputs) ||
+        !op_costs_inputs(&models->works, group, &search->parser, &inputs) ||
         !tracelens_params_find(kind, &inputs, transposes, &search->params))
         return false;
     search->text.length = 0;
@@ -127,7 +127,7 @@ static enum sutra_status find_variants(struct tracelens_models *models, struct a
     struct variant_search search = {.models = models};
     search.gemm_name = arena_zeros(arena, models->reading->strings->n, sizeof *search.gemm_name);
     search.gemm_below = rows_none(arena, models->reading->hosts.n);
-    models->variant_of = arena_take(arena, models->works.n, sizeof *models->variant_of);
+    models->variant_of = arena_alloc(arena, models->works.n, sizeof *models->variant_of);
     bool ok = !arena->failed && strings_init(&models->texts);
     if (ok)
         find_gemms_below(&search);
@@ -155,11 +155,11 @@ static enum sutra_status find_variants(struct tracelens_models *models, struct a
 static enum sutra_status find_gradients(const struct op_input *input, struct tracelens_models *models,
                                         struct arena *arena, struct sutra_error *error) {
     row_t n = models->works.n, n_found = 0;
-    row_t *found = arena_take(arena, n, sizeof *found);
-    int64_t *ticks = arena_take(arena, n, sizeof *ticks);
-    models->gradient = arena_take(arena, n, sizeof *models->gradient);
-    models->gradient_busy = arena_take(arena, n, sizeof *models->gradient_busy);
-    models->gradient_flops = arena_take(arena, models->works.groups.n, sizeof *models->gradient_flops);
+    row_t *found = arena_alloc(arena, n, sizeof *found);
+    int64_t *ticks = arena_alloc(arena, n, sizeof *ticks);
+    models->gradient = arena_alloc(arena, n, sizeof *models->gradient);
+    models->gradient_busy = arena_alloc(arena, n, sizeof *models->gradient_busy);
+    models->gradient_flops = arena_alloc(arena, models->works.groups.n, sizeof *models->gradient_flops);
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
@@ -168,7 +168,7 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
         if (models->gradient[model] != ROW_NONE)
             found[n_found++] = models->gradient[model];
     if (!status)
-        status = op_reading_busy(models->reading, found, n_found, arena, ticks, error);
+        status = launch_model_busy_time(models->reading, found, n_found, arena, ticks, error);
     if (status)
         return status;
     n_found = 0;
@@ -180,7 +180,7 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
     bool ok = true;
     for (uint32_t g = 0; ok && g < models->works.groups.n; g++) {
         struct op_inputs inputs;
-        ok = op_works_inputs(&models->works, g, &parser, &inputs);
+        ok = op_costs_inputs(&models->works, g, &parser, &inputs);
         if (ok)
             models->gradient_flops[g] = op_flops_gradient(
                 tracelens_model_kind(models, models->works.groups.member[models->works.groups.first[g]]), &inputs);
@@ -193,15 +193,15 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
 
 enum sutra_status tracelens_models_make(const struct op_input *input, struct arena *arena,
                                         struct tracelens_models *models, struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
-    const struct call_links *links = &reading->links;
+    const struct launch_model *reading = input->reading;
+    const struct launch_links *links = &reading->links;
     uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
     row_t n = 0;
     models->reading = reading;
-    models->host = arena_take(arena, reading->hosts.n, sizeof *models->host);
+    models->host = arena_alloc(arena, reading->hosts.n, sizeof *models->host);
     models->model_of = rows_none(arena, reading->hosts.n);
-    models->start_rank = arena_take(arena, reading->devices.n, sizeof *models->start_rank);
-    models->link_event = arena_take(arena, links->n, sizeof *models->link_event);
+    models->start_rank = arena_alloc(arena, reading->devices.n, sizeof *models->start_rank);
+    models->link_event = arena_alloc(arena, links->n, sizeof *models->link_event);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < reading->devices.n; i++)
@@ -209,20 +209,20 @@ enum sutra_status tracelens_models_make(const struct op_input *input, struct are
     for (row_t row = 0; row < reading->hosts.n; row++) {
         for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
             models->link_event[i] = reading->hosts.event[row];
-        if (op_work_is_known(reading, row, FLOPS_TRACELENS, known))
+        if (op_cost_is_known(reading, row, FLOPS_TRACELENS, known))
             models->host[n++] = row;
     }
     if (n) /* in file order */
         qsort_r(models->host, n, sizeof *models->host, by_event, reading->hosts.event);
     for (row_t model = 0; model < n; model++)
         models->model_of[models->host[model]] = model;
-    models->busy = arena_take(arena, n, sizeof *models->busy);
+    models->busy = arena_alloc(arena, n, sizeof *models->busy);
     if (!models->busy)
         return error_memory(error);
     enum sutra_status status =
-        op_works_read(input->context, reading, models->host, n, FLOPS_TRACELENS, arena, &models->works, error);
+        op_costs_read(input->context, reading, models->host, n, FLOPS_TRACELENS, arena, &models->works, error);
     if (!status)
-        status = op_reading_busy(reading, models->host, n, arena, models->busy, error);
+        status = launch_model_busy_time(reading, models->host, n, arena, models->busy, error);
     if (!status)
         status = find_variants(models, arena, error);
     if (!status)
@@ -231,7 +231,7 @@ enum sutra_status tracelens_models_make(const struct op_input *input, struct are
 }
 
 void tracelens_models_free(struct tracelens_models *models) {
-    op_works_free(&models->works);
+    op_costs_free(&models->works);
     strings_free(&models->texts);
     thread_labels_free(&models->labels);
 }
@@ -262,8 +262,8 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
     row_t n = models->works.n;
     struct tuples keys = {0};
     struct rate_sum *sums = arena_zeros(arena, n, sizeof *sums);
-    double *busy = arena_take(arena, n, sizeof *busy);
-    uint32_t *order = arena_take(arena, n, sizeof *order);
+    double *busy = arena_alloc(arena, n, sizeof *busy);
+    uint32_t *order = arena_alloc(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
     for (row_t model = 0; model < n && !status; model++) {
         const struct op_flops *flops = &flops_of[models->works.groups.of[model]];
@@ -279,7 +279,7 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
             break;
         }
         struct rate_sum *sum = &sums[number];
-        double busy_us = op_us(models->reading, busy_of[model]);
+        double busy_us = launch_model_us(models->reading, busy_of[model]);
         struct model_figures figures = tracelens_figures(flops, busy_us);
         if (sum->n++ == 0)
             sum->model = model;

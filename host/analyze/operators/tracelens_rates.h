@@ -22,8 +22,8 @@ struct model_variant {
 };
 
 struct tracelens_models {
-    const struct op_reading *reading;
-    struct op_works works;           /* operators in the order of the file, whether their FLOPs are known or not */
+    const struct launch_model *reading;
+    struct op_costs works;           /* operators in the order of the file, whether their FLOPs are known or not */
     row_t *host;                     /* by model (index in that list): a row of hosts, */
     uint32_t *variant_of;            /* the variant, */
     int64_t *busy;                   /* how long anything runs below, in ticks, */

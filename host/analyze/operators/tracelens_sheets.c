@@ -52,7 +52,7 @@ struct param_column {
 
 struct sheet {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     const struct tracelens_models *models;
     const struct sheet_spec *spec;
     bool gradients;  /* rows are of gradients */
@@ -110,13 +110,14 @@ static const struct op_flops *flops_of(const struct sheet *sheet, row_t model) {
 }
 
 static double busy_us_of(const struct sheet *sheet, row_t model) {
-    return op_us(sheet->reading, (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[model]);
+    return launch_model_us(sheet->reading,
+                           (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[model]);
 }
 
 static enum sutra_status group_operators(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
     const struct tracelens_models *models = sheet->models;
-    struct tuple *keys = arena_take(arena, models->works.n, sizeof *keys);
-    sheet->model = arena_take(arena, models->works.n, sizeof *sheet->model);
+    struct tuple *keys = arena_alloc(arena, models->works.n, sizeof *keys);
+    sheet->model = arena_alloc(arena, models->works.n, sizeof *sheet->model);
     enum sutra_status status = arena_status(arena, error);
     for (row_t model = 0; model < models->works.n && !status; model++) {
         const struct op_kind *kind = tracelens_model_kind(models, model);
@@ -140,7 +141,7 @@ static bool find_params(struct sheet *sheet, uint32_t group) {
     const struct tracelens_models *models = sheet->models;
     const struct model_variant *variant = &models->variants[models->variant_of[sheet_member(sheet, group, 0)]];
     struct op_inputs inputs;
-    return op_works_inputs(&models->works, variant->group, &sheet->parser, &inputs) &&
+    return op_costs_inputs(&models->works, variant->group, &sheet->parser, &inputs) &&
            tracelens_params_find(tracelens_model_kind(models, sheet_member(sheet, group, 0)), &inputs,
                                  variant->transposes, &sheet->found);
 }
@@ -225,8 +226,8 @@ static enum sutra_status sheet_make(const struct op_input *input, const struct s
     if (status)
         return status;
     uint32_t n = sheet->groups.n, n_params = sheet->n_params;
-    uint32_t *rank = arena_take(arena, n, sizeof *rank), *sorted = arena_take(arena, n, sizeof *sorted);
-    sheet->cells = arena_take(arena, (size_t)n * n_params, sizeof *sheet->cells);
+    uint32_t *rank = arena_alloc(arena, n, sizeof *rank), *sorted = arena_alloc(arena, n, sizeof *sorted);
+    sheet->cells = arena_alloc(arena, (size_t)n * n_params, sizeof *sheet->cells);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t g = 0; g < n; g++) {
@@ -323,7 +324,7 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 static row_t count_below(const struct sheet *sheet, row_t model) {
     const struct tracelens_models *models = sheet->models;
     row_t host = sheet->gradients ? models->gradient[model] : models->host[model];
-    const struct call_links *links = &sheet->reading->links;
+    const struct launch_links *links = &sheet->reading->links;
     return links->first[sheet->reading->hosts.end[host]] - links->first[host];
 }
 
@@ -380,8 +381,8 @@ static void add_kernels(const struct sheet *sheet, uint32_t group, struct arena 
     size_t capacity = 0;
     for (row_t i = 0; i < n; i++)
         capacity += count_below(sheet, sheet_member(sheet, group, i));
-    row_t *first = arena_take(arena, (size_t)n + 1, sizeof *first), *members = arena_take(arena, n, sizeof *members);
-    row_t *device = arena_take(arena, capacity, sizeof *device);
+    row_t *first = arena_alloc(arena, (size_t)n + 1, sizeof *first), *members = arena_alloc(arena, n, sizeof *members);
+    row_t *device = arena_alloc(arena, capacity, sizeof *device);
     table->failed |= arena->failed || capacity > ROW_LIMIT;
     for (row_t i = 0; i < n && !table->failed; i++) {
         row_t model = sheet_member(sheet, group, i);
@@ -514,9 +515,9 @@ static enum sutra_status add_rows(struct sheet_rows *rows, struct sheet *sheet, 
     uint32_t n = sheet->groups.n;
     rows->sheet = sheet;
     rows->n_shown = 0;
-    rows->shown = arena_take(arena, n, sizeof *rows->shown);
-    rows->busy = arena_take(arena, n, sizeof *rows->busy);
-    rows->scratch = arena_take(arena, (size_t)sheet->n * 2, sizeof *rows->scratch);
+    rows->shown = arena_alloc(arena, n, sizeof *rows->shown);
+    rows->busy = arena_alloc(arena, n, sizeof *rows->busy);
+    rows->scratch = arena_alloc(arena, (size_t)sheet->n * 2, sizeof *rows->scratch);
     if (arena->failed)
         return error_memory(error);
     for (uint32_t g = 0; g < n; g++) {
@@ -586,7 +587,7 @@ enum sutra_status tracelens_sheets(const struct op_input *input, struct arena *a
 
 /* A position in the lists of a group. */
 struct kernel_entry {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     row_t event, position;
     bool integers; /* all durations are */
     struct value_stats stats;
@@ -687,8 +688,8 @@ static int compare_entries(const void *left, const void *right) {
 void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
                              row_t n, struct arena *arena, struct sutra_table *table) {
     struct arena_mark mark = arena_mark(arena);
-    const struct op_reading *reading = input->reading;
-    row_t *chosen = arena_take(arena, n, sizeof *chosen), n_chosen = 0;
+    const struct launch_model *reading = input->reading;
+    row_t *chosen = arena_alloc(arena, n, sizeof *chosen), n_chosen = 0;
     table->failed |= !chosen;
     /* members whose lists are as long as the template, the first list that is not empty */
     for (row_t i = 0; i < n && chosen; i++)
@@ -696,8 +697,8 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
             length_of(lists, members[i]))
             chosen[n_chosen++] = members[i];
     row_t n_entries = n_chosen ? length_of(lists, chosen[0]) : 0;
-    struct kernel_entry *entries = arena_take(arena, n_entries, sizeof *entries);
-    double *values = arena_take(arena, (size_t)n_chosen * 2, sizeof *values);
+    struct kernel_entry *entries = arena_alloc(arena, n_entries, sizeof *entries);
+    double *values = arena_alloc(arena, (size_t)n_chosen * 2, sizeof *values);
     table->failed |= arena->failed;
     if (!table->failed) {
         for (row_t position = 0; position < n_entries; position++) {
@@ -705,7 +706,7 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
             bool integers = true;
             for (row_t i = 0; i < n_chosen; i++) {
                 row_t device = lists->device[lists->first[chosen[i]] + position];
-                values[i] = op_dur_us(reading, device);
+                values[i] = activity_dur_us(reading, device);
                 integers &= !number_is_double(number_at(reading->events->dur, reading->devices.event[device]));
             }
             entries[position] = (struct kernel_entry){.reading = reading,
@@ -727,7 +728,7 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
 
 /* ---- Columns of integers ---- */
 
-bool tracelens_has_integer_times(const struct op_reading *reading) {
+bool tracelens_has_integer_times(const struct launch_model *reading) {
     const struct device_rows *devices = &reading->devices;
     for (row_t i = 0; i < devices->n; i++)
         if (devices->class[i] != DEVICE_NO_WORK &&

@@ -33,7 +33,7 @@ struct collected_op {
 #define MAX_ANCESTORS 5
 
 struct collector {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     const struct tracelens_models *models;
     row_t n;              /* rows of hosts that are in trees */
     uint8_t *below_model; /* by row: an operator below has a model and launches; only operators are between */
@@ -53,15 +53,15 @@ static bool is_operator(const struct collector *of, row_t row) {
 }
 
 static bool has_work(const struct collector *of, row_t row) {
-    const struct call_links *links = &of->reading->links;
+    const struct launch_links *links = &of->reading->links;
     return links->first[of->reading->hosts.end[row]] > links->first[row];
 }
 
 /* Marks operators above a model, and rows that launch kernels; from the last row to the first, so that a row is
  * complete before its parent. */
 static void mark_ancestors(struct collector *of) {
-    const struct op_reading *reading = of->reading;
-    const struct call_links *links = &reading->links;
+    const struct launch_model *reading = of->reading;
+    const struct launch_links *links = &reading->links;
     for (row_t row = of->n; row-- > 0;) {
         row_t parent = reading->hosts.parent[row];
         bool is_runtime_call = reading->hosts.kind[row] == HOST_CALL &&
@@ -101,7 +101,7 @@ static row_t count_before(const struct collector *of, struct named_op key) {
 /* Counts operators below an event of autograd that launch GPU activity and have the name that the event evaluates: the
  * text after ": ". */
 static row_t count_backward(const struct collector *of, row_t evaluates) {
-    const struct op_reading *reading = of->reading;
+    const struct launch_model *reading = of->reading;
     const char *found = strstr(strings_text(reading->strings, host_name(reading, evaluates)), ": ");
     uint32_t name = found ? strings_find(reading->strings, found + 2, strlen(found + 2)) : STRING_NONE;
     row_t outermost = of->outermost[evaluates];
@@ -133,7 +133,7 @@ static row_t gradient_of(struct collector *of, row_t row) {
 
 static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t model) {
     of->list[of->n_list++] = (struct collected_op){row, model, ROW_NONE, (uint8_t)kind};
-    const struct call_links *links = &of->reading->links;
+    const struct launch_links *links = &of->reading->links;
     for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
         of->covered[links->device[i]] = true;
 }
@@ -142,7 +142,7 @@ static void collect(struct collector *of, row_t row, enum collected_kind kind, r
 static bool visit(struct collector *of, row_t row) {
     if (!has_work(of, row))
         return false;
-    const struct call_links *links = &of->reading->links;
+    const struct launch_links *links = &of->reading->links;
     bool communicates = false;
     if (of->models->model_of[row] != ROW_NONE) {
         collect(of, row, COLLECTED_MODEL, of->models->model_of[row]);
@@ -186,17 +186,17 @@ static void add_synthetic(struct collector *of, row_t host, row_t device) {
 static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &of->reading->devices;
     row_t n_hosts = of->reading->hosts.n, n_orphans = 0, n_others = 0;
-    uint8_t *marked = arena_take(arena, n_hosts, sizeof *marked);
-    row_t *enclosing = arena_take(arena, n_hosts, sizeof *enclosing);
-    row_t *orphan = arena_take(arena, devices->n, sizeof *orphan),
-          *other = arena_take(arena, devices->n, sizeof *other);
-    uint32_t *call = arena_take(arena, devices->n, sizeof *call);
+    uint8_t *marked = arena_alloc(arena, n_hosts, sizeof *marked);
+    row_t *enclosing = arena_alloc(arena, n_hosts, sizeof *enclosing);
+    row_t *orphan = arena_alloc(arena, devices->n, sizeof *orphan),
+          *other = arena_alloc(arena, devices->n, sizeof *other);
+    uint32_t *call = arena_alloc(arena, devices->n, sizeof *call);
     struct op_groups groups = {0};
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < n_hosts; row++)
         marked[row] = is_operator(of, row);
-    enum sutra_status status = op_reading_around(of->reading, marked, arena, enclosing, error);
+    enum sutra_status status = find_marked_ancestors(of->reading, marked, arena, enclosing, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         if (devices->class[i] == DEVICE_NO_WORK || devices->class[i] == DEVICE_COMMUNICATION || of->covered[i] ||
             devices->call[i] == ROW_NONE)
@@ -219,7 +219,7 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
 
 static enum sutra_status collect_ops(const struct tracelens_models *models, struct arena *arena,
                                      struct collected_op **list, row_t *n_list, struct sutra_error *error) {
-    const struct op_reading *reading = models->reading;
+    const struct launch_model *reading = models->reading;
     const struct host_rows *hosts = &reading->hosts;
     row_t n = hosts->n;
     struct collector of = {.reading = reading,
@@ -231,10 +231,10 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
                            .forward = rows_none(arena, n),
                            .covered = arena_zeros(arena, reading->devices.n, sizeof *of.covered),
                            .outermost = rows_none(arena, n),
-                           .list = arena_take(arena, (size_t)n + reading->devices.n, sizeof *of.list)};
-    of.named = arena_take(arena, of.n, sizeof *of.named);
-    row_t *roots = arena_take(arena, n, sizeof *roots), n_roots = 0;
-    uint8_t *inside = arena_take(arena, n, sizeof *inside); /* by row: an operator encloses it */
+                           .list = arena_alloc(arena, (size_t)n + reading->devices.n, sizeof *of.list)};
+    of.named = arena_alloc(arena, of.n, sizeof *of.named);
+    row_t *roots = arena_alloc(arena, n, sizeof *roots), n_roots = 0;
+    uint8_t *inside = arena_alloc(arena, n, sizeof *inside); /* by row: an operator encloses it */
     if (arena->failed)
         return error_memory(error);
     for (row_t model = 0; model < models->works.n; model++)
@@ -270,7 +270,7 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
 
 struct unified {
     const struct op_input *input;
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     const struct tracelens_models *models;
     struct collected_op *list; /* entries */
     row_t n;
@@ -307,7 +307,7 @@ static uint32_t synthetic_name(struct unified *of, const struct collected_op *op
 
 /* The category in TraceLens: by the name, else by the first kernel that the operator itself launched. */
 static uint8_t category_of(const struct unified *of, const struct collected_op *op, const char *name, size_t length) {
-    const struct op_charges *charges = &of->reading->charges;
+    const struct attribution_table *charges = &of->reading->charges;
     row_t charge = charges->of_host[op->host];
     if (op->kind == COLLECTED_GRADIENT)
         return OP_SDPA_BWD;
@@ -324,8 +324,8 @@ static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struc
     const struct thread_labels *labels = &of->models->labels;
     struct tuples threads = {0};
     struct buffer text = {0};
-    of->name = arena_take(arena, of->n, sizeof *of->name);
-    of->category = arena_take(arena, of->n, sizeof *of->category);
+    of->name = arena_alloc(arena, of->n, sizeof *of->name);
+    of->category = arena_alloc(arena, of->n, sizeof *of->category);
     bool ok = !arena->failed && strings_init(&of->names);
     for (row_t i = 0; i < of->n && ok; i++) {
         const struct collected_op *op = &of->list[i];
@@ -361,17 +361,17 @@ static const struct op_flops *flops_of(const struct unified *of, const struct co
 /* Finds busy times and figures of the entries, and their kernels in the order of their calls in the file. */
 static enum sutra_status find_figures(struct unified *of, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &of->reading->devices;
-    row_t n = of->n, n_devices = 0, *hosts = arena_take(arena, n, sizeof *hosts);
-    int64_t *ticks = arena_take(arena, n, sizeof *ticks);
-    of->busy_us = arena_take(arena, n, sizeof *of->busy_us);
-    of->figures = arena_take(arena, n, sizeof *of->figures);
-    of->first = arena_take(arena, (size_t)n + 1, sizeof *of->first);
-    of->device = arena_take(arena, (size_t)of->reading->links.n + n, sizeof *of->device);
+    row_t n = of->n, n_devices = 0, *hosts = arena_alloc(arena, n, sizeof *hosts);
+    int64_t *ticks = arena_alloc(arena, n, sizeof *ticks);
+    of->busy_us = arena_alloc(arena, n, sizeof *of->busy_us);
+    of->figures = arena_alloc(arena, n, sizeof *of->figures);
+    of->first = arena_alloc(arena, (size_t)n + 1, sizeof *of->first);
+    of->device = arena_alloc(arena, (size_t)of->reading->links.n + n, sizeof *of->device);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         hosts[i] = of->list[i].host;
-    enum sutra_status status = op_reading_busy(of->reading, hosts, n, arena, ticks, error);
+    enum sutra_status status = launch_model_busy_time(of->reading, hosts, n, arena, ticks, error);
     if (status)
         return status;
     for (row_t i = 0; i < n; i++) {
@@ -381,7 +381,7 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
             ticks[i] = devices->stop[op->device] - devices->start[op->device];
         if (op->kind == COLLECTED_GRADIENT)
             ticks[i] = of->models->gradient_busy[op->model];
-        of->busy_us[i] = op_us(of->reading, ticks[i]);
+        of->busy_us[i] = launch_model_us(of->reading, ticks[i]);
         of->figures[i] = flops
                              ? tracelens_figures(flops, of->busy_us[i])
                              : (struct model_figures){(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
@@ -489,7 +489,7 @@ static void add_quantiles(const struct value_stats *stats, struct sutra_table *t
 
 static void add_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct op_reading *reading = of->reading;
+    const struct launch_model *reading = of->reading;
     const row_t *members = of->groups.member + of->groups.first[group];
     row_t n = of->groups.first[group + 1] - of->groups.first[group], entry = members[0], known = entry;
     const struct collected_op *op = &of->list[entry];
@@ -556,11 +556,11 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
                                     struct sutra_error *error) {
     static const char *const durations[] = {"total_duration_us", "duration_us_min", "duration_us_max", NULL};
     static const char *const times[] = {"Kernel Time (µs)_sum", "Kernel Time (µs)_min", "Kernel Time (µs)_max", NULL};
-    const struct op_reading *reading = of->reading;
-    uint32_t n = of->groups.n, *order = arena_take(arena, n, sizeof *order);
-    double *sums = arena_take(arena, n, sizeof *sums), so_far = 0;
-    of->busy = arena_take(arena, n, sizeof *of->busy);
-    of->scratch = arena_take(arena, (size_t)of->n * 2, sizeof *of->scratch);
+    const struct launch_model *reading = of->reading;
+    uint32_t n = of->groups.n, *order = arena_alloc(arena, n, sizeof *order);
+    double *sums = arena_alloc(arena, n, sizeof *sums), so_far = 0;
+    of->busy = arena_alloc(arena, n, sizeof *of->busy);
+    of->scratch = arena_alloc(arena, (size_t)of->n * 2, sizeof *of->scratch);
     if (arena->failed)
         return error_memory(error);
     of->order = pandas_group_order(of->groups.of, of->n, NULL);
@@ -603,8 +603,8 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
     struct unified of = {.input = input, .reading = input->reading, .models = input->models};
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = collect_ops(of.models, arena, &of.list, &of.n, error);
-    row_t *hosts = status ? NULL : arena_take(arena, of.n, sizeof *hosts);
-    struct tuple *keys = status ? NULL : arena_take(arena, of.n, sizeof *keys);
+    row_t *hosts = status ? NULL : arena_alloc(arena, of.n, sizeof *hosts);
+    struct tuple *keys = status ? NULL : arena_alloc(arena, of.n, sizeof *keys);
     if (!status)
         status = arena_status(arena, error);
     for (row_t i = 0; i < of.n && !status; i++)

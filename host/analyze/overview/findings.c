@@ -47,9 +47,9 @@ static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_erro
     const struct device_rows *devices = &d->model->devices;
     const struct overview_window *window = &d->overview->window;
     struct measures *measures = &d->measures;
-    row_t *launched = measures->launched = arena_take(d->arena, devices->n, sizeof *launched), n = 0;
+    row_t *launched = measures->launched = arena_alloc(d->arena, devices->n, sizeof *launched), n = 0;
     struct arena_mark mark = arena_mark(d->arena);
-    uint64_t *keys = arena_take(d->arena, devices->n, sizeof *keys);
+    uint64_t *keys = arena_alloc(d->arena, devices->n, sizeof *keys);
     if (d->arena->failed)
         return error_memory(error);
     for (row_t k = 0; k < devices->n; k++) {
@@ -91,9 +91,9 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     struct arena *arena = d->arena;
     struct arena_mark mark = arena_mark(arena);
     uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1);
-    uint8_t *inactive = arena_take(arena, hosts->n, 1), *blocked = arena_take(arena, hosts->n, 1);
-    uint64_t *keys = arena_take(arena, hosts->n, sizeof *keys);
-    row_t *rows = arena_take(arena, hosts->n, sizeof *rows), n = 0;
+    uint8_t *inactive = arena_alloc(arena, hosts->n, 1), *blocked = arena_alloc(arena, hosts->n, 1);
+    uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
+    row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), n = 0;
     if (arena->failed)
         return error_memory(error);
 
@@ -121,9 +121,9 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     }
     struct spans inactive_spans, blocked_spans;
     struct kind_clock busy;
-    status = spans_of_hosts(overview, inactive, arena, &inactive_spans, error);
+    status = make_host_spans(overview, inactive, arena, &inactive_spans, error);
     if (!status)
-        status = spans_of_hosts(overview, blocked, arena, &blocked_spans, error);
+        status = make_host_spans(overview, blocked, arena, &blocked_spans, error);
     if (!status)
         status = kind_clock_make(overview, KINDS_BUSY, arena, &busy, error);
     if (status)
@@ -135,7 +135,7 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
 }
 
 static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error) {
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     const struct overview_window *window = &d->overview->window;
@@ -245,9 +245,11 @@ static enum sutra_status report_startup(struct diagnosis *d, struct sutra_error 
         "Warm-up in the profile: %s of the %s window is setup (module loading, memory allocation, graph capture)",
         finding_percent((double)ticks, d->measures.window).text, finding_time(d->measures.window).text);
     if (name != STRING_NONE)
-        finding_add(finding, ", %s of it in %s", finding_time((double)max_ticks).text, finding_name(d, name).text);
-    finding_add(finding, ". Profile after a warm-up: schedule(wait, warmup, active). All other rules are suppressed.");
-    finding_number(finding, "set_up_us", (double)ticks / 1000);
+        append_finding_text(finding, ", %s of it in %s", finding_time((double)max_ticks).text,
+                            finding_name(d, name).text);
+    append_finding_text(finding,
+                        ". Profile after a warm-up: schedule(wait, warmup, active). All other rules are suppressed.");
+    add_finding_number(finding, "set_up_us", (double)ticks / 1000);
     return SUTRA_OK;
 }
 
@@ -268,7 +270,7 @@ static void crop_trace_edge(struct diagnosis *d) {
                         "Trace start excluded: in the first %s the GPU still runs work that was launched before "
                         "profiling began. Start the profiler one step earlier to record this work.",
                         finding_time((double)(gap.end - from)).text);
-        finding_number(finding, "cropped_us", (double)(gap.end - from) / 1000);
+        add_finding_number(finding, "cropped_us", (double)(gap.end - from) / 1000);
         overview_crop(overview, gap.end);
         return;
     }
@@ -299,7 +301,7 @@ static void check_device_side(struct diagnosis *d) {
             "CUDA graph kernels not recorded: %s of the window, after graph launches, looks idle but is not. Profile "
             "without CUDA graphs, or with a driver and CUPTI that trace graph nodes.",
             finding_percent((double)unrecorded, (double)overview_length(overview)).text);
-        finding_number(finding, "unrecorded_us", (double)unrecorded / 1000);
+        add_finding_number(finding, "unrecorded_us", (double)unrecorded / 1000);
     }
     if (percent_of_overview(overview, other) >= DEVICE_SIDE_PERCENT) {
         d->host_suppressed = true;
@@ -309,7 +311,7 @@ static void check_device_side(struct diagnosis *d) {
             "waits for the GPU. Check dependencies between streams, and other processes on this GPU: the trace may "
             "lack their work.",
             finding_percent((double)other, (double)overview_length(overview)).text);
-        finding_number(finding, "unexplained_us", (double)other / 1000);
+        add_finding_number(finding, "unexplained_us", (double)other / 1000);
     }
 }
 
@@ -357,7 +359,7 @@ struct shortened finding_name(const struct diagnosis *d, uint32_t string) {
     return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
 }
 
-void finding_add(struct overview_finding *finding, const char *format, ...) {
+void append_finding_text(struct overview_finding *finding, const char *format, ...) {
     size_t length = strlen(finding->text);
     va_list arguments;
     va_start(arguments, format);
@@ -377,7 +379,7 @@ struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule
     return finding;
 }
 
-void finding_number(struct overview_finding *finding, const char *name, double value) {
+void add_finding_number(struct overview_finding *finding, const char *name, double value) {
     if (finding->n_numbers < FINDING_NUMBERS)
         finding->numbers[finding->n_numbers++] = (struct sutra_finding_number){name, value};
 }
@@ -423,7 +425,7 @@ static bool precedes(const struct overview_finding *a, const struct overview_fin
     return saving_a != saving_b ? saving_a > saving_b : a->rule < b->rule;
 }
 
-void findings_order(struct overview_findings *findings, double busy_percent) {
+void sort_findings(struct overview_findings *findings, double busy_percent) {
     struct overview_finding *list = findings->list;
     double limit = INFINITY;
     unsigned n = 0;
@@ -442,7 +444,7 @@ void findings_order(struct overview_findings *findings, double busy_percent) {
     findings->n = MIN(n, FINDINGS_MOST);
 }
 
-enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *model,
+enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
                                 struct overview *overview, const struct collective_calls *calls, bool alone,
                                 struct arena *scratch, struct overview_findings *findings, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
@@ -468,7 +470,7 @@ enum sutra_status findings_make(struct sutra_context *context, const struct op_r
                 status = rules[rule].apply(&d, error);
     }
     if (!status)
-        findings_order(findings, percent_of_overview(overview, overview_busy(overview)));
+        sort_findings(findings, percent_of_overview(overview, overview_busy(overview)));
     arena_release(scratch, mark);
     return status;
 }

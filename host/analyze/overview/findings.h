@@ -93,7 +93,7 @@ struct measures {
 
 struct diagnosis {
     struct sutra_context *context;
-    const struct op_reading *model;
+    const struct launch_model *model;
     struct overview *overview;
     const struct collective_calls *calls; /* the collectives of the trace */
     bool alone;                           /* no other rank's trace, which would contain more, is analyzed */
@@ -108,12 +108,12 @@ struct diagnosis {
 
 /* Reports the findings of an overview, which may be cropped: best first, at most FINDINGS_MOST. `alone`: no other
  * rank's trace is analyzed. */
-enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *model,
+enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
                                 struct overview *overview, const struct collective_calls *calls, bool alone,
                                 struct arena *scratch, struct overview_findings *findings, struct sutra_error *error);
 
 /* Sorts by saving, largest first and unknown ones last; drops small savings and all but the first FINDINGS_MOST. */
-void findings_order(struct overview_findings *findings, double busy_percent);
+void sort_findings(struct overview_findings *findings, double busy_percent);
 
 /* ---- For the rules ---- */
 
@@ -121,8 +121,9 @@ void findings_order(struct overview_findings *findings, double busy_percent);
 __attribute__((format(printf, 4, 5))) struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule,
                                                                            double saving, const char *format, ...);
 /* Appends to its text. */
-__attribute__((format(printf, 2, 3))) void finding_add(struct overview_finding *finding, const char *format, ...);
-void finding_number(struct overview_finding *finding, const char *name, double value);
+__attribute__((format(printf, 2, 3))) void append_finding_text(struct overview_finding *finding, const char *format,
+                                                               ...);
+void add_finding_number(struct overview_finding *finding, const char *name, double value);
 
 /* "59.3 ms", "12 us": three digits. */
 struct figure finding_time(double ticks);

@@ -46,10 +46,10 @@ struct host_marks {
 
 static enum sutra_status find_blocking_calls(struct overview *overview, struct arena *arena,
                                              struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     const struct device_rows *devices = &model->devices;
     const struct host_rows *hosts = &model->hosts;
-    overview->blocks = arena_take(arena, hosts->n, 1);
+    overview->blocks = arena_alloc(arena, hosts->n, 1);
     if (!overview->blocks)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
@@ -99,7 +99,7 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
     enum sutra_status status = find_blocking_calls(overview, arena, error);
     if (status)
         return status;
-    uint8_t *kinds = arena_take(scratch, hosts->n, 1);
+    uint8_t *kinds = arena_alloc(scratch, hosts->n, 1);
     if (!kinds)
         return error_memory(error);
     row_t capacity = 0;
@@ -110,7 +110,7 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
         kinds[row] |=
             (uint8_t)((roles & NAME_CAPTURES ? ROW_CAPTURES : 0) | (roles & NAME_CAPTURED ? ROW_CAPTURED : 0));
     }
-    *marks = (struct host_marks){.list = arena_take(scratch, capacity, sizeof *marks->list),
+    *marks = (struct host_marks){.list = arena_alloc(scratch, capacity, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
     if (scratch->failed)
         return error_memory(error);
@@ -156,7 +156,7 @@ struct host_ancestors {
 
 static enum sutra_status make_host_ancestors(const struct host_rows *hosts, struct arena *arena,
                                              struct host_ancestors *ancestors, struct sutra_error *error) {
-    row_t *depth = arena_take(arena, hosts->n, sizeof *depth), *jump = arena_take(arena, hosts->n, sizeof *jump);
+    row_t *depth = arena_alloc(arena, hosts->n, sizeof *depth), *jump = arena_alloc(arena, hosts->n, sizeof *jump);
     row_t *first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof *first);
     if (arena->failed)
         return error_memory(error);
@@ -339,8 +339,8 @@ static void find_enclosing_events(void *arg, size_t task) {
     }
 }
 
-enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
-                                          struct arena *scratch, struct sutra_error *error) {
+enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,
+                                      struct arena *scratch, struct sutra_error *error) {
     struct idle_attribution idle = {.overview = overview};
     enum sutra_status status = make_host_marks(overview, arena, scratch, &idle.marks, error);
     if (!status)
@@ -348,7 +348,7 @@ enum sutra_status overview_idle_attribute(struct sutra_context *context, struct 
     if (status)
         return status;
     size_t capacity = overview->n_rows + 2 * (size_t)idle.marks.n + EXTRA_INTERVALS_PER_GAP * (size_t)overview->n_gaps;
-    idle.intervals = arena_take(arena, capacity, sizeof *idle.intervals);
+    idle.intervals = arena_alloc(arena, capacity, sizeof *idle.intervals);
     if (!idle.intervals)
         return error_memory(error);
 

@@ -22,7 +22,7 @@ static void widen(struct overview_window *window, bool first, int64_t start, int
 /* The window is from the start of the first profiler step to the end of the last one, or of the last activity that was
  * launched in them. Without steps, it is the trace. O(n). */
 static enum sutra_status find_window(struct overview *overview, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     struct overview_window *window = &overview->window;
@@ -67,7 +67,7 @@ static uint8_t class_of(const struct overview *overview, row_t device) {
     static const uint8_t kinds[] = {[DEVICE_COMPUTE] = OVERVIEW_COMPUTE,
                                     [DEVICE_COMMUNICATION] = OVERVIEW_COMMUNICATION,
                                     [DEVICE_COPY] = OVERVIEW_COPY};
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     row_t event = model->devices.event[device];
     uint8_t kind = kinds[model->devices.class[device]];
     if (kind != OVERVIEW_COMPUTE)
@@ -133,7 +133,7 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
                                    struct arena *scratch, struct sutra_error *error) {
     const struct device_rows *devices = &overview->reading->devices;
     struct merged merged = {0};
-    overview->classes = arena_take(arena, devices->n, 1);
+    overview->classes = arena_alloc(arena, devices->n, 1);
     if (!overview->classes)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
@@ -142,8 +142,8 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
                                                     overview->window.to, &context->engine, scratch, &merged, error);
     if (status)
         return status;
-    overview->rows = arena_take(arena, 2 * (size_t)merged.n + 1, sizeof *overview->rows);
-    overview->gaps = arena_take(arena, (size_t)merged.n + 1, sizeof *overview->gaps);
+    overview->rows = arena_alloc(arena, 2 * (size_t)merged.n + 1, sizeof *overview->rows);
+    overview->gaps = arena_alloc(arena, (size_t)merged.n + 1, sizeof *overview->gaps);
     status = arena_status(arena, error);
     if (!status) {
         overview->communication = (int64_t)cpu_merged_length(&merged, OVERVIEW_COMMUNICATION);
@@ -162,13 +162,13 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
 
 enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
 
     /* By index of a stream, in the order of first activities. */
     uint32_t n = 0;
-    value_key *stream = arena_take(scratch, devices->n, sizeof *stream);
+    value_key *stream = arena_alloc(scratch, devices->n, sizeof *stream);
     row_t *n_activities = arena_zeros(scratch, devices->n, sizeof *n_activities);
     int64_t(*ticks)[DEVICE_N_CLASSES] = arena_zeros(scratch, devices->n, sizeof *ticks);
     struct pair_table numbers = {0};
@@ -179,7 +179,7 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
         int64_t stop = MIN(devices->stop[i], overview->window.to);
         if (stop < start || !key_is_value(key))
             continue;
-        struct pair_entry *entry = pair_table_take(&numbers, (uint64_t)key, 0);
+        struct pair_entry *entry = pair_table_insert(&numbers, (uint64_t)key, 0);
         ok = entry;
         if (!entry)
             break;
@@ -191,7 +191,7 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
         n_activities[entry->number]++;
     }
     pair_table_free(&numbers);
-    uint32_t *order = arena_take(scratch, n, sizeof *order);
+    uint32_t *order = arena_alloc(scratch, n, sizeof *order);
     double *total_us = arena_zeros(scratch, n, sizeof *total_us);
     if (!ok || scratch->failed)
         return error_memory(error);
@@ -229,7 +229,7 @@ static void sum_rows(struct overview *overview) {
         overview->ticks[overview->rows[i].kind] += overview->rows[i].end - overview->rows[i].begin;
 }
 
-enum sutra_status overview_make(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
+enum sutra_status overview_make(struct sutra_context *context, const struct launch_model *model, struct arena *arena,
                                 struct arena *scratch, struct overview *overview, struct sutra_error *error) {
     const struct strings *strings = model->strings;
     struct string_roles *roles = names_find(strings, READER_OVERVIEW, arena);
@@ -249,7 +249,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct op_r
     if (!status)
         status = find_gaps(context, overview, arena, scratch, error);
     if (!status)
-        status = overview_idle_attribute(context, overview, arena, scratch, error);
+        status = attribute_idle_time(context, overview, arena, scratch, error);
     if (!status)
         sum_rows(overview);
     arena_release(scratch, mark);

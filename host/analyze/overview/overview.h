@@ -82,7 +82,7 @@ struct overview_gap {
 
 /* All in the arena. */
 struct overview {
-    const struct op_reading *reading;
+    const struct launch_model *reading;
     struct string_roles *roles; /* READER_OVERVIEW's */
     struct overview_window window;
     struct overview_row *rows;
@@ -95,7 +95,7 @@ struct overview {
 };
 
 /* Releases `scratch`. SUTRA_SYSTEM: out of memory. An empty trace has an empty window. */
-enum sutra_status overview_make(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
+enum sutra_status overview_make(struct sutra_context *context, const struct launch_model *model, struct arena *arena,
                                 struct arena *scratch, struct overview *overview, struct sutra_error *error);
 
 /* Drops all before a moment of the window. */
@@ -135,8 +135,8 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 #define NAME_CAPTURED    (NAME_OWN << 3) /* calls that end it */
 
 /* idle_causes.c: replaces the rows of gaps. */
-enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
-                                          struct arena *scratch, struct sutra_error *error);
+enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,
+                                      struct arena *scratch, struct sutra_error *error);
 
 /* Names and columns of all tables (ranks.c). */
 extern const struct table_spec overview_table_specs[];

@@ -178,7 +178,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
         const struct sutra_operators_options operators = {
             .size = sizeof operators, .rank = rank_number, .peaks = overview->options.peaks};
         struct sutra_hta_options hta;
-        codec_check(codec, hta_options_take(&given, &hta, NULL) == SUTRA_OK);
+        codec_check(codec, hta_options_init(&given, &hta, NULL) == SUTRA_OK);
         operators_codec(codec, &operators, &rank->operators);
         hta_codec(codec, &hta, &rank->hta);
     }
@@ -226,15 +226,15 @@ static void add_timeline(const struct overview *overview, int64_t rank, struct s
 /* Sums the GPU activity of the window by kernel, or by the operator that launched it; longest first. */
 static enum sutra_status add_names(const struct overview *overview, int64_t rank, enum sutra_overview_table id,
                                    struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
-    const struct op_reading *reading = overview->reading;
+    const struct launch_model *reading = overview->reading;
     const struct strings *strings = reading->strings;
     const struct device_rows *devices = &reading->devices;
     struct arena_mark mark = arena_mark(arena);
     int64_t *ticks = arena_zeros(arena, strings->n, sizeof *ticks);
     row_t *n_activities = arena_zeros(arena, strings->n, sizeof *n_activities);
-    uint32_t *names = arena_take(arena, strings->n, sizeof *names),
-             *order = arena_take(arena, strings->n, sizeof *order), n = 0;
-    double *values = arena_take(arena, strings->n, sizeof *values), all = 0;
+    uint32_t *names = arena_alloc(arena, strings->n, sizeof *names),
+             *order = arena_alloc(arena, strings->n, sizeof *order), n = 0;
+    double *values = arena_alloc(arena, strings->n, sizeof *values), all = 0;
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         const row_t launcher = devices->launcher[i];
@@ -273,7 +273,7 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
 
 /* Makes all but the tables of HTA and of operators. */
 static enum sutra_status make_rank(const struct sutra_overview *of, size_t number, struct sutra_context *context,
-                                   const struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                   const struct launch_model *reading, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error) {
     const struct rank_task *task = &of->tasks.list[number];
     struct rank_overview *rank = task_result(&of->tasks, number);
@@ -287,13 +287,13 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     if (!result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
         return error_memory(error);
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
-    status = rank_collectives_take(context, &overview, task->rank, &rank->collectives, error);
+    status = rank_collectives_read(context, &overview, task->rank, &rank->collectives, error);
     if (!status)
-        status = findings_make(context, reading, &overview, &rank->collectives.calls, of->tasks.n == 1, scratch,
+        status = find_findings(context, reading, &overview, &rank->collectives.calls, of->tasks.n == 1, scratch,
                                &rank->findings, error);
     if (status)
         return status;
-    rank_collectives_cut(&overview, &rank->collectives);
+    rank_collectives_crop(&overview, &rank->collectives);
 
     const double window = (double)overview_length(&overview), busy = (double)overview_busy(&overview);
     struct sutra_table *ranks = result_table_begin(&rank->result, SUTRA_OVERVIEW_RANKS);
@@ -338,12 +338,12 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     }
 
     /* All other tables. */
-    struct op_reading reading;
+    struct launch_model reading;
     struct arena arena = {0}, scratch = {0};
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
+    enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status) {
-        op_reading_warn(context, &reading);
+        launch_model_warn(context, &reading);
         status = make_rank(overview, number, context, &reading, &arena, &scratch, error);
     }
     stage_end(context);
@@ -371,10 +371,10 @@ static void subtract_straggler_wait(const struct rank_overview *rank, struct ove
         (finding->rule != FINDING_EXPOSED_COMM && finding->rule != FINDING_SLOW_COLLECTIVE))
         return;
     finding->win *= fmax(0, 1 - wait / exposed);
-    finding_number(finding, "wait_percent", wait);
+    add_finding_number(finding, "wait_percent", wait);
     if (finding->rule == FINDING_EXPOSED_COMM)
-        finding_add(finding, " Straggler wait is %s of it and vanishes with the straggler.",
-                    wait < exposed ? finding_percent(wait, exposed).text : "all");
+        append_finding_text(finding, " Straggler wait is %s of it and vanishes with the straggler.",
+                            wait < exposed ? finding_percent(wait, exposed).text : "all");
 }
 
 /* Joins the findings of one rule: the one of the rank with the largest saving, and how many ranks have it. */
@@ -405,17 +405,17 @@ static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
         return;
     *joined->text = 0;
     if (n > 1)
-        finding_add(joined, "Rank %lld and %s: %s", (long long)rank_number,
-                    counted_text(n - 1, "other rank", "other ranks").text, largest->text);
+        append_finding_text(joined, "Rank %lld and %s: %s", (long long)rank_number,
+                            counted_text(n - 1, "other rank", "other ranks").text, largest->text);
     else
-        finding_add(joined, "Rank %lld: %s", (long long)rank_number, largest->text);
-    finding_number(joined, "ranks", (double)n);
+        append_finding_text(joined, "Rank %lld: %s", (long long)rank_number, largest->text);
+    add_finding_number(joined, "ranks", (double)n);
 }
 
 static enum sutra_status join_findings(struct sutra_overview *overview, struct sutra_error *error) {
     const size_t n = overview->tasks.n_analyzed;
     struct arena scratch = {0};
-    struct rank_collectives **ranks = arena_take(&scratch, n, sizeof(struct rank_collectives *));
+    struct rank_collectives **ranks = arena_alloc(&scratch, n, sizeof(struct rank_collectives *));
     struct job_findings found = {.is_late = false};
     double busy = 0;
     enum sutra_status status = arena_status(&scratch, error);
@@ -429,13 +429,13 @@ static enum sutra_status join_findings(struct sutra_overview *overview, struct s
                 rank->collectives.wait_percent = rank->findings.list[k].win;
     }
     if (!status)
-        status = stragglers_find(ranks, n, &scratch, &found, waits, error);
+        status = find_job_straggler(ranks, n, &scratch, &found, waits, error);
     for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
         if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
             join_rule(overview, (enum finding_rule)rule);
     if (!status && found.is_late)
         overview->findings.list[overview->findings.n++] = found.late;
-    findings_order(&overview->findings, busy / (double)n);
+    sort_findings(&overview->findings, busy / (double)n);
     arena_free(&scratch);
     return status;
 }
@@ -495,9 +495,9 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
     struct sutra_overview *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_take(&form, options, &made->options, error);
+    enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
-        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+        status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.ahead = made->options.tables ? AHEAD_ALL : AHEAD_IDS;
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);

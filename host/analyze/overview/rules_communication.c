@@ -64,23 +64,23 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     double total = (double)d->overview->communication;
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
     if (overlap_percent < OVERLAP_PERCENT)
-        finding_add(finding, "; almost none overlaps with compute");
+        append_finding_text(finding, "; almost none overlaps with compute");
     else
-        finding_add(finding, "; %.0f%% of %s overlaps with compute", overlap_percent,
-                    finding_time(total / measures->n_steps).text);
-    finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
-    finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
-    finding_number(finding, "overlap_percent", overlap_percent);
+        append_finding_text(finding, "; %.0f%% of %s overlaps with compute", overlap_percent,
+                            finding_time(total / measures->n_steps).text);
+    add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
+    add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
+    add_finding_number(finding, "overlap_percent", overlap_percent);
     double per_step = measures->n_collectives / measures->n_steps;
-    finding_number(finding, "collectives", per_step);
+    add_finding_number(finding, "collectives", per_step);
     if (d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
         2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives)
-        finding_add(finding,
-                    ". Bucket the collectives: %.0f per step, half of them below 50 us, about one per parameter.",
-                    per_step);
+        append_finding_text(
+            finding, ". Bucket the collectives: %.0f per step, half of them below 50 us, about one per parameter.",
+            per_step);
     else
-        finding_add(finding, ". Overlap it with compute (DDP buckets, prefetching), or send less or less often "
-                             "(gradient accumulation, no_sync).");
+        append_finding_text(finding, ". Overlap it with compute (DDP buckets, prefetching), or send less or less often "
+                                     "(gradient accumulation, no_sync).");
     return SUTRA_OK;
 }
 
@@ -149,9 +149,9 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
         "straggler is unlikely: the duration is the same each time.",
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
         finding_time(best_ns).text, bandwidth / 1e9, link / 1e9);
-    finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
-    finding_number(finding, "link_gb_per_s", link / 1e9);
-    finding_number(finding, "large_collectives", n_large);
+    add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
+    add_finding_number(finding, "link_gb_per_s", link / 1e9);
+    add_finding_number(finding, "large_collectives", n_large);
     return SUTRA_OK;
 }
 
@@ -171,7 +171,7 @@ static bool has_size(const struct collective_call *call) {
  * = not classified yet. */
 static bool is_synchronizing(const struct diagnosis *d, const struct collective_call *call, row_t device,
                              uint8_t *kind_cache) {
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     enum comm_kind kind = collective_kind_of(strings_text(&d->calls->strings, call->what));
     if (has_size(call) || (kind != COMM_MESSAGE && kind != COMM_OTHER))
         return collective_ends_at_once(kind);
@@ -200,20 +200,20 @@ struct sized_calls {
  * them. */
 static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_calls *sized,
                                              struct sutra_error *error) {
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     const struct device_rows *devices = &model->devices;
     uint64_t n = d->calls->n;
-    row_t *device_of_call = arena_take(d->arena, n, sizeof *device_of_call);
-    row_t *launchers = arena_take(d->arena, n, sizeof *launchers), n_launchers = 0, next_launcher = 0;
+    row_t *device_of_call = arena_alloc(d->arena, n, sizeof *device_of_call);
+    row_t *launchers = arena_alloc(d->arena, n, sizeof *launchers), n_launchers = 0, next_launcher = 0;
     uint8_t *kind_cache = arena_zeros(d->arena, model->strings->n, sizeof *kind_cache);
-    sized->device = arena_take(d->arena, n, sizeof *sized->device);
-    sized->group = arena_take(d->arena, n, sizeof *sized->group);
-    sized->min_ns = arena_take(d->arena, n, sizeof *sized->min_ns);
+    sized->device = arena_alloc(d->arena, n, sizeof *sized->device);
+    sized->group = arena_alloc(d->arena, n, sizeof *sized->group);
+    sized->min_ns = arena_alloc(d->arena, n, sizeof *sized->min_ns);
     if (d->arena->failed)
         return error_memory(error);
     for (uint64_t i = 0; i < n; i++) {
         const struct collective_call *call = &d->calls->list[i];
-        row_t device = rows_place(devices->event, devices->n, call->event);
+        row_t device = rows_find(devices->event, devices->n, call->event);
         bool counts = device != ROW_NONE && d->overview->classes[device] == OVERVIEW_COMMUNICATION &&
                       is_synchronizing(d, call, device, kind_cache);
         row_t launcher = counts ? devices->launcher[device] : ROW_NONE;
@@ -288,14 +288,14 @@ enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error)
         d, FINDING_STRAGGLER, wait, "Straggler on some rank: %s %s %s (%s) longer than the fastest of equal size",
         counted_text(n, "collective", "collectives").text, n == 1 ? "takes" : "take", finding_per_step(d, wait).text,
         finding_percent(wait, d->measures.window).text);
-    finding_add(finding, ", %s%s instead of %s.", n == 1 ? "" : "one ", finding_time((double)longest).text,
-                finding_time((double)min_of_longest).text);
-    finding_add(finding,
-                " Analyze the traces of all ranks to find the rank (sutra analyze TRACE...). It may be this rank: "
-                "the straggler waits least.");
-    finding_number(finding, "wait_us", wait / 1000 / d->measures.n_steps);
-    finding_number(finding, "collectives", n);
-    finding_number(finding, "longest_us", (double)longest / 1000);
-    finding_number(finding, "min_us", (double)min_of_longest / 1000);
+    append_finding_text(finding, ", %s%s instead of %s.", n == 1 ? "" : "one ", finding_time((double)longest).text,
+                        finding_time((double)min_of_longest).text);
+    append_finding_text(
+        finding, " Analyze the traces of all ranks to find the rank (sutra analyze TRACE...). It may be this rank: "
+                 "the straggler waits least.");
+    add_finding_number(finding, "wait_us", wait / 1000 / d->measures.n_steps);
+    add_finding_number(finding, "collectives", n);
+    add_finding_number(finding, "longest_us", (double)longest / 1000);
+    add_finding_number(finding, "min_us", (double)min_of_longest / 1000);
     return SUTRA_OK;
 }

@@ -14,7 +14,7 @@
 
 static void add_frames_note(const struct diagnosis *d, struct overview_finding *finding) {
     if (d->measures.has_frames)
-        finding_add(finding, " (with_stack inflates CPU times.)");
+        append_finding_text(finding, " (with_stack inflates CPU times.)");
 }
 
 /* ---- data_loading: idle in DataLoader ranges >= LOADING_PERCENT. Saving: this time. ---- */
@@ -57,16 +57,16 @@ enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *err
         d, FINDING_DATA_LOADING, (double)ticks, "Data loading: the GPU idles %s (%s) waiting for the DataLoader",
         finding_per_step(d, (double)ticks).text, finding_percent((double)ticks, measures->window).text);
     if (name != STRING_NONE && !text_compare(d->model->strings, name, TEXT_HAS, "DataLoader"))
-        finding_add(finding, ", mostly in %s", finding_name(d, name).text);
-    finding_add(
+        append_finding_text(finding, ", mostly in %s", finding_name(d, name).text);
+    append_finding_text(
         finding, ". %s. Lower bound without the wait: %s %s.",
         workers ? "The workers are too slow: raise num_workers or prefetch_factor, or simplify the transforms"
         : inline_loader
             ? "Batches are loaded in the training process: set num_workers >= 4, pin_memory and persistent_workers"
             : "Load batches in worker processes, in parallel with the step",
         finding_time(floor).text, d->overview->window.n_steps ? "per step" : "in total");
-    finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
-    finding_number(finding, "min_step_us", floor / 1000);
+    add_finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
+    add_finding_number(finding, "min_step_us", floor / 1000);
     return SUTRA_OK;
 }
 
@@ -81,7 +81,7 @@ enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *err
 static int64_t long_gap_ticks(const struct diagnosis *d, const struct overview_gap *gap, row_t *longest) {
     const struct overview_row *rows = d->overview->rows;
     const struct measures *measures = &d->measures;
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     int64_t host = 0, launch = gap->begin, length = gap->end - gap->begin;
     if (length < LONG_GAP_NS || percent_of_window(d, (double)length) < LONG_GAP_PERCENT || gap->device == ROW_NONE)
         return 0;
@@ -145,18 +145,18 @@ enum sutra_status rule_cpu_preprocessing(struct diagnosis *d, struct sutra_error
                     time_of_gaps(d, (double)sum, n).text, finding_percent((double)sum, measures->window).text,
                     counted_text(n, "gap", "gaps").text);
     if (n > 1)
-        finding_add(finding, ", longest %s", finding_time((double)max_ticks).text);
+        append_finding_text(finding, ", longest %s", finding_time((double)max_ticks).text);
     if (frame != ROW_NONE)
-        finding_add(finding, ", in %s. Move this work to worker processes or to the GPU, or do it once.",
-                    finding_name(d, host_name(d->model, frame)).text);
+        append_finding_text(finding, ", in %s. Move this work to worker processes or to the GPU, or do it once.",
+                            finding_name(d, host_name(d->model, frame)).text);
     else
-        finding_add(finding,
-                    ". The trace does not record the code: profile with with_stack=True, then move the work to "
-                    "worker processes or to the GPU, or do it once.");
+        append_finding_text(finding,
+                            ". The trace does not record the code: profile with with_stack=True, then move the work to "
+                            "worker processes or to the GPU, or do it once.");
     add_frames_note(d, finding);
-    finding_number(finding, "gaps", n);
-    finding_number(finding, "idle_us", (double)sum / 1000 / measures->n_steps);
-    finding_number(finding, "longest_us", (double)max_ticks / 1000);
+    add_finding_number(finding, "gaps", n);
+    add_finding_number(finding, "idle_us", (double)sum / 1000 / measures->n_steps);
+    add_finding_number(finding, "longest_us", (double)max_ticks / 1000);
     return SUTRA_OK;
 }
 
@@ -173,8 +173,8 @@ static enum sutra_status median_kernel(const struct diagnosis *d, int64_t *media
     const struct device_rows *devices = &d->model->devices;
     const struct overview_window *window = &d->overview->window;
     struct arena_mark mark = arena_mark(d->arena);
-    uint64_t *keys = arena_take(d->arena, devices->n, sizeof *keys);
-    row_t *rows = arena_take(d->arena, devices->n, sizeof *rows), n = 0;
+    uint64_t *keys = arena_alloc(d->arena, devices->n, sizeof *keys);
+    row_t *rows = arena_alloc(d->arena, devices->n, sizeof *rows), n = 0;
     if (d->arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
@@ -209,12 +209,12 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
         counted_text(measures->n_launches, "launch", "launches").text,
         finding_time(measures->window / measures->n_launches).text, finding_time((double)median).text);
     add_frames_note(d, finding);
-    finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
-    finding_number(finding, "busy_percent", busy / measures->window * 100);
-    finding_number(finding, "launches", measures->n_launches / measures->n_steps);
-    finding_number(finding, "queue_empty_percent", (double)measures->n_empty / measures->n_launches * 100);
-    finding_number(finding, "launch_interval_us", measures->window / measures->n_launches / 1000);
-    finding_number(finding, "median_kernel_us", (double)median / 1000);
+    add_finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
+    add_finding_number(finding, "busy_percent", busy / measures->window * 100);
+    add_finding_number(finding, "launches", measures->n_launches / measures->n_steps);
+    add_finding_number(finding, "queue_empty_percent", (double)measures->n_empty / measures->n_launches * 100);
+    add_finding_number(finding, "launch_interval_us", measures->window / measures->n_launches / 1000);
+    add_finding_number(finding, "median_kernel_us", (double)median / 1000);
     return SUTRA_OK;
 }
 
@@ -229,12 +229,12 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
 enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
     const struct measures *measures = &d->measures;
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     const struct strings *strings = model->strings;
     struct arena_mark mark = arena_mark(d->arena);
-    uint8_t *marked = arena_take(d->arena, hosts->n, 1);
+    uint8_t *marked = arena_alloc(d->arena, hosts->n, 1);
     enum { OTHER, ZERO_GRAD, STEP };
-    uint8_t *kind_of_name = arena_take(d->arena, strings->n, 1);
+    uint8_t *kind_of_name = arena_alloc(d->arena, strings->n, 1);
     if (d->arena->failed)
         return error_memory(error);
 
@@ -256,12 +256,12 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     }
     double steps = d->overview->window.n_steps ? measures->n_steps : fmax(1, optimizer_steps);
     struct spans spans;
-    enum sutra_status status = spans_of_hosts(d->overview, marked, d->arena, &spans, error);
+    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
     if (status)
         return status;
     row_t n_launched = 0;
     for (row_t k = 0; k < measures->n_launched; k++)
-        n_launched += spans_hold(&spans, hosts->start[model->devices.call[measures->launched[k]]]);
+        n_launched += spans_contain(&spans, hosts->start[model->devices.call[measures->launched[k]]]);
     double kernels = n_launched / steps, host = (double)spans_length(&spans);
     double idle = (double)kind_clock_in(&measures->idle, &spans);
     double saving = d->fired[FINDING_HOST_BOUND] ? fmax(idle, fmin(host, (double)host_gap_ticks(d))) : idle;
@@ -274,9 +274,9 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
                     "Unfused optimizer: %.0f kernels per step take %s of CPU time, and the GPU idles %s of it. "
                     "Use fused=True or foreach=True, and zero_grad(set_to_none=True).",
                     kernels, finding_per_step(d, host).text, finding_time(idle / measures->n_steps).text);
-    finding_number(finding, "kernels", kernels);
-    finding_number(finding, "host_us", host / 1000 / measures->n_steps);
-    finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
+    add_finding_number(finding, "kernels", kernels);
+    add_finding_number(finding, "host_us", host / 1000 / measures->n_steps);
+    add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 
@@ -293,7 +293,7 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
     if (unflatten == STRING_NONE)
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(d->arena);
-    uint8_t *marked = arena_take(d->arena, hosts->n, 1), *in_forward = arena_zeros(d->arena, hosts->n, 1);
+    uint8_t *marked = arena_alloc(d->arena, hosts->n, 1), *in_forward = arena_zeros(d->arena, hosts->n, 1);
     if (d->arena->failed)
         return error_memory(error);
 
@@ -306,7 +306,7 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
         marked[row] = name == unflatten && in_forward[row];
     }
     struct spans spans;
-    enum sutra_status status = spans_of_hosts(d->overview, marked, d->arena, &spans, error);
+    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
     if (status)
         return status;
     double idle = (double)kind_clock_in(&measures->idle, &spans);
@@ -318,7 +318,7 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
         "DDP buffer broadcast: the GPU idles %s (%s) while DistributedDataParallel unpacks buffers before each "
         "forward pass. Set broadcast_buffers=False if ranks need not share buffers.",
         finding_per_step(d, idle).text, finding_percent(idle, measures->window).text);
-    finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
+    add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 
@@ -398,14 +398,15 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
         finding_per_step(d, waits).text, finding_percent(waits, measures->window).text,
         finding_name(d, caller.op).text);
     if (caller.frame != STRING_NONE)
-        finding_add(finding, " in %s", finding_name(d, caller.frame).text);
+        append_finding_text(finding, " in %s", finding_name(d, caller.frame).text);
     if (n / measures->n_steps >= 1)
-        finding_add(finding, ", %s", finding_count(d, n).text);
-    finding_add(finding, ". Read results later or less often: keep losses and conditions on the GPU, and copy with "
-                         "non_blocking=True from and to pinned memory.");
-    finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
-    finding_number(finding, "waits", n / measures->n_steps);
-    finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
+        append_finding_text(finding, ", %s", finding_count(d, n).text);
+    append_finding_text(finding,
+                        ". Read results later or less often: keep losses and conditions on the GPU, and copy with "
+                        "non_blocking=True from and to pinned memory.");
+    add_finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
+    add_finding_number(finding, "waits", n / measures->n_steps);
+    add_finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 
@@ -429,9 +430,9 @@ enum sutra_status rule_allocation(struct diagnosis *d, struct sutra_error *error
                     "Memory allocation in every step: the GPU idles %s (%s) in memory allocation or module loading",
                     finding_per_step(d, ticks).text, finding_percent(ticks, measures->window).text);
     if (name != STRING_NONE)
-        finding_add(finding, ", mostly in %s", finding_name(d, name).text);
-    finding_add(finding, ". Use the caching allocator (no empty_cache(), "
-                         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) and constant shapes.");
-    finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
+        append_finding_text(finding, ", mostly in %s", finding_name(d, name).text);
+    append_finding_text(finding, ". Use the caching allocator (no empty_cache(), "
+                                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) and constant shapes.");
+    add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     return SUTRA_OK;
 }

@@ -142,11 +142,11 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
         finding_percent(exposed, measures->window).text,
         finding_percent(fmin((double)copies.ticks, exposed), exposed).text, finding_name(d, copies.name).text);
     if (copies.op != STRING_NONE)
-        finding_add(finding, " in %s", finding_name(d, copies.op).text);
-    finding_add(finding, ", %s. %s.", finding_count(d, copies.n).text, recommend_for_copies(d, &copies));
-    finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
-    finding_number(finding, "copies", copies.n / measures->n_steps);
-    finding_number(finding, "top_percent", fmin((double)copies.ticks / exposed, 1) * 100);
+        append_finding_text(finding, " in %s", finding_name(d, copies.op).text);
+    append_finding_text(finding, ", %s. %s.", finding_count(d, copies.n).text, recommend_for_copies(d, &copies));
+    add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
+    add_finding_number(finding, "copies", copies.n / measures->n_steps);
+    add_finding_number(finding, "top_percent", fmin((double)copies.ticks / exposed, 1) * 100);
     return SUTRA_OK;
 }
 
@@ -166,7 +166,7 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
     if (percent_of_window(d, busy) < FP32_PERCENT)
         return SUTRA_OK;
     const struct document *document = &d->model->trace->document;
-    struct json_place major = device_member(document, "computeMajor");
+    struct json_span major = device_member(document, "computeMajor");
     int64_t capability;
     if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
         return SUTRA_OK;
@@ -176,20 +176,20 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
         "FP32 without tensor cores: %s of GPU time is FP32 matrix multiplication and convolution (%s). Use "
         "torch.autocast with bfloat16 or float16, or TF32 where available; about half of this time can go (estimate).",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
-    finding_number(finding, "device_percent", percent_of_device(d, ticks));
-    finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
-    finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
+    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
+    add_finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
 
 /* ---- Matrix multiplications of one operator ---- */
 
-/* Computes FLOPs of all calls of an operator that launched activities in the window. `costs` needs op_works_free(). */
-static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t name, struct op_works *costs,
+/* Computes FLOPs of all calls of an operator that launched activities in the window. `costs` needs op_costs_free(). */
+static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t name, struct op_costs *costs,
                                              struct sutra_error *error) {
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     const struct overview_window *window = &d->overview->window;
-    row_t *rows = arena_take(d->arena, model->charges.n, sizeof *rows), n = 0;
+    row_t *rows = arena_alloc(d->arena, model->charges.n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
     for (row_t i = 0; i < model->charges.n; i++) {
@@ -198,7 +198,7 @@ static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t
             model->hosts.start[host] >= window->from && model->hosts.start[host] < window->to)
             rows[n++] = host;
     }
-    return op_works_read(d->context, model, rows, n, FLOPS_OURS, d->arena, costs, error);
+    return op_costs_read(d->context, model, rows, n, FLOPS_OURS, d->arena, costs, error);
 }
 
 /* ---- unfused_attention: softmax and batched matrix multiplications take >= ATTENTION_PERCENT of the GPU time each,
@@ -219,14 +219,14 @@ struct attention_cost {
 static enum sutra_status measure_attention(const struct diagnosis *d, uint32_t bmm, const struct device_peaks *peaks,
                                            struct attention_cost *attention, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
-    struct op_works costs = {0};
+    struct op_costs costs = {0};
     struct op_inputs_parser parser = {0};
     *attention = (struct attention_cost){0};
     enum sutra_status status = read_operator_costs(d, bmm, &costs, error);
     for (uint32_t g = 0; !status && g < costs.groups.n; g++) {
         struct op_inputs inputs;
         row_t n = costs.groups.first[g + 1] - costs.groups.first[g];
-        if (!op_works_inputs(&costs, g, &parser, &inputs)) {
+        if (!op_costs_inputs(&costs, g, &parser, &inputs)) {
             status = error_memory(error);
             break;
         }
@@ -242,7 +242,7 @@ static enum sutra_status measure_attention(const struct diagnosis *d, uint32_t b
         attention->min_s += isnan(at.compute_s) ? 0 : 2 * at.compute_s * n;
     }
     op_inputs_parser_free(&parser);
-    op_works_free(&costs);
+    op_costs_free(&costs);
     arena_release(d->arena, mark);
     return status;
 }
@@ -273,9 +273,9 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
         finding_time((double)measures->of_operator[bmm] / steps).text, steps > 1 ? " per step" : "",
         flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP",
         finding_time(fused / steps).text);
-    finding_number(finding, "device_percent", percent_of_device(d, ticks));
-    finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
-    finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
+    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    add_finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
+    add_finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 
@@ -301,8 +301,8 @@ enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_erro
         "fused kernels; more than half of this time can go (estimate).",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
         finding_percent(busy, d->measures.window).text);
-    finding_number(finding, "device_percent", percent_of_device(d, ticks));
-    finding_number(finding, "busy_percent", percent_of_window(d, busy));
+    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    add_finding_number(finding, "busy_percent", percent_of_window(d, busy));
     return SUTRA_OK;
 }
 
@@ -325,8 +325,8 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
         "Layout conversion (NCHW/NHWC): %s of GPU time (%s). Use memory_format=torch.channels_last for the model and its "
         "inputs.",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
-    finding_number(finding, "device_percent", percent_of_device(d, ticks));
-    finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
+    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
 
@@ -337,7 +337,7 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
 /* Adds the rate of the most expensive matrix multiplication, by name and then by shape. */
 static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_finding *finding,
                                        struct sutra_error *error) {
-    const struct op_reading *model = d->model;
+    const struct launch_model *model = d->model;
     const struct strings *strings = model->strings;
     const int64_t *of_operator = d->measures.of_operator;
     uint32_t gemm = STRING_NONE;
@@ -352,7 +352,7 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
     if (gemm == STRING_NONE)
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(d->arena);
-    struct op_works costs = {0};
+    struct op_costs costs = {0};
     enum sutra_status status = read_operator_costs(d, gemm, &costs, error);
     uint32_t group = STRING_NONE;
     double group_ticks = 0;
@@ -374,27 +374,28 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
         uint32_t dims =
             op_argument_text(&costs.arguments, ARGUMENT_DIMS, costs.groups.member[costs.groups.first[group]]);
         struct device_peaks peaks;
-        finding_add(finding, " %s %s (%s of GPU time)", finding_name(d, gemm).text,
-                    short_text(strings_text(&costs.arguments.texts, dims), 48).text,
-                    finding_percent(group_ticks, (double)d->measures.device_time).text);
+        append_finding_text(finding, " %s %s (%s of GPU time)", finding_name(d, gemm).text,
+                            short_text(strings_text(&costs.arguments.texts, dims), 48).text,
+                            finding_percent(group_ticks, (double)d->measures.device_time).text);
         if (device_peaks_of(&model->trace->document, &peaks)) {
             struct roofline at = roofline_of(&peaks, flops, false);
             double percent = at.least_s * n / seconds * 100;
             if (at.by_compute)
-                finding_add(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, percent,
-                            peaks.name);
+                append_finding_text(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, percent,
+                                    peaks.name);
             else if (!isnan(bytes))
-                finding_add(finding,
-                            " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits "
-                            "per weight.",
-                            bytes / 1e12, percent, peaks.name);
-            finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", percent);
+                append_finding_text(
+                    finding,
+                    " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits "
+                    "per weight.",
+                    bytes / 1e12, percent, peaks.name);
+            add_finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", percent);
         } else {
-            finding_add(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
+            append_finding_text(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
         }
-        finding_number(finding, "tflops_per_s", rate / 1e12);
+        add_finding_number(finding, "tflops_per_s", rate / 1e12);
     }
-    op_works_free(&costs);
+    op_costs_free(&costs);
     arena_release(d->arena, mark);
     return status;
 }
@@ -409,10 +410,11 @@ enum sutra_status rule_gemm_bound(struct diagnosis *d, struct sutra_error *error
         add_finding(d, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the GPU computes %s of the time",
                     finding_percent(compute, d->measures.window).text);
     if (kernel != STRING_NONE)
-        finding_add(finding, ", %s of it in %s",
-                    finding_percent((double)d->measures.of_kernel[kernel], (double)d->measures.device_time).text,
-                    finding_name(d, kernel).text);
-    finding_number(finding, "compute_percent", percent_of_window(d, compute));
-    finding_add(finding, ". Only faster or fewer kernels help.");
+        append_finding_text(
+            finding, ", %s of it in %s",
+            finding_percent((double)d->measures.of_kernel[kernel], (double)d->measures.device_time).text,
+            finding_name(d, kernel).text);
+    add_finding_number(finding, "compute_percent", percent_of_window(d, compute));
+    append_finding_text(finding, ". Only faster or fewer kernels help.");
     return add_gemm_rate(d, finding, error);
 }

@@ -28,7 +28,7 @@ const char *const step_part_names[N_STEP_PARTS] = {
 
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     for (row_t i = 0; i < steps->n; i++) {
         const struct overview_step *step = &steps->list[i];
         int64_t idle = 0;
@@ -42,14 +42,14 @@ void steps_table_add(struct sutra_table *table, int64_t rank, const struct overv
             table_string(table, model->strings, step->name);
         else
             table_text(table, numbered, strlen(numbered));
-        table_real(table, op_us(model, step->begin - overview->window.from));
-        table_real(table, op_us(model, step->end - step->begin));
+        table_real(table, launch_model_us(model, step->begin - overview->window.from));
+        table_real(table, launch_model_us(model, step->end - step->begin));
         for (int part = 0; part < N_STEP_PARTS; part++) {
-            table_real(table, op_us(model, step->ticks[part]));
+            table_real(table, launch_model_us(model, step->ticks[part]));
             idle += part >= STEP_WAIT_HOST ? step->ticks[part] : 0;
         }
-        table_real(table, op_us(model, idle));
-        table_real(table, op_us(model, step->host));
+        table_real(table, launch_model_us(model, idle));
+        table_real(table, launch_model_us(model, step->host));
         table_integer(table, step->n_pieces);
     }
 }
@@ -123,8 +123,8 @@ static void append_times(struct sutra_table *table, const struct step_group *gro
 
 void step_ranks_add(struct sutra_table *table, const struct sutra_table *steps) {
     struct arena arena = {0};
-    uint64_t n = steps->n_rows, *rows = arena_take(&arena, n, sizeof *rows);
-    double *values = arena_take(&arena, n, sizeof *values);
+    uint64_t n = steps->n_rows, *rows = arena_alloc(&arena, n, sizeof *rows);
+    double *values = arena_alloc(&arena, n, sizeof *values);
     table->failed |= arena.failed;
     for (uint64_t row = 0; row < n && !arena.failed; row++)
         rows[row] = row;
@@ -152,8 +152,8 @@ void step_indices_add(struct sutra_table *table, const struct sutra_table *steps
 
     /* index[row]: of the step, counted on its rank. */
     uint64_t n = steps->n_rows, n_indices = 0;
-    uint64_t *rows = arena_take(&arena, n, sizeof *rows), *index = arena_take(&arena, n, sizeof *index);
-    double *values = arena_take(&arena, n, sizeof *values);
+    uint64_t *rows = arena_alloc(&arena, n, sizeof *rows), *index = arena_alloc(&arena, n, sizeof *index);
+    double *values = arena_alloc(&arena, n, sizeof *values);
     bool several_ranks = false;
     for (uint64_t row = 0; row < n && !arena.failed; row++) {
         bool same =

@@ -14,18 +14,18 @@
 
 /* ---- Spans and clocks ---- */
 
-enum sutra_status spans_of_hosts(const struct overview *overview, const uint8_t *marked, struct arena *arena,
-                                 struct spans *spans, struct sutra_error *error) {
+enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
+                                  struct spans *spans, struct sutra_error *error) {
     const struct host_rows *hosts = &overview->reading->hosts;
     const struct overview_window *window = &overview->window;
     row_t n_marked = 0, n = 0;
     for (row_t row = 0; row < hosts->n; row++)
         n_marked += marked[row];
-    *spans = (struct spans){.begin = arena_take(arena, n_marked, sizeof(int64_t)),
-                            .end = arena_take(arena, n_marked, sizeof(int64_t))};
+    *spans = (struct spans){.begin = arena_alloc(arena, n_marked, sizeof(int64_t)),
+                            .end = arena_alloc(arena, n_marked, sizeof(int64_t))};
     struct arena_mark mark = arena_mark(arena);
-    row_t *rows = arena_take(arena, n_marked, sizeof *rows);
-    uint64_t *keys = arena_take(arena, n_marked, sizeof *keys);
+    row_t *rows = arena_alloc(arena, n_marked, sizeof *rows);
+    uint64_t *keys = arena_alloc(arena, n_marked, sizeof *keys);
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++) {
@@ -70,7 +70,7 @@ static row_t count_until(const int64_t *times, row_t n, int64_t moment) {
     return search.low;
 }
 
-bool spans_hold(const struct spans *spans, int64_t moment) {
+bool spans_contain(const struct spans *spans, int64_t moment) {
     row_t n = count_until(spans->begin, spans->n, moment);
     return n && moment < spans->end[n - 1];
 }
@@ -81,9 +81,9 @@ enum sutra_status kind_clock_make(const struct overview *overview, uint32_t kind
     row_t n = 0;
     for (row_t i = 0; i < overview->n_rows; i++)
         n += kinds >> overview->rows[i].kind & 1;
-    *clock = (struct kind_clock){.begin = arena_take(arena, n, sizeof(int64_t)),
-                                 .end = arena_take(arena, n, sizeof(int64_t)),
-                                 .before = arena_take(arena, n, sizeof(int64_t))};
+    *clock = (struct kind_clock){.begin = arena_alloc(arena, n, sizeof(int64_t)),
+                                 .end = arena_alloc(arena, n, sizeof(int64_t)),
+                                 .before = arena_alloc(arena, n, sizeof(int64_t))};
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < overview->n_rows; i++) {
@@ -164,7 +164,7 @@ static uint64_t hash_name(uint32_t name) {
 }
 
 /* Lists all activities by launch. */
-static row_t list_launches(const struct op_reading *model, struct launched_activity *list) {
+static row_t list_launches(const struct launch_model *model, struct launched_activity *list) {
     const struct device_rows *devices = &model->devices;
     row_t n = 0;
     for (row_t i = 0; i < devices->n; i++) {
@@ -182,12 +182,12 @@ static row_t list_launches(const struct op_reading *model, struct launched_activ
 /* Finds the times at which the repetitions begin; *n is 0 if nothing repeats. */
 static enum sutra_status find_repetitions(const struct overview *overview, struct arena *scratch, int64_t **begin,
                                           row_t *n_begin, struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     uint32_t n_strings = model->strings->n, n_names = 0;
-    struct launched_activity *list = arena_take(scratch, model->devices.n, sizeof *list);
-    uint64_t *sums = arena_take(scratch, (size_t)model->devices.n + 1, sizeof *sums); /* of all before an activity */
-    uint32_t *marker_of = rows_none(scratch, n_strings);                              /* by name */
-    struct marker *markers = arena_take(scratch, n_strings, sizeof *markers);
+    struct launched_activity *list = arena_alloc(scratch, model->devices.n, sizeof *list);
+    uint64_t *sums = arena_alloc(scratch, (size_t)model->devices.n + 1, sizeof *sums); /* of all before an activity */
+    uint32_t *marker_of = rows_none(scratch, n_strings);                               /* by name */
+    struct marker *markers = arena_alloc(scratch, n_strings, sizeof *markers);
     *n_begin = 0;
     if (scratch->failed)
         return error_memory(error);
@@ -240,7 +240,7 @@ static enum sutra_status find_repetitions(const struct overview *overview, struc
     }
     if (!selected)
         return SUTRA_OK;
-    *begin = arena_take(scratch, selected->n, sizeof **begin);
+    *begin = arena_alloc(scratch, selected->n, sizeof **begin);
     if (!*begin)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -266,9 +266,9 @@ static void append_step(const struct overview *overview, struct overview_steps *
  * NULL. */
 static enum sutra_status append_tiles(const struct overview *overview, int64_t *begin, const row_t *hosts, row_t n,
                                       struct arena *scratch, struct overview_steps *steps, struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     const struct device_rows *devices = &model->devices;
-    int64_t *done = arena_take(scratch, n, sizeof *done);
+    int64_t *done = arena_alloc(scratch, n, sizeof *done);
     if (!done)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -302,10 +302,10 @@ static int compare_starts(const void *left, const void *right, void *arg) {
 static enum sutra_status find_annotated_steps(const struct overview *overview, const char *annotation,
                                               struct arena *arena, struct arena *scratch, struct overview_steps *steps,
                                               struct sutra_error *error) {
-    const struct op_reading *model = overview->reading;
+    const struct launch_model *model = overview->reading;
     const struct host_rows *hosts = &model->hosts;
     size_t length = strlen(annotation);
-    row_t *rows = arena_take(scratch, hosts->n, sizeof *rows), n = 0;
+    row_t *rows = arena_alloc(scratch, hosts->n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++) {
@@ -319,7 +319,7 @@ static enum sutra_status find_annotated_steps(const struct overview *overview, c
     if (n > 1)
         qsort_r(rows, n, sizeof *rows, compare_starts, (void *)hosts);
     steps->source = STEPS_ANNOTATION;
-    steps->list = arena_take(arena, n, sizeof *steps->list);
+    steps->list = arena_alloc(arena, n, sizeof *steps->list);
     if (!steps->list)
         return error_memory(error);
     int64_t last_end = INT64_MIN;
@@ -343,7 +343,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
     int64_t *begin = NULL;
     steps->source = n ? STEPS_PROFILER : STEPS_REPETITION;
     if (n) {
-        begin = arena_take(scratch, n, sizeof *begin);
+        begin = arena_alloc(scratch, n, sizeof *begin);
         for (row_t i = 0; i < n && begin; i++)
             begin[i] = overview->reading->hosts.start[window->steps[i]];
     } else {
@@ -351,7 +351,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
         if (status)
             return status;
     }
-    steps->list = arena_take(arena, n, sizeof *steps->list);
+    steps->list = arena_alloc(arena, n, sizeof *steps->list);
     if (scratch->failed || arena->failed || (n > 0 && !begin))
         return error_memory(error);
     return append_tiles(overview, begin, window->n_steps ? window->steps : NULL, n, scratch, steps, error);
@@ -404,13 +404,13 @@ enum sutra_status overview_steps_make(const struct overview *overview, const cha
     }
 
     /* The host's time: the step without the spans in which a thread synchronizes or loads. */
-    uint8_t *marked = arena_take(scratch, hosts->n, 1);
+    uint8_t *marked = arena_alloc(scratch, hosts->n, 1);
     struct spans spans;
     if (!marked)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         marked[row] = overview->blocks[row] || overview_name(overview, row) & NAME_LOADS_BATCH;
-    if ((status = spans_of_hosts(overview, marked, scratch, &spans, error)))
+    if ((status = make_host_spans(overview, marked, scratch, &spans, error)))
         return status;
     first = 0;
     for (row_t i = 0; i < steps->n; i++) {

@@ -25,13 +25,13 @@ struct spans {
 };
 
 /* The union of the marked rows of hosts in the window, in the arena. O(n), and a sort. */
-enum sutra_status spans_of_hosts(const struct overview *overview, const uint8_t *marked, struct arena *arena,
-                                 struct spans *spans, struct sutra_error *error);
+enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
+                                  struct spans *spans, struct sutra_error *error);
 
 int64_t spans_length(const struct spans *spans);
 
 /* Whether a moment is in one of them. O(log n). */
-bool spans_hold(const struct spans *spans, int64_t moment);
+bool spans_contain(const struct spans *spans, int64_t moment);
 
 /* Clock of some kinds of rows: it runs only during these. */
 struct kind_clock {

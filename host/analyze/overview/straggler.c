@@ -15,20 +15,20 @@
 
 /* ---- One rank ---- */
 
-enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
+enum sutra_status rank_collectives_read(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error) {
     const struct sutra_device_trace *trace = overview->reading->trace;
     collectives->rank = rank;
-    rank_collectives_cut(overview, collectives);
+    rank_collectives_crop(overview, collectives);
     collectives->n_steps = overview->window.n_steps;
     collectives->link = device_link_of(&trace->document);
     if (!collective_calls_init(&collectives->calls))
         return error_memory(error);
-    collectives->calls.keep_untold = true;
-    return collective_calls_take(&collectives->calls, context, trace, rank, error);
+    collectives->calls.keep_unrecorded = true;
+    return collective_calls_read(&collectives->calls, context, trace, rank, error);
 }
 
-void rank_collectives_cut(const struct overview *overview, struct rank_collectives *collectives) {
+void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives) {
     int64_t base = trace_base_ns(overview->reading->trace);
     collectives->window = (struct rank_window){overview->window.from + base, overview->window.to + base};
 }
@@ -41,7 +41,7 @@ static double window_ns(const struct rank_collectives *rank) {
 
 /* The index, among the ranks of the job, of a call of a match. */
 static row_t rank_index(const struct job_collectives *job, const struct collective_match *match, row_t i) {
-    return rank_clock_place(job->clocks, job->n_clocks,
+    return rank_clock_index(job->clocks, job->n_clocks,
                             collective_match_call(job->calls, job->matches, match, i)->rank);
 }
 
@@ -76,7 +76,7 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     for (row_t m = 0; m < job->matches->n; m++) {
         const struct collective_match *match = &job->matches->list[m];
         struct collective_moments moments = collective_moments_of(job, match);
-        if (!collective_is_met(job, match, &moments) || rank_index(job, match, moments.last) != straggler)
+        if (!collective_synchronizes(job, match, &moments) || rank_index(job, match, moments.last) != straggler)
             continue;
         n_last++;
         first = first ? first : match;
@@ -97,33 +97,35 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
     int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
     *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = saving / window * 100};
-    finding_add(finding,
-                "Straggler: rank %lld arrives last at %s that all ranks leave together, and rank %lld waits %s of %s"
-                "%s%s for it (%s).",
-                (long long)rank->rank, counted_text(n_last, "collective", "collectives").text, (long long)other->rank,
-                finding_time(waits / steps).text,
-                steps > 1        ? "each "
-                : other->n_steps ? "the "
-                                 : "",
-                finding_time(window / steps).text, other->n_steps ? " step" : "", finding_percent(waits, window).text);
+    append_finding_text(
+        finding,
+        "Straggler: rank %lld arrives last at %s that all ranks leave together, and rank %lld waits %s of %s"
+        "%s%s for it (%s).",
+        (long long)rank->rank, counted_text(n_last, "collective", "collectives").text, (long long)other->rank,
+        finding_time(waits / steps).text,
+        steps > 1        ? "each "
+        : other->n_steps ? "the "
+                         : "",
+        finding_time(window / steps).text, other->n_steps ? " step" : "", finding_percent(waits, window).text);
     if ((double)late_start >= 0.8 * waits)
-        finding_add(finding,
-                    " Rank %lld starts the step %s late: check what only this rank does before the step (logging, "
-                    "evaluation, data loading).",
-                    (long long)rank->rank, finding_time((double)late_start).text);
+        append_finding_text(
+            finding,
+            " Rank %lld starts the step %s late: check what only this rank does before the step (logging, "
+            "evaluation, data loading).",
+            (long long)rank->rank, finding_time((double)late_start).text);
     else
-        finding_add(finding,
-                    " Compare its CPU and GPU work before them with rank %lld: more data, a slower GPU, extra work.",
-                    (long long)other->rank);
+        append_finding_text(
+            finding, " Compare its CPU and GPU work before them with rank %lld: more data, a slower GPU, extra work.",
+            (long long)other->rank);
     if (saving < MOSTLY_SAVED * waits)
-        finding_add(finding, " If rank %lld arrived with the second-latest rank, %s of wait would remain.",
-                    (long long)rank->rank, finding_time((waits - saving) / steps).text);
-    finding_number(finding, "rank", (double)rank->rank);
-    finding_number(finding, "waiting_rank", (double)other->rank);
-    finding_number(finding, "wait_us", waits / 1000 / steps);
-    finding_number(finding, "saving_us", saving / 1000 / steps);
-    finding_number(finding, "late_start_us", (double)late_start / 1000);
-    finding_number(finding, "collectives", n_last);
+        append_finding_text(finding, " If rank %lld arrived with the second-latest rank, %s of wait would remain.",
+                            (long long)rank->rank, finding_time((waits - saving) / steps).text);
+    add_finding_number(finding, "rank", (double)rank->rank);
+    add_finding_number(finding, "waiting_rank", (double)other->rank);
+    add_finding_number(finding, "wait_us", waits / 1000 / steps);
+    add_finding_number(finding, "saving_us", saving / 1000 / steps);
+    add_finding_number(finding, "late_start_us", (double)late_start / 1000);
+    add_finding_number(finding, "collectives", n_last);
     return SUTRA_OK;
 }
 
@@ -155,8 +157,8 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
         return status;
 
     /* The ranks that have clocks: both lists ascend. */
-    struct rank_collectives **ranks = arena_take(scratch, n, sizeof(struct rank_collectives *));
-    struct rank_window *windows = arena_take(scratch, n, sizeof *windows);
+    struct rank_collectives **ranks = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
+    struct rank_window *windows = arena_alloc(scratch, n, sizeof *windows);
     struct rank_waits *waits = arena_zeros(scratch, n, sizeof *waits);
     const bool *clock_set = rank_clocks_set(calls, &matches, clocks, n, scratch, NULL);
     if (scratch->failed)
@@ -185,13 +187,13 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
             continue;
         table_integer(waits_table, clocks[i].rank);
         table_integer(waits_table, (int64_t)waits[i].n);
-        table_real(waits_table, waits[i].waited_ns / 1000);
-        table_real(waits_table, waits[i].waited_for_ns / 1000);
+        table_real(waits_table, waits[i].own_wait_ns / 1000);
+        table_real(waits_table, waits[i].wait_caused_ns / 1000);
         table_integer(waits_table, (int64_t)waits[i].n_last);
         table_integer(waits_table, (int64_t)waits[i].n_first);
     }
-    row_t straggler = rank_waits_most(waits, n);
-    found->is_late = shortest_window > 0 && rank_waits_hold_up(waits, n, straggler, shortest_window);
+    row_t straggler = find_straggler_candidate(waits, n);
+    found->is_late = shortest_window > 0 && is_straggler(waits, n, straggler, shortest_window);
     if (found->is_late)
         status = report_straggler(&job, ranks, straggler, scratch, &found->late, error);
     if (!status)
@@ -199,8 +201,8 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
     return status;
 }
 
-enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                  struct job_findings *found, struct sutra_table *waits, struct sutra_error *error) {
+enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
+                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error) {
     struct collective_calls calls;
     struct arena_mark mark = arena_mark(scratch);
     bool ok = collective_calls_init(&calls);

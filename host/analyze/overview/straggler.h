@@ -26,11 +26,11 @@ struct rank_collectives {
 };
 
 /* Reads the collectives of a rank; `collectives->calls` needs collective_calls_free() in any case. */
-enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
+enum sutra_status rank_collectives_read(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error);
 
 /* Updates the window after the overview was cropped. */
-void rank_collectives_cut(const struct overview *overview, struct rank_collectives *collectives);
+void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives);
 
 struct job_findings {
     bool is_late;
@@ -42,7 +42,7 @@ struct job_findings {
 enum { WAITS_RANK, WAITS_N, WAITS_WAITED, WAITS_FOR, WAITS_LAST, WAITS_FIRST };
 
 /* `ranks` ascend. Appends rows to `waits` (may be NULL). */
-enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                  struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
+enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
+                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
 
 #endif
