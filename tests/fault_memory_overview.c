@@ -3,7 +3,7 @@
  *
  * Each run must return SUTRA_SYSTEM and no result, or all findings. The sanitizers detect leaks.
  */
-#include "analyze/overview/straggler.h"
+#include "analyze/overview/findings.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "refuse.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "analyze/overview/straggler.h"
+#include "analyze/overview/findings.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 

@@ -2,7 +2,7 @@
  * test_overview.c - tests the time breakdown of a window: small traces with results computed by hand; on random traces
  * the rows must cover the window exactly once.
  */
-#include "analyze/overview/straggler.h"
+#include "analyze/overview/findings.h"
 #include "generate/burst.h"
 #include "overview_trace.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_stragglers.c - tests the choice of the straggler on synthetic ranks whose collectives end simultaneously.
  */
-#include "analyze/overview/straggler.h"
+#include "analyze/overview/findings.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "sutra/collectives.h"

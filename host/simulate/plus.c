@@ -12,7 +12,6 @@
 #include "match/key_index.h"
 #include "simulate/communication.h"
 #include "simulate/plus.h"
-#include "simulate/plus_node_read.h"
 #include "text/strings.h"
 
 const struct column_form plus_columns[PLUS_N_COLUMNS] = {

@@ -1,6 +1,6 @@
 /*
- * plus_node_read.c - implements plus_node_read.h. Fields are located first and read later, since of repeated keys the
- * last counts.
+ * plus_node_read.c - implements the second part of plus.h. Fields are located first and read later, since of repeated
+ * keys the last counts.
  *
  * A Python text is a loop over tokens with a stack of brackets: a value is written or opened, then brackets are closed
  * until there is a comma.
@@ -15,7 +15,7 @@
 #include "read/document.h"
 #include "simulate/communication.h"
 #include "simulate/et_format.h"
-#include "simulate/plus_node_read.h"
+#include "simulate/plus.h"
 #include "text/strings.h"
 
 /* ---- Python texts ---- */

@@ -29,7 +29,6 @@
 #include "text/strings.h"
 #include "tree/correlation.h"
 #include "tree/tree.h"
-#include "tree/write.h"
 #include "write/json_copy.h"
 #include "write/text.h"
 

@@ -36,7 +36,6 @@
 #include "text/names.h"
 #include "text/quantities.h"
 #include "tree/tree.h"
-#include "tree/write.h"
 #include "write/json_copy.h"
 
 /* ---- Events ---- */

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
+#include "analyze/overview/findings.h"
 #include "analyze/overview/steps.h"
-#include "analyze/overview/straggler.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 

@@ -1,12 +1,12 @@
 /*
- * straggler.c - implements straggler.h.
+ * straggler.c - implements the last part of findings.h: the straggler of a job.
  *
  * Saving: the wait of the rank that waits longest, if the straggler arrived with the second-latest rank.
  *
  * Cost: O(n log n) in collectives.
  */
-#include "analyze/overview/straggler.h"
 #include "analyze/collective_matches.h"
+#include "analyze/overview/findings.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
 
