@@ -78,9 +78,9 @@ OTHER_PROGRAMS = ("host/legacy/advise.c", "host/legacy/legacy.c")
 # How finely the code may be cut: values of today, which a change may lower but not raise.
 MAX_LINES = 1000
 LIMITS = {
-    "files": 450,
-    "files below 60 lines": 50,
-    "headers with one client": 24,
+    "files": 445,
+    "files below 60 lines": 45,
+    "headers with one client": 20,
     "percent of static functions called once": 42,
 }
 SHORT_FILE = 60
