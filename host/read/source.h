@@ -105,7 +105,7 @@ enum sutra_status source_replace(struct source *source, struct buffer *bytes, st
 void source_return_pages(const struct source *source, size_t from, size_t to);
 
 /* Maps the pages of a plain file, in ascending order: for a background thread while another one reads the bytes. */
-void source_map_pages(void *source);
+void source_map_pages(void *arg);
 
 void source_close(struct source *source);
 

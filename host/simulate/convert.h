@@ -53,7 +53,7 @@ struct sutra_converted {
 
 /* sutra_linked_convert() as the last use of linked traces: it frees them as soon as they are read, which with
  * `keep_times` includes the input of sutra_converted_run_faithful(). After a failure they may be freed or not. */
-enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *spent,
+enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *disposable,
                                           const struct sutra_convert_options *options,
                                           struct sutra_converted **converted, struct sutra_error *error);
 
