@@ -114,12 +114,13 @@ static void find_starts(struct meetings_search *search) {
     for (row_t r = 0; r < job->n; r++) {
         const struct rank_start *start = &job->ranks[r].start;
         search->start_us[r] = microseconds(apart(search->origin_ns[r], search->base_ns));
+        const int64_t start_us = MAX(search->start_us[r], 0);
         search->made->ranks[r] =
             (struct matched_collectives){.astra = job->astra,
                                          .per_stream = job->per_stream,
-                                         .has_start = start->is_told && start->has_ops && search->start_us[r] > 0,
+                                         .has_start = start->is_told && start->has_ops && start_us > 0,
                                          .first_node = start->first_node,
-                                         .start_us = (uint64_t)MAX(search->start_us[r], 0),
+                                         .start_us = (uint64_t)start_us,
                                          .ahead_us = microseconds(apart(start->origin_ns, search->origin_ns[r]))};
     }
 }

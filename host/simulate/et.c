@@ -40,7 +40,8 @@ static struct info_call call_of(const struct et_nodes *nodes, row_t row, struct 
     else
         type = nodes->type[row] == ET_COMM_SEND ? SENDS : RECEIVES;
     et_integer(nodes, row, ET_NAME_COMM_SIZE, &size);
-    return (struct info_call){type, strings_intern(groups, name.bytes, name.length), (uint64_t)MAX(size, 0)};
+    size = MAX(size, 0);
+    return (struct info_call){type, strings_intern(groups, name.bytes, name.length), (uint64_t)size};
 }
 
 static const char *call_name(int64_t type) {

@@ -204,10 +204,11 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
         if (!is_transfer(graph, nodes, i))
             continue;
         uint64_t n_ranks = count_or(nodes, node, ET_NAME_MEETING_RANKS);
+        n_ranks = MIN(n_ranks, UINT32_MAX);
         graph->transfers[graph->n_transfers++] =
             (struct transfer){.node = i,
                               .kind = recorded_kind(nodes, node),
-                              .n_ranks = (uint32_t)MIN(n_ranks, UINT32_MAX),
+                              .n_ranks = (uint32_t)n_ranks,
                               .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES)};
     }
     return graph->transfers;

@@ -102,7 +102,8 @@ struct component {
 
 /* The word, with the previous one if the word is generic: "gemvx::kernel". */
 static struct name_span specific_word(struct name_span path, struct name_span word) {
-    struct name_span rest = {word.begin + MIN(length_of(word), 6), word.end};
+    size_t skipped = MIN(length_of(word), 6);
+    struct name_span rest = {word.begin + skipped, word.end};
     bool generic = begins_with(word, "kernel") || begins_with(word, "Kernel");
     while (generic && rest.begin < rest.end)
         generic = isdigit((unsigned char)*rest.begin++);

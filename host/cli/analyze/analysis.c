@@ -48,7 +48,7 @@ enum sutra_status result_file_path(const struct analysis *analysis, const char *
 enum sutra_status analysis_write_table(struct analysis *analysis, const struct sutra_table *table, int64_t rank,
                                        struct sutra_error *error) {
     enum sutra_table_format format = (enum sutra_table_format)analysis->table_format;
-    struct result_path path;
+    struct result_path path = {.text = ""};
     uint64_t n_bytes = 0;
     if (!table)
         return SUTRA_OK;
