@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "job/rank_job.h"
 #include "job/job.h"
+#include "job/rank_job.h"
 #include "link_case.h"
 #include "refuse.h"
 
