@@ -274,7 +274,7 @@ def main():
     wrong += [line for path, text in texts.items() for line in check_width(path, text)]
     wrong += check_structure(texts)
     names = set(texts) | {path.removeprefix("host/").removeprefix("include/") for path in texts}
-    names |= {os.path.basename(path) for path in texts} | {"sysexits.h"}
+    names |= {os.path.basename(path) for path in texts}
     wrong += [line for path, text in texts.items() for line in check_file_names(top, path, text, names)]
     wrong += check_paths(top, "docs/architecture.md")
     for path, text in texts.items():

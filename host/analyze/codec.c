@@ -152,11 +152,10 @@ void codec_text_in(struct codec *codec, const char **text, struct arena *arena) 
     codec_text(codec, text);
     if (codec->out)
         return;
-    size_t size = *text ? strlen(*text) + 1 : 1;
-    char *kept = arena_alloc(arena, size, 1);
+    const char *kept = *text ? arena_text(arena, *text, strlen(*text)) : "";
     if (!kept)
         codec_fail(codec, CODEC_NO_MEMORY);
-    *text = kept && *text ? memcpy(kept, *text, size) : "";
+    *text = kept ? kept : "";
 }
 
 void codec_chars(struct codec *codec, char *text, size_t size) {

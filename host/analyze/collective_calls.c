@@ -108,8 +108,9 @@ static const char *python_word(const char *text, size_t length) {
 
 void argument_append(struct buffer *out, const char *json, size_t length) {
     const char *end = json + length, *word;
-    bool comma[DEPTH_MAX + 2] = {0}; /* by depth: the tuple has a comma between elements, or needs none at its end */
+    bool comma[DEPTH_MAX + 2]; /* by depth: the tuple has a comma between elements, or needs none at its end */
     size_t depth = 0;
+    comma[0] = false;
     for (const char *at = json; at < end;) {
         size_t n = 1;
         switch (*at) {

@@ -38,9 +38,8 @@ struct checker {
 /* ---- Reports ---- */
 
 static const char *copy_text(struct arena *arena, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = arena_alloc(arena, size, 1);
-    return copy ? memcpy(copy, text, size) : "";
+    const char *copy = arena_text(arena, text, strlen(text));
+    return copy ? copy : "";
 }
 
 /* Appends a check, whose texts are copied. */
@@ -94,10 +93,9 @@ static const struct collective_call *call_at(const struct checker *c, const stru
 
 /* The first index of a rank in an ascending list, or SIZE_MAX. */
 static size_t find_rank(const int64_t *ranks, size_t n, int64_t rank) {
-    struct bisection search = {0, (uint32_t)n};
-    while (search.low < search.high)
-        bisect(&search, ranks[bisect_middle(search)] < rank);
-    return search.low < n && ranks[search.low] == rank ? search.low : SIZE_MAX;
+    size_t i;
+    BISECT(i, n, ranks[i] < rank);
+    return i < n && ranks[i] == rank ? i : SIZE_MAX;
 }
 
 /* ---- Ranks ---- */

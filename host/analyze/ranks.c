@@ -14,6 +14,7 @@
 #include "columns/hash_tables.h"
 #include "read/document.h"
 #include "read/trace_head.h"
+#include "text/strings.h"
 #include "write/sink.h"
 
 /* ---- Lists of ranks ---- */
@@ -60,7 +61,7 @@ const char *rank_list_text(struct rank_list *list) {
 
 /* "rank3", "Rank-3", "rank_03": the last of them in the file name. */
 static bool rank_of_name(const char *path, int64_t *rank) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_file_name(path);
     bool found = false;
     for (const char *at = name; *at; at++) {
         if (strncasecmp(at, "rank", 4) != 0)
@@ -588,10 +589,8 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     tasks->results = arena_zeros(arena, n_paths, analysis->result_size);
     run.ended = arena_zeros(arena, n_paths, sizeof *run.ended);
     for (size_t i = 0; i < n_paths && !arena->failed; i++) {
-        size_t size = strlen(paths[i]) + 1;
-        char *path = arena_alloc(arena, size, 1);
         tasks->order[i] = i;
-        tasks->list[i].path = path ? memcpy(path, paths[i], size) : NULL;
+        tasks->list[i].path = arena_text(arena, paths[i], strlen(paths[i]));
     }
     if (arena->failed || !pair_table_init(&run.claims))
         return error_memory(error);
@@ -617,8 +616,8 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     return status;
 }
 
-enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_tasks *from,
-                                   const struct rank_analysis *analysis, struct sutra_error *error) {
+enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_analysis *analysis, size_t offset,
+                                   const struct rank_tasks *from, size_t from_offset, struct sutra_error *error) {
     *tasks = (struct rank_tasks){.n = from->n,
                                  .list = from->list,
                                  .order = from->order,
@@ -627,6 +626,13 @@ enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_t
                                  .analysis = analysis};
     tasks->results = arena_zeros(&tasks->arena, tasks->n, analysis->result_size);
     tasks->n = tasks->results ? tasks->n : 0;
+    for (size_t i = 0; i < tasks->n; i++) {
+        void *part, *const none = NULL;
+        char *source = (char *)task_result(from, i) + from_offset;
+        memcpy(&part, source, sizeof part);
+        memcpy(source, &none, sizeof none);
+        memcpy((char *)task_result(tasks, i) + offset, &part, sizeof part);
+    }
     return arena_status(&tasks->arena, error);
 }
 

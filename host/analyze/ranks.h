@@ -140,9 +140,10 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
                                  struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error);
 
-/* Prepares results of another analysis for the tasks of `from`, which must live longer. */
-enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_tasks *from,
-                                   const struct rank_analysis *analysis, struct sutra_error *error);
+/* Moves the part of each result that another analysis needs: the pointer at byte `from_offset` of a result of `from`,
+ * which must live longer, to byte `offset` of a result of `tasks`. Moved pointers become NULL. */
+enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_analysis *analysis, size_t offset,
+                                   const struct rank_tasks *from, size_t from_offset, struct sutra_error *error);
 void rank_tasks_free(struct rank_tasks *tasks);
 
 /* The result of the task at this position of the list, and of the i-th rank. */

@@ -529,6 +529,13 @@ void table_text(struct sutra_table *table, const char *bytes, size_t length) {
     append_bytes(table, &end);
 }
 
+uint32_t table_column(const struct sutra_table *table, const char *name) {
+    uint32_t column = 0;
+    while (column < table->n_columns && strcmp(table->columns[column].spec.name, name) != 0)
+        column++;
+    return column;
+}
+
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row) {
     return ((const int64_t *)(const void *)table->columns[column].values.bytes)[row];
 }

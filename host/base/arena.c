@@ -76,6 +76,16 @@ void *arena_zeros(struct arena *arena, size_t n, size_t size) {
     return allocate(arena, n, size, true);
 }
 
+char *arena_text(struct arena *arena, const char *text, size_t length) {
+    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : NULL;
+    if (!copy)
+        return NULL;
+    if (length > 0)
+        memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size) {
     uint64_t n = *capacity > SIZE_MAX / 4 ? SIZE_MAX : *capacity * 2 + 64;
     void *larger = arena_alloc(arena, n, size);

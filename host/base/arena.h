@@ -49,6 +49,9 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size);
 /* The same, zeroed. */
 void *arena_zeros(struct arena *arena, size_t n, size_t size);
 
+/* A copy of `length` bytes with a final NUL; NULL: out of memory. O(length). */
+char *arena_text(struct arena *arena, const char *text, size_t length);
+
 /* At least doubles the capacity of a list in the arena; `list` points to its pointer. The old list remains allocated
  * until a mark is released. False: out of memory. */
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size);

@@ -63,6 +63,29 @@ SHARED void bisect(struct bisection *at, bool holds) {
         at->high = middle;
 }
 
+/* The same for an index of any unsigned type: sets the variable `i` to the first index below n for which `holds`, an
+ * expression in i, is false; n: none. */
+#define BISECT(i, n, holds)                                                                                            \
+    do {                                                                                                               \
+        __typeof__(i) bisect_low = 0, bisect_high = (n);                                                               \
+        while (bisect_low < bisect_high) {                                                                             \
+            (i) = bisect_low + (bisect_high - bisect_low) / 2;                                                         \
+            if (holds)                                                                                                 \
+                bisect_low = (i) + 1;                                                                                  \
+            else                                                                                                       \
+                bisect_high = (i);                                                                                     \
+        }                                                                                                              \
+        (i) = bisect_low;                                                                                              \
+    } while (0)
+
+/* The number of ascending values that are at most `limit`. O(log n). */
+static inline uint32_t count_up_to(const int64_t *values, uint32_t n, int64_t limit) {
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, values[bisect_middle(at)] <= limit);
+    return at.low;
+}
+
 /* The first index in [low, high) for which `before` is false, or high. The search begins at `near`, which may be any
  * number, and doubles its steps until it has passed the index. */
 static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,

@@ -17,10 +17,10 @@
 #include "cli/terminal.h"
 #include "sutra/context.h"
 #include "text/names.h"
+#include "text/strings.h"
 
 static int dispatch(int argc, char **argv) {
-    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-    const struct command *named = argc > 0 ? command_find(other_names, slash ? slash + 1 : argv[0]) : NULL;
+    const struct command *named = argc > 0 ? command_find(other_names, path_file_name(argv[0])) : NULL;
     if (named)
         return command_run(named, argc, argv, NULL);
     if (argc < 2)

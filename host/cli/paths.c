@@ -15,6 +15,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "sutra/error.h"
+#include "text/strings.h"
 
 static int no_memory(void) {
     return message_fail(SUTRA_SYSTEM, "out of memory");
@@ -189,15 +190,10 @@ bool path_ends_in(const char *path, const char *ending) {
     return ends_in(path, length, ending);
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The directory of a path; false: it does not exist. */
 static bool stat_folder(const char *path, struct stat *folder) {
     char name[4096];
-    size_t length = (size_t)(base_name(path) - path);
+    size_t length = (size_t)(path_file_name(path) - path);
     if (length >= sizeof name)
         return false;
     memcpy(name, path, length);
@@ -218,7 +214,7 @@ bool paths_same(const char *a, const char *b) {
         return false;
     if (has_a)
         return S_ISREG(stat_a.st_mode) && same_inode(&stat_a, &stat_b);
-    return strcmp(base_name(a), base_name(b)) == 0 && stat_folder(a, &stat_a) && stat_folder(b, &stat_b) &&
+    return strcmp(path_file_name(a), path_file_name(b)) == 0 && stat_folder(a, &stat_a) && stat_folder(b, &stat_b) &&
            same_inode(&stat_a, &stat_b);
 }
 

@@ -21,6 +21,7 @@
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
+#include "text/strings.h"
 #include "write/json.h"
 
 enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, N_WHAT_IFS };
@@ -531,8 +532,7 @@ static const struct option_row options[] = {
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
 static bool rank_of_name(const char *path, uint64_t *rank) {
-    const char *name = strrchr(path, '/'), *end;
-    name = name ? name + 1 : path;
+    const char *name = path_file_name(path), *end;
     const char *suffix = strstr(name, ".et");
     if (!suffix)
         return false;

@@ -17,15 +17,6 @@
 #include "columns/column.h"
 #include "job/job.h"
 
-static const char *keep_text(struct arena *arena, const char *text, size_t length) {
-    char *kept = arena_alloc(arena, length + 1, 1);
-    if (!kept)
-        return NULL;
-    memcpy(kept, text, length);
-    kept[length] = 0;
-    return kept;
-}
-
 /* ---- The plan ---- */
 
 static bool read_plan_line(struct job_whole *whole, struct record_lines *lines) {
@@ -169,7 +160,7 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
     case RECORD_ERROR:
         rank->state = RANK_BROKEN;
         rank->status = (enum sutra_status)number[1];
-        rank->error = keep_text(&whole->arena, lines->words[2], strlen(lines->words[2]));
+        rank->error = arena_text(&whole->arena, lines->words[2], strlen(lines->words[2]));
         return rank->error;
     case RECORD_WARNING:
         rank->n_warnings++;
@@ -206,7 +197,7 @@ static enum sutra_status parse_record(struct job_whole *whole, const char *folde
     struct record_lines lines = {.text = text};
     /* job.json repeats the record without its collectives */
     const char *end = strstr(text, "\ndevices\t");
-    rank->record = keep_text(&whole->arena, text, end ? (size_t)(end - text) + 1 : strlen(text));
+    rank->record = arena_text(&whole->arena, text, end ? (size_t)(end - text) + 1 : strlen(text));
     bool ok = collective_calls_init(&reading.calls) && rank->record;
     rank->state = RANK_DONE;
     while (ok && record_next(&lines))
@@ -239,7 +230,7 @@ static enum sutra_status read_rank(struct job_whole *whole, const char *folder, 
     sutra_error_text(&reason, damage, sizeof damage - sizeof again);
     memcpy(damage + strlen(damage), again, sizeof again);
     *rank = missing;
-    rank->damage = keep_text(&whole->arena, damage, strlen(damage));
+    rank->damage = arena_text(&whole->arena, damage, strlen(damage));
     return rank->damage ? SUTRA_OK : error_memory(error);
 }
 
@@ -326,8 +317,8 @@ __attribute__((format(printf, 5, 6))) static void add_finding(struct job_whole *
     va_end(words);
     struct job_finding finding = {.severity = severity,
                                   .rule = rule,
-                                  .ranks = keep_text(&whole->arena, ranks, strlen(ranks)),
-                                  .text = keep_text(&whole->arena, text, strlen(text))};
+                                  .ranks = arena_text(&whole->arena, ranks, strlen(ranks)),
+                                  .text = arena_text(&whole->arena, text, strlen(text))};
     if (!arena_grow(&whole->arena, &whole->findings, whole->n_findings, &whole->findings_capacity,
                     sizeof *whole->findings) ||
         !finding.ranks || !finding.text)
@@ -363,16 +354,18 @@ static void find_malformed(struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
         struct rank_list ranks = {0};
+        if (!rank->damage)
+            continue;
         rank_list_add(&ranks, rank->rank);
-        if (rank->damage)
-            add_finding(whole, CHECK_ERROR, "damaged record", rank_list_text(&ranks), "%s", rank->damage);
+        add_finding(whole, CHECK_ERROR, "damaged record", rank_list_text(&ranks), "%s", rank->damage);
     }
     for (size_t i = 0; i < whole->n_ranks; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
         struct rank_list ranks = {0};
+        if (rank->state != RANK_BROKEN)
+            continue;
         rank_list_add(&ranks, rank->rank);
-        if (rank->state == RANK_BROKEN)
-            add_finding(whole, CHECK_ERROR, "malformed rank", rank_list_text(&ranks), "%.700s", rank->error);
+        add_finding(whole, CHECK_ERROR, "malformed rank", rank_list_text(&ranks), "%.700s", rank->error);
     }
     for (size_t i = 0; i < whole->n_left; i++)
         add_finding(whole, CHECK_WARNING, "skipped file", "", "%.400s: %.380s", whole->left[i].path,

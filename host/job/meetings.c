@@ -50,15 +50,9 @@ static int64_t to_job_time(const struct meetings_search *search, row_t rank, int
 }
 
 static row_t find_rank(const struct meeting_job *job, int64_t rank) {
-    size_t low = 0, high = job->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (job->ranks[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < job->n && job->ranks[low].rank == rank ? (row_t)low : ROW_NONE;
+    size_t i;
+    BISECT(i, job->n, job->ranks[i].rank < rank);
+    return i < job->n && job->ranks[i].rank == rank ? (row_t)i : ROW_NONE;
 }
 
 /* a - b; a difference that overflows is as large as possible. */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "text/strings.h"
 
 const char *const pair_by_names[] = {[PAIR_BY_PROCESS] = "process",
                                      [PAIR_BY_PROCESS_AND_NAME] = "process and name",
@@ -31,11 +32,6 @@ struct plan_pairing {
     size_t *by_process, *by_number; /* hosts */
 };
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Records why a file is skipped. */
 __attribute__((format(printf, 3, 4))) static void skip(struct job_plan *plan, const char *path, const char *format,
                                                        ...) {
@@ -44,10 +40,10 @@ __attribute__((format(printf, 3, 4))) static void skip(struct job_plan *plan, co
     va_start(words, format);
     vsnprintf(text, sizeof text, format, words);
     va_end(words);
-    size_t size = strlen(text) + 1, length = strlen(path) + 1;
-    char *why = arena_alloc(&plan->arena, size, 1), *copy = arena_alloc(&plan->arena, length, 1);
+    const char *why = arena_text(&plan->arena, text, strlen(text));
+    const char *copy = arena_text(&plan->arena, path, strlen(path));
     if (why && copy)
-        plan->left[plan->n_left++] = (struct left_file){memcpy(copy, path, length), memcpy(why, text, size)};
+        plan->left[plan->n_left++] = (struct left_file){copy, why};
 }
 
 /* A device trace, and the host trace that appears to belong to it. */
@@ -61,11 +57,10 @@ struct device_claim {
 
 static enum sutra_status read_head(struct job_plan *plan, const char *path, struct trace_file *file,
                                    struct sutra_error *error) {
-    size_t size = strlen(path) + 1;
-    char *copy = arena_alloc(&plan->arena, size, 1);
-    if (!copy)
+    *file =
+        (struct trace_file){.path = arena_text(&plan->arena, path, strlen(path)), .number = trace_name_number(path)};
+    if (!file->path)
         return error_memory(error);
-    *file = (struct trace_file){.path = memcpy(copy, path, size), .number = trace_name_number(path)};
     return trace_head_read(path, plan->lenient, &file->head, error);
 }
 
@@ -118,30 +113,21 @@ static int compare_numbers(const void *left, const void *right, void *arg) {
 /* By rank, so that device traces of the same rank are adjacent. */
 ORDER_BY(compare_ranks, struct trace_file, ASCENDING(head.rank) ASCENDING_TEXT(path))
 
+static bool is_process_before(const struct trace_file *host, int64_t pid, int64_t number) {
+    return host->head.pid < pid || (host->head.pid == pid && host->number < number);
+}
+
 /* The first host in `by_process` whose process id and number are not below these. */
 static size_t first_process(const struct plan_pairing *pairing, int64_t pid, int64_t number) {
-    size_t low = 0, high = pairing->n_hosts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct trace_file *host = &pairing->hosts[pairing->by_process[middle]];
-        if (host->head.pid < pid || (host->head.pid == pid && host->number < number))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    BISECT(i, pairing->n_hosts, is_process_before(&pairing->hosts[pairing->by_process[i]], pid, number));
+    return i;
 }
 
 static size_t first_number(const struct plan_pairing *pairing, int64_t number) {
-    size_t low = 0, high = pairing->n_hosts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pairing->hosts[pairing->by_number[middle]].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    BISECT(i, pairing->n_hosts, pairing->hosts[pairing->by_number[i]].number < number);
+    return i;
 }
 
 /* ---- The host trace of a device trace ---- */
@@ -232,7 +218,7 @@ static void pair_devices(struct plan_pairing *pairing) {
                                        .by = host->n_claims == 1 ? claims[i].by : PAIR_BY_PROCESS_AND_NAME};
             else
                 skip(plan, device->path, "rank %" PRId64 ": its host trace, %.200s, may belong to another rank", rank,
-                     base_name(host->path));
+                     path_file_name(host->path));
             continue;
         }
         const struct trace_file *named = find_host_of_rank(pairing, device);
@@ -240,7 +226,7 @@ static void pair_devices(struct plan_pairing *pairing) {
             named->head.pid != device->head.pid)
             skip(plan, device->path,
                  "rank %" PRId64 " of process %" PRId64 ", and no host trace is: %.200s is of process %" PRId64, rank,
-                 device->head.pid, base_name(named->path), named->head.pid);
+                 device->head.pid, path_file_name(named->path), named->head.pid);
         else
             skip(plan, device->path, "rank %" PRId64 ": no host trace, or more than one, is of its process or name",
                  rank);
@@ -303,7 +289,7 @@ static bool check_row(struct job_plan *plan, const struct rank_pair *pair) {
              pair->rank, device->rank);
     else if (host->pid != NOT_RECORDED && device->pid != NOT_RECORDED && host->pid != device->pid)
         skip(plan, pair->device.path, "rank %" PRId64 ": of process %" PRId64 ", but %.200s is of process %" PRId64,
-             pair->rank, device->pid, base_name(pair->host.path), host->pid);
+             pair->rank, device->pid, path_file_name(pair->host.path), host->pid);
     else
         return true;
     return false;

@@ -19,6 +19,7 @@
 #include "read/repair.h"
 #include "read/source.h"
 #include "text/numbers.h"
+#include "text/strings.h"
 
 /* Bytes of text that are inspected, and bytes of a compressed file that are decompressed. */
 #define HEAD_TEXT   ((size_t)1 << 18)
@@ -295,7 +296,7 @@ static int64_t number_after_word(const char *name, const char *word) {
 }
 
 int64_t trace_name_number(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_file_name(path);
     int64_t number = number_after_word(name, "rank");
     if (number == NOT_RECORDED)
         number = number_after_word(name, "worker");

@@ -158,9 +158,6 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
 void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
                        const char *why);
 
-/* The number of a column, which must exist. A table that ran out of memory has no columns: 0. */
-uint32_t table_column(const struct sutra_table *table, const char *name);
-
 /* Sorts the rows in descending order of the sum of the columns first..last, stable. Out of memory sets `failed`. O(n
  * log n). */
 void table_sort_descending(struct sutra_table *table, uint32_t first, uint32_t last);

@@ -39,13 +39,6 @@ void table_sort_descending(struct sutra_table *table, uint32_t first, uint32_t l
     arena_free(&arena);
 }
 
-uint32_t table_column(const struct sutra_table *table, const char *name) {
-    uint32_t column = 0;
-    while (column + 1 < table->n_columns && strcmp(table->columns[column].spec.name, name) != 0)
-        column++;
-    return column;
-}
-
 /* ---- How columns are shown ---- */
 
 /* Rows and columns of a table that is not collapsed if there is no chart above. */

@@ -178,10 +178,8 @@ void treemap_draw(const struct svg *svg, const void *chart) {
             if (other.length == name.length && memcmp(other.bytes, name.bytes, name.length) == 0)
                 break;
         }
-        if (group == n_groups) {
+        if (group == n_groups)
             first_row[n_groups++] = row;
-            sums[group] = 0;
-        }
         of_row[row] = group;
         sums[group] += value_of(map, row);
     }

@@ -539,18 +539,13 @@ static void et_rule_ranks(struct sutra_et_check *check, struct et_found *found) 
 
 /* The n collectives of a group on a member. */
 static const struct et_collective_call *calls_of(const struct et_member *member, int64_t group, uint64_t *n) {
-    uint64_t low = 0, high = member->n_calls;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (member->calls[middle].group < group)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (high = low; high < member->n_calls && member->calls[high].group == group;)
-        high++;
-    *n = high - low;
-    return member->calls + low;
+    uint64_t first;
+    BISECT(first, member->n_calls, member->calls[first].group < group);
+    uint64_t end = first;
+    while (end < member->n_calls && member->calls[end].group == group)
+        end++;
+    *n = end - first;
+    return member->calls + first;
 }
 
 /* Writes "ALL_REDUCE of 8 bytes (node 3)" of a collective, or "missing" (NULL). */

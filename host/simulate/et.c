@@ -49,17 +49,6 @@ static const char *call_name(int64_t type) {
     return type == SENDS ? "SEND" : type == RECEIVES ? "RECEIVE" : name ? name : "UNKNOWN";
 }
 
-/* A copy of a text with a final NUL; NULL: out of memory. */
-static char *copy_text(struct arena *arena, const char *bytes, size_t length) {
-    char *copy = arena_alloc(arena, length + 1, 1);
-    if (!copy)
-        return NULL;
-    if (length > 0)
-        memcpy(copy, bytes, length);
-    copy[length] = '\0';
-    return copy;
-}
-
 static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena *arena, struct sutra_et_info *info,
                                       struct sutra_error *error) {
     struct strings groups;
@@ -84,8 +73,8 @@ static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena
             if (k == 0 || compare_calls(&calls[k], &calls[k - 1]) != 0)
                 rows[n_rows++] =
                     (struct sutra_et_traffic){.type = call_name(calls[k].type),
-                                              .group = copy_text(arena, strings_text(&groups, calls[k].group),
-                                                                 strings_length(&groups, calls[k].group)),
+                                              .group = arena_text(arena, strings_text(&groups, calls[k].group),
+                                                                  strings_length(&groups, calls[k].group)),
                                               .bytes_least = calls[k].bytes};
             struct sutra_et_traffic *row = &rows[n_rows - 1];
             row->count++;
@@ -105,7 +94,7 @@ static const char *schema_of(const struct et_nodes *nodes, struct arena *arena) 
     const struct et_attributes *table = &nodes->metadata;
     for (uint64_t i = 0; i < table->n; i++)
         if (table->name[i] == ET_NAME_SCHEMA && table->kind[i] == ET_STRING)
-            return copy_text(arena, table->value[i].bytes, table->length[i]);
+            return arena_text(arena, table->value[i].bytes, table->length[i]);
     return "";
 }
 

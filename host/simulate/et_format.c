@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "simulate/et_format.h"
 #include "simulate/et_graph.h"
 
@@ -76,16 +77,10 @@ enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *att
 }
 
 struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i) {
-    uint64_t low = 0, high = attributes->n_docs;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (attributes->docs[middle].attribute < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < attributes->n_docs && attributes->docs[low].attribute == i;
-    return found ? attributes->docs[low].text : (struct et_text){NULL, 0};
+    uint64_t doc;
+    BISECT(doc, attributes->n_docs, attributes->docs[doc].attribute < i);
+    bool found = doc < attributes->n_docs && attributes->docs[doc].attribute == i;
+    return found ? attributes->docs[doc].text : (struct et_text){NULL, 0};
 }
 
 /* ---- Attributes by their known names ---- */

@@ -482,12 +482,12 @@ static bool is_replaced(const struct job_copy *copy, uint32_t name) {
 static void add_astra_attributes(struct job_copy *copy, uint32_t group, enum et_collective type, uint64_t bytes) {
     char digits[16];
     int length = snprintf(digits, sizeof digits, "%" PRIu32, group);
-    char *kept = group ? arena_alloc(&copy->made->arena, (size_t)length + 1, 1) : NULL;
+    const char *kept = group ? arena_text(&copy->made->arena, digits, (size_t)length) : NULL;
     add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 0);
     add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type);
     add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, bytes);
     if (kept)
-        add_text(copy, ET_NAME_PG_NAME, memcpy(kept, digits, (size_t)length + 1));
+        add_text(copy, ET_NAME_PG_NAME, kept);
 }
 
 static enum et_collective type_of_kind(enum comm_kind kind) {

@@ -397,11 +397,9 @@ static bool read_work(const char *text, struct change *change) {
 
 static enum sutra_status change_read(const char *word, const struct strings *names, struct arena *arena,
                                      struct change *change, struct sutra_error *error) {
-    size_t size = strlen(word) + 1;
-    char *text = arena_alloc(arena, size, 1), *rest;
+    char *text = arena_text(arena, word, strlen(word)), *rest;
     if (!text)
         return error_memory(error);
-    memcpy(text, word, size);
 
     /* Parse the factor after the last colon. */
     char *colon = strrchr(text, ':'), *end;

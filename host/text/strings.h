@@ -17,6 +17,12 @@
 
 #include "base/memory.h"
 
+/* The part of a path after its last slash. */
+static inline const char *path_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /*
  * ---- Visible text: control characters, which could move a terminal's cursor, change its title or hide text, as \x1b
  * ----

@@ -2,7 +2,7 @@
  * error.h - error type and status codes of libsutra.
  *
  * Every function that can fail returns an enum sutra_status (0 is success) and, on failure, fills the caller's struct
- * sutra_error. The values are codes of sysexits.h, so programs can use them as exit codes.
+ * sutra_error. The values are codes of <sysexits.h>, so programs can use them as exit codes.
  */
 #ifndef SUTRA_ERROR_H
 #define SUTRA_ERROR_H

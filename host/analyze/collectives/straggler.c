@@ -152,12 +152,8 @@ static void find_excess(struct sutra_collectives *of, struct excess_work *work) 
         const struct excess_row *row = &work->rows[i];
         if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * straggler->wait_caused_us)
             continue;
-        size_t length = strings_length(&work->names, row->name);
-        char *name = arena_alloc(&of->arena, length + 1, 1);
-        if (name) {
-            memcpy(name, strings_text(&work->names, row->name), length);
-            name[length] = 0;
-        }
+        const char *name =
+            arena_text(&of->arena, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
         straggler->phase = phase_names[row->phase];
         straggler->operator_name = name ? name : "";
         straggler->excess_us = excess_of(row) / 1e3;

@@ -206,6 +206,14 @@ void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, cons
                    string ? strings_length(&work->all.strings, string - 1) : 0);
 }
 
+void nccl_add_collective(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row) {
+    nccl_add_text(work, table, row, NCCL_GROUP);
+    nccl_add_text(work, table, row, NCCL_MEMBERS);
+    nccl_add_text(work, table, row, NCCL_WHAT);
+    table_real(table, row->size);
+    nccl_add_text(work, table, row, NCCL_TYPE);
+}
+
 void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row) {
     uint32_t string = row->text[NCCL_GROUP];
     const char *group = work->simplified ? "" : string ? strings_text(&work->all.strings, string - 1) : "Unknown_Group";
@@ -380,11 +388,7 @@ static void add_all_rows(struct nccl_work *work) {
         nccl_add_id(work, table, row);
         table_integer(table, row->index);
         table_integer(table, row->rank);
-        nccl_add_text(work, table, row, NCCL_GROUP);
-        nccl_add_text(work, table, row, NCCL_MEMBERS);
-        nccl_add_text(work, table, row, NCCL_WHAT);
-        table_real(table, row->size);
-        nccl_add_text(work, table, row, NCCL_TYPE);
+        nccl_add_collective(work, table, row);
         table_real(table, row->n_in);
         table_real(table, nccl_megabytes(work, row, row->n_in));
         table_real(table, row->n_out);
@@ -447,11 +451,7 @@ static void add_summaries(struct nccl_work *work) {
             values[i - begin] = rows[i]->dur;
         struct value_stats stats = pandas_stats(values, end - begin, order, values + (end - begin));
         table_integer(table, row->rank);
-        nccl_add_text(work, table, row, NCCL_GROUP);
-        nccl_add_text(work, table, row, NCCL_MEMBERS);
-        nccl_add_text(work, table, row, NCCL_WHAT);
-        table_real(table, row->size);
-        nccl_add_text(work, table, row, NCCL_TYPE);
+        nccl_add_collective(work, table, row);
         table_real(table, row->n_in);
         table_real(table, row->n_out);
         nccl_add_text(work, table, row, NCCL_IN_SPLIT);
@@ -474,13 +474,6 @@ static void add_summaries(struct nccl_work *work) {
 /* Endings of columns that PyTorch fills with integers. */
 static const char *const integer_endings[] = {"Group size", "In msg nelems", "Out msg nelems", "stream",
                                               "total nelems communicated"};
-
-static uint32_t column_named(const struct sutra_table *table, const char *name) {
-    uint32_t column = 0;
-    while (column < table->n_columns && strcmp(table->columns[column].spec.name, name) != 0)
-        column++;
-    return column;
-}
 
 /* Whether the ranks of a list such as "[0, 1]" are on one node. */
 static const char *span_of(const char *ranks, int64_t per_node) {
@@ -519,7 +512,7 @@ static void finish_tables(struct nccl_work *work) {
                     table_make_integers(table, column);
             }
         }
-        uint32_t rank = column_named(table, "rank"), members = column_named(table, "Process Group Ranks");
+        uint32_t rank = table_column(table, "rank"), members = table_column(table, "Process Group Ranks");
         bool has_rank = rank < table->n_columns, has_members = members < table->n_columns;
         if (per_node <= 0 || table->n_rows == 0)
             continue;

@@ -67,6 +67,8 @@ double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, 
 
 void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text);
+/* The group, its members, the collective, the group's size and the type of a row. */
+void nccl_add_collective(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
 void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
 
 /* Sorts a table by a column of numbers, ascending or descending. */

@@ -120,11 +120,7 @@ static void add_exchange(struct nccl_work *work, const struct nccl_exchange *mad
                              made->last_start - made->first_start,
                              made->last_end - made->first_end};
     nccl_add_id(work, table, first);
-    nccl_add_text(work, table, first, NCCL_GROUP);
-    nccl_add_text(work, table, first, NCCL_MEMBERS);
-    nccl_add_text(work, table, first, NCCL_WHAT);
-    table_real(table, first->size);
-    nccl_add_text(work, table, first, NCCL_TYPE);
+    nccl_add_collective(work, table, first);
     table_real(table, first->stream);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         table_real(table, values[i]);

@@ -81,11 +81,7 @@ static void add_collective(struct nccl_work *work, const struct nccl_sync *sync,
                            const struct nccl_row **row_of, struct sutra_table *table) {
     const struct nccl_row *first = nccl_row_at(work, sync->id, 0);
     nccl_add_id(work, table, first);
-    nccl_add_text(work, table, first, NCCL_GROUP);
-    nccl_add_text(work, table, first, NCCL_MEMBERS);
-    nccl_add_text(work, table, first, NCCL_WHAT);
-    table_real(table, first->size);
-    nccl_add_text(work, table, first, NCCL_TYPE);
+    nccl_add_collective(work, table, first);
     table_real(table, first->n_in);
     table_real(table, first->n_out);
     table_real(table, nccl_megabytes(work, first, first->n_in));

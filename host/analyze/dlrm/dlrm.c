@@ -369,12 +369,9 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     /* The marker outlives the caller's text. */
-    const char *given = taken.module_marker;
-    size_t size = given ? strlen(given) + 1 : 0;
-    char *marker = arena_alloc(&made->arena, size, 1);
-    if (given && marker)
-        made->options.module_marker = memcpy(marker, given, size);
-    status = marker ? init_work(&work, made, error) : error_memory(error);
+    if (taken.module_marker)
+        made->options.module_marker = arena_text(&made->arena, taken.module_marker, strlen(taken.module_marker));
+    status = made->arena.failed ? error_memory(error) : init_work(&work, made, error);
     if (!status)
         status = run(&work, made, error);
     arena_free(&work.scratch);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/json.h"
+#include "text/strings.h"
 #include "write/text.h"
 
 /*
@@ -657,7 +658,7 @@ static char *file_name(const char *prefix, const char *word, size_t length, cons
 }
 
 const char *dlrm_model_of(const char *path, size_t *length) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_file_name(path);
     *length = strcspn(name, ".");
     if (*length == 0 || strcmp(path, "standard input") == 0) {
         *length = strlen("trace");

@@ -5,6 +5,7 @@
  * of several ranks wait for the first time of all ranks.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -416,13 +417,7 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, 
         return error_memory(error);
     enum sutra_status status = hta_options_init(NULL, &made->rules, error);
     if (!status)
-        status = rank_tasks_reuse(&made->tasks, tasks, &analysis, error);
-    for (size_t i = 0; i < made->tasks.n; i++) {
-        struct hta_rank *rank = task_result(&made->tasks, i);
-        struct sutra_hta **from = (void *)((char *)task_result(tasks, i) + offset);
-        rank->hta = *from;
-        *from = NULL;
-    }
+        status = rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct hta_rank, hta), tasks, offset, error);
     if (!status)
         status = merge(made, NULL, error);
     if (status)

@@ -380,14 +380,6 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
     return SUTRA_OK;
 }
 
-/* The first of ascending times that is after `time`; n: none. */
-static row_t find_after(const int64_t *times, row_t n, int64_t time) {
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, times[bisect_middle(at)] <= time);
-    return at.low;
-}
-
 /* ---- Devices ---- */
 
 /* Category of an allocation, from its enclosing ranges and its lifetime. `end_ns` only if it is freed. */
@@ -398,13 +390,13 @@ static enum category categorize(const struct kineto *k, const struct enclosing *
     if (e->optimizer != ROW_NONE)
         return !is_freed || end_ns > k->ranges.end_ns[e->optimizer] ? CATEGORY_OPTIMIZER : CATEGORY_TEMPORARY;
     if (e->is_backward) {
-        row_t next = find_after(k->optimizer, k->n_optimizer, start_ns);
+        row_t next = count_up_to(k->optimizer, k->n_optimizer, start_ns);
         return !is_freed || (next < k->n_optimizer && end_ns > k->optimizer[next]) ? CATEGORY_GRADIENT
                                                                                    : CATEGORY_AUTOGRAD;
     }
-    row_t backward = find_after(k->backward, k->n_backward, start_ns);
+    row_t backward = count_up_to(k->backward, k->n_backward, start_ns);
     if (e->module == ROW_NONE && k->n_modules) { /* before the model runs, and used by it */
-        row_t module = find_after(k->modules, k->n_modules, start_ns);
+        row_t module = count_up_to(k->modules, k->n_modules, start_ns);
         if (module < k->n_modules && (backward == k->n_backward || k->modules[module] < k->backward[backward]) &&
             (!is_freed || end_ns >= k->modules[module]))
             return CATEGORY_INPUT;

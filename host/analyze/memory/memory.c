@@ -54,13 +54,12 @@ __attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memor
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    size_t length = (size_t)vsnprintf(text, sizeof text, format, arguments) + 1;
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    char *kept = arena_alloc(&memory->arena, length, 1);
+    const char *kept = arena_text(&memory->arena, text, strlen(text));
     uint32_t row = input->n_findings;
     if (kept)
-        input->findings[input->n_findings++] =
-            (struct memory_finding){rule, rank, device, row, bytes, memcpy(kept, text, length)};
+        input->findings[input->n_findings++] = (struct memory_finding){rule, rank, device, row, bytes, kept};
 }
 
 static void check_device(struct sutra_memory *memory, struct memory_input *input, uint32_t number) {

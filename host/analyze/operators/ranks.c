@@ -1,6 +1,7 @@
 /*
  * ranks.c - the operator tables of many ranks. The joined tables have the rows of all ranks.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "analyze/operators/operators.h"
@@ -173,13 +174,8 @@ enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t of
     struct sutra_operators_ranks *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = rank_tasks_reuse(&made->tasks, tasks, &analysis, error);
-    for (size_t i = 0; i < made->tasks.n; i++) {
-        struct operators_rank *rank = task_result(&made->tasks, i);
-        struct sutra_operators **from = (void *)((char *)task_result(tasks, i) + offset);
-        rank->operators = *from;
-        *from = NULL;
-    }
+    enum sutra_status status =
+        rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct operators_rank, operators), tasks, offset, error);
     if (!status)
         status = merge(made, NULL, error);
     if (status)

@@ -62,16 +62,8 @@ int64_t spans_length(const struct spans *spans) {
     return sum;
 }
 
-/* The number of ascending times that are not after a moment. */
-static row_t count_until(const int64_t *times, row_t n, int64_t moment) {
-    struct bisection search = {0, n};
-    while (search.low < search.high)
-        bisect(&search, times[bisect_middle(search)] <= moment);
-    return search.low;
-}
-
 bool spans_contain(const struct spans *spans, int64_t moment) {
-    row_t n = count_until(spans->begin, spans->n, moment);
+    row_t n = count_up_to(spans->begin, spans->n, moment);
     return n && moment < spans->end[n - 1];
 }
 
@@ -99,7 +91,7 @@ enum sutra_status kind_clock_make(const struct overview *overview, uint32_t kind
 }
 
 static int64_t clock_until(const struct kind_clock *clock, int64_t moment) {
-    row_t n = count_until(clock->begin, clock->n, moment);
+    row_t n = count_up_to(clock->begin, clock->n, moment);
     if (n == 0)
         return 0;
     int64_t end = MIN(clock->end[n - 1], moment);
@@ -275,7 +267,7 @@ static enum sutra_status append_tiles(const struct overview *overview, int64_t *
         done[i] = INT64_MIN;
     for (row_t k = 0; k < devices->n; k++) {
         row_t call = devices->call[k];
-        row_t n_begun = count_until(begin, n, call == ROW_NONE ? devices->start[k] : model->hosts.start[call]);
+        row_t n_begun = count_up_to(begin, n, call == ROW_NONE ? devices->start[k] : model->hosts.start[call]);
         if (n_begun > 0 && devices->class[k] != DEVICE_NO_WORK && devices->stop[k] > done[n_begun - 1])
             done[n_begun - 1] = devices->stop[k];
     }

@@ -31,6 +31,14 @@ const char *const table_formats[] = {"csv", "json", NULL};
 const struct stage_share analysis_stages[] = {
     {"analyze ranks", 90, false}, STAGES_READ("device trace", 55), {"analyze", 35, false}, {"write", 10, false}, {0}};
 
+struct sutra_column column_named(const struct sutra_table *table, const char *name) {
+    struct sutra_column column;
+    for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
+        if (strcmp(column.name, name) == 0)
+            return column;
+    return (struct sutra_column){0};
+}
+
 /* ---- Result files ---- */
 
 enum sutra_status result_file_path(const struct analysis *analysis, const char *name, int64_t rank,

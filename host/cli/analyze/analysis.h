@@ -172,6 +172,9 @@ bool analysis_is_shared(const struct analysis *analysis);
 int analysis_close(struct analysis *analysis, const struct named_count *counts, size_t n,
                    const struct named_count *more, size_t n_more);
 
+/* The column of a table; all zeros: the table has none of this name. */
+struct sutra_column column_named(const struct sutra_table *table, const char *name);
+
 /*
  * Result files.
  */

@@ -29,11 +29,9 @@ struct overview_analysis {
 #define NAME_WIDTH 40
 #define MIN_IDLE   1.0 /* percent of the window: smaller shares of idle time are not printed */
 
-/* Column i of a table; enum sutra_overview_table lists the columns. */
-static struct sutra_column column_at(const struct sutra_overview *overview, enum sutra_overview_table id, uint32_t i) {
-    struct sutra_column column = {0};
-    sutra_table_column(sutra_result_table(SUTRA_RESULT(overview), id, NULL), i, &column);
-    return column;
+static struct sutra_column column_of(const struct sutra_overview *overview, enum sutra_overview_table id,
+                                     const char *name) {
+    return column_named(sutra_result_table(SUTRA_RESULT(overview), id, NULL), name);
 }
 
 static uint64_t n_rows(const struct sutra_overview *overview, enum sutra_overview_table id) {
@@ -58,10 +56,10 @@ static void print_findings(const struct sutra_overview *overview) {
 }
 
 static void print_ranks(const struct sutra_overview *overview) {
-    struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_RANKS, 0),
-                        traces = column_at(overview, SUTRA_OVERVIEW_RANKS, 1),
-                        windows = column_at(overview, SUTRA_OVERVIEW_RANKS, 2),
-                        steps = column_at(overview, SUTRA_OVERVIEW_RANKS, 3);
+    struct sutra_column ranks = column_of(overview, SUTRA_OVERVIEW_RANKS, "rank"),
+                        traces = column_of(overview, SUTRA_OVERVIEW_RANKS, "trace"),
+                        windows = column_of(overview, SUTRA_OVERVIEW_RANKS, "window_us"),
+                        steps = column_of(overview, SUTRA_OVERVIEW_RANKS, "steps");
     uint64_t n = n_rows(overview, SUTRA_OVERVIEW_RANKS);
     if (n == 0)
         return;
@@ -78,12 +76,11 @@ static void print_ranks(const struct sutra_overview *overview) {
 
 /* Prints the steps of the first rank, if it has several. */
 static void print_steps(const struct sutra_overview *overview) {
-    enum { N = 1, MEAN = 2, MEDIAN = 5, SLOWEST = 6, STEP = 16, CAUSE = 17, MORE = 18 };
     const enum sutra_overview_table id = SUTRA_OVERVIEW_STEP_RANKS;
-    struct sutra_column counts = column_at(overview, id, N), means = column_at(overview, id, MEAN),
-                        medians = column_at(overview, id, MEDIAN), slowest = column_at(overview, id, SLOWEST),
-                        steps = column_at(overview, id, STEP), causes = column_at(overview, id, CAUSE),
-                        more = column_at(overview, id, MORE);
+    struct sutra_column counts = column_of(overview, id, "steps"), means = column_of(overview, id, "mean_us"),
+                        medians = column_of(overview, id, "median_us"), slowest = column_of(overview, id, "slowest_us"),
+                        steps = column_of(overview, id, "slowest_step"), causes = column_of(overview, id, "cause"),
+                        more = column_of(overview, id, "more_us");
     if (n_rows(overview, id) == 0 || counts.integers[0] < 2)
         return;
     printf("  %-11s %11s %7s  mean of %s, median %s\n", "steps", time_text(means.reals[0]).text, "",
@@ -97,10 +94,10 @@ static void print_steps(const struct sutra_overview *overview) {
 
 /* Prints the GPU time of the first rank by kind. */
 static void print_timeline(const struct sutra_overview *overview) {
-    struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 0),
-                        names = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 1),
-                        times = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 2),
-                        shares = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 3);
+    struct sutra_column ranks = column_of(overview, SUTRA_OVERVIEW_TIMELINE, "rank"),
+                        names = column_of(overview, SUTRA_OVERVIEW_TIMELINE, "kind"),
+                        times = column_of(overview, SUTRA_OVERVIEW_TIMELINE, "time_us"),
+                        shares = column_of(overview, SUTRA_OVERVIEW_TIMELINE, "percent");
     for (uint64_t row = 0; row < n_rows(overview, SUTRA_OVERVIEW_TIMELINE); row++) {
         const char *name = sutra_column_text(&names, row);
         bool is_idle = strncmp(name, "idle: ", 6) == 0;
@@ -113,9 +110,9 @@ static void print_timeline(const struct sutra_overview *overview) {
 }
 
 static void print_names(const struct sutra_overview *overview, enum sutra_overview_table id, const char *title) {
-    struct sutra_column ranks = column_at(overview, id, 0), names = column_at(overview, id, 1),
-                        times = column_at(overview, id, 2), shares = column_at(overview, id, 3),
-                        counts = column_at(overview, id, 4);
+    struct sutra_column ranks = column_of(overview, id, "rank"), names = column_of(overview, id, "name"),
+                        times = column_of(overview, id, "device_us"), shares = column_of(overview, id, "percent"),
+                        counts = column_of(overview, id, "kernels");
     for (uint64_t row = 0; row < n_rows(overview, id) && row < N_TOP && ranks.integers[row] == ranks.integers[0];
          row++) {
         printf("  %-11s %11s %7s  ", row ? "" : title, time_text(times.reals[row]).text,
@@ -185,7 +182,7 @@ static void add_findings(struct json_out *json, const struct sutra_overview *ove
 static void add_rows(struct json_out *json, const struct sutra_overview *overview, enum sutra_overview_table id,
                      int64_t rank, const char *title, uint64_t max_rows) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(overview), id, NULL);
-    struct sutra_column ranks = column_at(overview, id, 0), column;
+    struct sutra_column ranks = column_of(overview, id, "rank"), column;
     uint64_t n = 0;
     json_break(json, 5);
     json_add_open(json, title, '[');
@@ -211,9 +208,11 @@ static void add_rows(struct json_out *json, const struct sutra_overview *overvie
 /* Prints an object: findings, and per rank the timeline, steps, and the operators and kernels with the most time. */
 static int print_json(const struct sutra_overview *overview) {
     const enum sutra_overview_table ranks_table = SUTRA_OVERVIEW_RANKS;
-    struct sutra_column ranks = column_at(overview, ranks_table, 0), traces = column_at(overview, ranks_table, 1),
-                        windows = column_at(overview, ranks_table, 2), steps = column_at(overview, ranks_table, 3),
-                        busy = column_at(overview, ranks_table, 4);
+    struct sutra_column ranks = column_of(overview, ranks_table, "rank"),
+                        traces = column_of(overview, ranks_table, "trace"),
+                        windows = column_of(overview, ranks_table, "window_us"),
+                        steps = column_of(overview, ranks_table, "steps"),
+                        busy = column_of(overview, ranks_table, "busy_percent");
     struct text_out text = {.file = stdout};
     struct json_out json = {.text = &text, .indent = 2};
     json_open(&json, '{');

@@ -26,14 +26,6 @@ struct collectives_analysis {
 #define N_TOP    5
 #define N_CHECKS 6
 
-static struct sutra_column column_of(const struct sutra_table *table, const char *name) {
-    struct sutra_column column = {0};
-    for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
-        if (strcmp(column.name, name) == 0)
-            break;
-    return column;
-}
-
 static void print_head(const struct sutra_collectives *collectives, const struct sutra_collectives_summary *summary) {
     struct sutra_collectives_straggler straggler = {.size = sizeof straggler};
     double wait_us = summary->n_ranks ? summary->wait_us / (double)summary->n_ranks : 0;
@@ -61,9 +53,10 @@ static void print_head(const struct sutra_collectives *collectives, const struct
 
 /* Prints the ranks that other ranks wait for most. */
 static void print_ranks(const struct sutra_table *table) {
-    struct sutra_column rank = column_of(table, "rank"), us = column_of(table, "wait_caused_us");
-    struct sutra_column percent = column_of(table, "waited_for_percent"), last = column_of(table, "n_arrived_last");
-    struct sutra_column n = column_of(table, "collectives");
+    struct sutra_column rank = column_named(table, "rank"), us = column_named(table, "wait_caused_us");
+    struct sutra_column percent = column_named(table, "waited_for_percent"),
+                        last = column_named(table, "n_arrived_last");
+    struct sutra_column n = column_named(table, "collectives");
     uint64_t rows[N_TOP], n_rows = 0;
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) { /* insert into the list of the largest */
         uint64_t at = n_rows < N_TOP ? n_rows++ : N_TOP;
@@ -80,9 +73,9 @@ static void print_ranks(const struct sutra_table *table) {
 }
 
 static void print_types(const struct sutra_table *table, double transfer_us) {
-    struct sutra_column type = column_of(table, "type"), us = column_of(table, "transfer_us");
-    struct sutra_column n = column_of(table, "count"), bytes = column_of(table, "bytes");
-    struct sutra_column bus = column_of(table, "bus_gb_per_s"), size = column_of(table, "group_size");
+    struct sutra_column type = column_named(table, "type"), us = column_named(table, "transfer_us");
+    struct sutra_column n = column_named(table, "count"), bytes = column_named(table, "bytes");
+    struct sutra_column bus = column_named(table, "bus_gb_per_s"), size = column_named(table, "group_size");
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP; row++) {
         printf("  %-11s %11s %7s  %s x %s", row ? "" : "types", time_text(us.reals[row]).text,
                share_text(us.reals[row], transfer_us).text, count_text((uint64_t)n.integers[row]).text,
@@ -116,8 +109,8 @@ static void print_clocks(const struct sutra_collectives_summary *summary) {
 }
 
 static void print_checks(const struct sutra_table *table) {
-    struct sutra_column severity = column_of(table, "severity"), check = column_of(table, "check");
-    struct sutra_column ranks = column_of(table, "ranks"), words = column_of(table, "text");
+    struct sutra_column severity = column_named(table, "severity"), check = column_named(table, "check");
+    struct sutra_column ranks = column_named(table, "ranks"), words = column_named(table, "text");
     uint64_t n = sutra_table_rows(table);
     if (n)
         putchar('\n');

@@ -111,10 +111,10 @@ static void print_time(const struct hta_page *page) {
 
 static void print_types(const struct hta_page *page) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_TYPES_MEMORY, NULL);
-    struct sutra_column name, us, share;
-    if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us) ||
-        !sutra_table_column(table, 2, &share))
+    if (!table)
         return;
+    struct sutra_column name = column_named(table, "kernel_type"), us = column_named(table, "sum");
+    struct sutra_column share = column_named(table, "percentage");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         double time = us.integers ? (double)us.integers[row] : us.reals[row];
         begin_row(row ? "" : "kernel types");
@@ -144,10 +144,10 @@ static void keep_largest(struct named *top, struct named named) {
 /* Prints the kernel names with the largest sums; the table lists rows of equal names consecutively. */
 static void print_kernels(const struct hta_page *page) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_KERNELS_MEMORY, NULL);
-    struct sutra_column name, us;
     struct named top[N_TOP] = {{0}}, named = {0};
-    if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us))
+    if (!table)
         return;
+    struct sutra_column name = column_named(table, "name"), us = column_named(table, "sum (us)");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         const char *text = sutra_column_text(&name, row);
         if (named.name && strcmp(named.name, text) != 0) {
@@ -190,11 +190,10 @@ static void print_transfers(const struct hta_page *page) {
         printf("none (no kernel is called nccl...Kernel)\n");
 
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_BANDWIDTH, NULL);
-    struct sutra_column rank, name, median, most;
-    if (!table || sutra_table_rows(table) == 0 || !sutra_table_column(table, 0, &rank) ||
-        !sutra_table_column(table, 1, &name) || !sutra_table_column(table, 7, &median) ||
-        !sutra_table_column(table, 9, &most))
+    if (!table || sutra_table_rows(table) == 0)
         return;
+    struct sutra_column rank = column_named(table, "rank"), name = column_named(table, "name");
+    struct sutra_column median = column_named(table, "50%"), most = column_named(table, "max");
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
          row++) {
         begin_row(row ? "" : "memcpy");

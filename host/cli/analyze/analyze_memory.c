@@ -147,12 +147,9 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
         }
 
     /* The largest differences of each kind and device. */
-    struct sutra_column devices, kinds, names, differences;
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(memory), SUTRA_MEMORY_COMPARISON, NULL);
-    sutra_table_column(table, 0, &devices);
-    sutra_table_column(table, 1, &kinds);
-    sutra_table_column(table, 2, &names);
-    sutra_table_column(table, 5, &differences);
+    struct sutra_column devices = column_named(table, "device"), kinds = column_named(table, "group_by");
+    struct sutra_column names = column_named(table, "name"), differences = column_named(table, "difference");
     uint64_t n_shown = 0;
     for (uint64_t i = 0; i < sutra_table_rows(table); i++) {
         const char *kind = sutra_column_text(&kinds, i), *device = sutra_column_text(&devices, i);
