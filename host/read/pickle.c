@@ -24,7 +24,6 @@
 #include "read/pickle.h"
 #include "text/strings.h"
 
-static object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_pairs);
 /*
  * Objects: growth of the columns, shapes of dicts, JSON.
  */
@@ -58,20 +57,6 @@ static bool grow_short(void *column, uint32_t n, uint32_t *capacity, size_t size
         return false;
     *capacity = (uint32_t)wide;
     return true;
-}
-
-bool objects_init(struct objects *objects) {
-    *objects = (struct objects){.n_shape_slots = 1024, .n_list_slots = 1024};
-    objects->shape_slots = calloc(objects->n_shape_slots, sizeof *objects->shape_slots);
-    objects->list_slots = calloc(objects->n_list_slots, sizeof *objects->list_slots);
-    if (!strings_init(&objects->strings) || !objects->shape_slots || !objects->list_slots)
-        return false;
-    for (size_t i = 0; i < N_WORDS; i++)
-        if (strings_intern(&objects->strings, words[i].text, words[i].length) != i)
-            return false;
-    return grow(&objects->items, 0, 1, &objects->items_capacity, sizeof(object_t)) &&
-           grow(&objects->shape_keys, 0, 1, &objects->shape_keys_capacity, sizeof(object_t)) &&
-           objects_dict(objects, NULL, 0) != OBJECT_ABSENT; /* container 0 is empty, shape 0 has no keys */
 }
 
 void objects_free(struct objects *objects) {
@@ -297,8 +282,21 @@ static object_t objects_dict(struct objects *objects, const object_t *pairs, siz
     return object_make(OBJECT_DICT, number);
 }
 
-/* Reserves n more items after the items of a container. Returns the new capacity; 0: out of memory.
- */
+bool objects_init(struct objects *objects) {
+    *objects = (struct objects){.n_shape_slots = 1024, .n_list_slots = 1024};
+    objects->shape_slots = calloc(objects->n_shape_slots, sizeof *objects->shape_slots);
+    objects->list_slots = calloc(objects->n_list_slots, sizeof *objects->list_slots);
+    if (!strings_init(&objects->strings) || !objects->shape_slots || !objects->list_slots)
+        return false;
+    for (size_t i = 0; i < N_WORDS; i++)
+        if (strings_intern(&objects->strings, words[i].text, words[i].length) != i)
+            return false;
+    return grow(&objects->items, 0, 1, &objects->items_capacity, sizeof(object_t)) &&
+           grow(&objects->shape_keys, 0, 1, &objects->shape_keys_capacity, sizeof(object_t)) &&
+           objects_dict(objects, NULL, 0) != OBJECT_ABSENT; /* container 0 is empty, shape 0 has no keys */
+}
+
+/* Reserves n more items after the items of a container. Returns the new capacity; 0: out of memory. */
 static uint64_t extend(struct objects *objects, struct container *container, uint64_t capacity, size_t n) {
     uint64_t wanted = (uint64_t)container->n + n;
     if (wanted <= capacity)

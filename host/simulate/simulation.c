@@ -160,71 +160,7 @@ void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i
     report_give(link, &made, sizeof made);
 }
 
-static enum sutra_status sum_by_name(struct sutra_simulation *simulation, struct sutra_error *error);
-static enum sutra_status find_critical_path(struct sutra_simulation *simulation, struct sutra_error *error);
-
-/* ---- Durations ---- */
-
-/* Applies another network, and removes stragglers. */
-static enum sutra_status change_job(const struct sutra_simulation *simulation,
-                                    const struct sutra_simulate_options *options, double *const *run_ns,
-                                    struct sutra_error *error) {
-    struct network_model model;
-    double times = options->bandwidth != 0 ? options->bandwidth : 1;
-    enum sutra_status status = options->network ? network_read(&model, options->network, error) : SUTRA_OK;
-    if (!status && !(times > 0 && times <= 1e9))
-        status = error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
-    if (status)
-        return status;
-    /* In files without recorded matches all communication scales with the network. */
-    for (uint32_t r = 0; r < simulation->n && times != 1; r++)
-        for (row_t i = 0; i < simulation->graphs[r].n; i++)
-            if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
-                run_ns[r][i] /= times;
-    if (times != 1 || options->network)
-        network_apply(&simulation->job->network, options->network ? &model : NULL, times, simulation->graphs,
-                      simulation->n, run_ns);
-    if (options->no_straggler)
-        slowness_even(simulation->graphs, simulation->n, simulation->job->slowness, run_ns);
-    return SUTRA_OK;
-}
-
-/* Sets the execution times, with all changes, and the launch latencies of the nodes. */
-static enum sutra_status set_durations(struct sutra_simulation *simulation,
-                                       const struct sutra_simulate_options *options, struct arena *scratch,
-                                       struct sutra_error *error) {
-    struct arena *arena = &simulation->arena;
-    const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
-    double **run_ns = arena_alloc(scratch, simulation->n, sizeof *run_ns);
-    simulation->run_ns = arena_alloc(arena, simulation->n, sizeof *simulation->run_ns);
-    simulation->wait_ns = arena_alloc(arena, simulation->n, sizeof *simulation->wait_ns);
-    for (uint32_t r = 0; r < simulation->n && !arena->failed && !scratch->failed; r++) {
-        const struct rank_graph *graph = &simulation->graphs[r];
-        run_ns[r] = arena_alloc(scratch, graph->n, sizeof **run_ns);
-        simulation->run_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->run_ns);
-        simulation->wait_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->wait_ns);
-        for (row_t i = 0; i < graph->n && !scratch->failed; i++)
-            run_ns[r][i] = (double)graph->run_ns[i];
-    }
-    if (arena->failed || scratch->failed)
-        return error_memory(error);
-    enum sutra_status status = changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error);
-    if (status)
-        return status;
-    status = change_job(simulation, options, run_ns, error);
-    if (status)
-        return status;
-    for (uint32_t r = 0; r < simulation->n; r++) {
-        const struct rank_graph *graph = &simulation->graphs[r];
-        for (row_t i = 0; i < graph->n; i++) {
-            simulation->wait_ns[r][i] = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
-            simulation->run_ns[r][i] = (uint64_t)MIN(run_ns[r][i], 4e18);
-        }
-    }
-    return SUTRA_OK;
-}
-
-/* ---- Graphs ---- */
+/* ---- Results ---- */
 
 /* Allocates the times of all ranks. NULL: out of memory. */
 static struct replay_times *alloc_times(const struct sutra_simulation *simulation, struct arena *arena) {
@@ -241,109 +177,6 @@ static uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) 
         end = MAX(times[r].finish_ns, end);
     return end;
 }
-
-static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
-                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
-    struct arena scratch = {0};
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t r = 0; r < simulation->n && !status; r++) {
-        struct rank_graph *graph = &simulation->graphs[r];
-        *graph = simulation->job->graphs[r];
-        if (options->alone)
-            graph->meeting = NULL;
-        status = rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error);
-    }
-    if (!status)
-        status = set_durations(simulation, options, &scratch, error);
-    arena_free(&scratch);
-    if (status)
-        return status;
-
-    /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
-    for (uint32_t r = 0; r < simulation->n; r++) {
-        const struct rank_graph *graph = &simulation->graphs[r];
-        uint64_t *dur_ns = arena_alloc(&simulation->arena, graph->n, sizeof *dur_ns);
-        if (simulation->arena.failed)
-            return error_memory(error);
-        for (row_t i = 0; i < graph->n; i++)
-            dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + 500) / 1000 * 1000;
-        simulation->runs[r] = rank_graph_replay(graph, dur_ns);
-    }
-    simulation->times = alloc_times(simulation, &simulation->arena);
-    if (!simulation->times)
-        return error_memory(error);
-    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings, pool};
-    status = replay(&job, simulation->times, error);
-    if (status)
-        return status;
-    for (uint32_t r = 0; r < simulation->n; r++)
-        simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
-    if (simulation->n_stuck)
-        status = simulation_find_stuck(simulation, error);
-    if (status)
-        return status;
-    if (!find_waits(simulation) || !find_matches(simulation))
-        return error_memory(error);
-    status = find_critical_path(simulation, error);
-    return status ? status : sum_by_name(simulation, error);
-}
-
-enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
-                                       const struct sutra_simulate_options *options,
-                                       struct sutra_simulation **simulation, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
-    struct sutra_simulate_options used_options;
-    enum sutra_status status = options_copy(&form, options, &used_options, error);
-    if (status)
-        return status;
-    struct sutra_simulation *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    stage_begin(context, "simulate", 0);
-    made->job = ranks;
-    made->n = ranks->n;
-    made->ranks = ranks->ranks;
-    made->names = &ranks->names;
-    made->n_meetings = used_options.alone ? 0 : ranks->n_meetings;
-    made->graphs = arena_zeros(&made->arena, ranks->n, sizeof *made->graphs);
-    made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
-    status = arena_status(&made->arena, error);
-    if (!status)
-        status = simulate(made, context->pool, &used_options, error);
-    stage_end(context);
-    if (status)
-        sutra_simulation_free(made);
-    else
-        *simulation = made;
-    return status;
-}
-
-enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
-                                 const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
-                                 struct sutra_simulation **simulation, struct sutra_error *error) {
-    struct sutra_et_ranks *own = NULL;
-    struct sutra_simulation *made = NULL;
-    enum sutra_status status = et_ranks_of(context, ets, ranks, n, &own, error);
-    if (!status)
-        status = sutra_simulate_ranks(context, own, options, &made, error);
-    if (status) {
-        sutra_et_ranks_free(own);
-        return status;
-    }
-    made->own = own;
-    *simulation = made;
-    return SUTRA_OK;
-}
-
-void sutra_simulation_free(struct sutra_simulation *simulation) {
-    if (!simulation)
-        return;
-    sutra_et_ranks_free(simulation->own);
-    arena_free(&simulation->arena);
-    free(simulation);
-}
-
-/* ---- Results ---- */
 
 uint64_t sutra_simulation_time_ns(const struct sutra_simulation *simulation) {
     return simulation_end_ns(simulation->times, simulation->n);
@@ -535,4 +368,168 @@ enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct
     pool_run(context->pool, n_names, simulate_without_name, &task);
     stage_end(context);
     return atomic_load(&task.failed) ? context_early_end_error(context, error) : SUTRA_OK;
+}
+
+/* ---- Durations ---- */
+
+/* Applies another network, and removes stragglers. */
+static enum sutra_status change_job(const struct sutra_simulation *simulation,
+                                    const struct sutra_simulate_options *options, double *const *run_ns,
+                                    struct sutra_error *error) {
+    struct network_model model;
+    double times = options->bandwidth != 0 ? options->bandwidth : 1;
+    enum sutra_status status = options->network ? network_read(&model, options->network, error) : SUTRA_OK;
+    if (!status && !(times > 0 && times <= 1e9))
+        status = error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
+    if (status)
+        return status;
+    /* In files without recorded matches all communication scales with the network. */
+    for (uint32_t r = 0; r < simulation->n && times != 1; r++)
+        for (row_t i = 0; i < simulation->graphs[r].n; i++)
+            if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
+                run_ns[r][i] /= times;
+    if (times != 1 || options->network)
+        network_apply(&simulation->job->network, options->network ? &model : NULL, times, simulation->graphs,
+                      simulation->n, run_ns);
+    if (options->no_straggler)
+        slowness_even(simulation->graphs, simulation->n, simulation->job->slowness, run_ns);
+    return SUTRA_OK;
+}
+
+/* Sets the execution times, with all changes, and the launch latencies of the nodes. */
+static enum sutra_status set_durations(struct sutra_simulation *simulation,
+                                       const struct sutra_simulate_options *options, struct arena *scratch,
+                                       struct sutra_error *error) {
+    struct arena *arena = &simulation->arena;
+    const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
+    double **run_ns = arena_alloc(scratch, simulation->n, sizeof *run_ns);
+    simulation->run_ns = arena_alloc(arena, simulation->n, sizeof *simulation->run_ns);
+    simulation->wait_ns = arena_alloc(arena, simulation->n, sizeof *simulation->wait_ns);
+    for (uint32_t r = 0; r < simulation->n && !arena->failed && !scratch->failed; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        run_ns[r] = arena_alloc(scratch, graph->n, sizeof **run_ns);
+        simulation->run_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->run_ns);
+        simulation->wait_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->wait_ns);
+        for (row_t i = 0; i < graph->n && !scratch->failed; i++)
+            run_ns[r][i] = (double)graph->run_ns[i];
+    }
+    if (arena->failed || scratch->failed)
+        return error_memory(error);
+    enum sutra_status status = changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error);
+    if (status)
+        return status;
+    status = change_job(simulation, options, run_ns, error);
+    if (status)
+        return status;
+    for (uint32_t r = 0; r < simulation->n; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        for (row_t i = 0; i < graph->n; i++) {
+            simulation->wait_ns[r][i] = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
+            simulation->run_ns[r][i] = (uint64_t)MIN(run_ns[r][i], 4e18);
+        }
+    }
+    return SUTRA_OK;
+}
+
+/* ---- Graphs ---- */
+
+static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
+                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
+    struct arena scratch = {0};
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t r = 0; r < simulation->n && !status; r++) {
+        struct rank_graph *graph = &simulation->graphs[r];
+        *graph = simulation->job->graphs[r];
+        if (options->alone)
+            graph->meeting = NULL;
+        status = rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error);
+    }
+    if (!status)
+        status = set_durations(simulation, options, &scratch, error);
+    arena_free(&scratch);
+    if (status)
+        return status;
+
+    /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
+    for (uint32_t r = 0; r < simulation->n; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        uint64_t *dur_ns = arena_alloc(&simulation->arena, graph->n, sizeof *dur_ns);
+        if (simulation->arena.failed)
+            return error_memory(error);
+        for (row_t i = 0; i < graph->n; i++)
+            dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + 500) / 1000 * 1000;
+        simulation->runs[r] = rank_graph_replay(graph, dur_ns);
+    }
+    simulation->times = alloc_times(simulation, &simulation->arena);
+    if (!simulation->times)
+        return error_memory(error);
+    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings, pool};
+    status = replay(&job, simulation->times, error);
+    if (status)
+        return status;
+    for (uint32_t r = 0; r < simulation->n; r++)
+        simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
+    if (simulation->n_stuck)
+        status = simulation_find_stuck(simulation, error);
+    if (status)
+        return status;
+    if (!find_waits(simulation) || !find_matches(simulation))
+        return error_memory(error);
+    status = find_critical_path(simulation, error);
+    return status ? status : sum_by_name(simulation, error);
+}
+
+enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       const struct sutra_simulate_options *options,
+                                       struct sutra_simulation **simulation, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
+    struct sutra_simulate_options used_options;
+    enum sutra_status status = options_copy(&form, options, &used_options, error);
+    if (status)
+        return status;
+    struct sutra_simulation *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    stage_begin(context, "simulate", 0);
+    made->job = ranks;
+    made->n = ranks->n;
+    made->ranks = ranks->ranks;
+    made->names = &ranks->names;
+    made->n_meetings = used_options.alone ? 0 : ranks->n_meetings;
+    made->graphs = arena_zeros(&made->arena, ranks->n, sizeof *made->graphs);
+    made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
+    status = arena_status(&made->arena, error);
+    if (!status)
+        status = simulate(made, context->pool, &used_options, error);
+    stage_end(context);
+    if (status)
+        sutra_simulation_free(made);
+    else
+        *simulation = made;
+    return status;
+}
+
+enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
+                                 const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
+                                 struct sutra_simulation **simulation, struct sutra_error *error) {
+    struct sutra_et_ranks *own = NULL;
+    struct sutra_simulation *made = NULL;
+    enum sutra_status status = et_ranks_of(context, ets, ranks, n, &own, error);
+    if (!status)
+        status = sutra_simulate_ranks(context, own, options, &made, error);
+    if (status) {
+        sutra_et_ranks_free(own);
+        return status;
+    }
+    made->own = own;
+    *simulation = made;
+    return SUTRA_OK;
+}
+
+void sutra_simulation_free(struct sutra_simulation *simulation) {
+    if (!simulation)
+        return;
+    sutra_et_ranks_free(simulation->own);
+    arena_free(&simulation->arena);
+    free(simulation);
 }
