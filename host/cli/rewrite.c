@@ -220,6 +220,8 @@ static const struct option_row options_cut[] = {
      .help = "keep events from US microseconds after the first event on; GPU activity is selected by its launch"},
     {"to-us", 0, OPTION_REAL, "US", AT(rewrite_job, selection.to_us), .minimum = 1, .maximum = UINT32_MAX,
      .help = "keep events before US microseconds after the first event; GPU activity is selected by its launch"},
+    {"overlap", 0, OPTION_FLAG, AT(rewrite_job, selection.overlap),
+     .help = "keep each event that overlaps the range, and the launches of kept GPU activity"},
     {"host", 0, OPTION_FILE, "ET", AT(cut_job, traces[HOST]), .help = "also cut the host trace ET of the same run"},
     {"host-out", 0, OPTION_FILE, "OUT", AT(cut_job, host_output), .help = "write the cut host trace to OUT"},
     JOB_ROW_THREADS,
@@ -243,6 +245,8 @@ static int check_cut(struct job *job) {
                             selection->only ? "--side" : "--min-us");
     if (selection->to_us > 0 && selection->to_us <= selection->from_us)
         return message_fail(SUTRA_USAGE, "--to-us is not after --from-us");
+    if (selection->overlap && !selection->step && selection->from_us <= 0 && selection->to_us <= 0)
+        return message_fail(SUTRA_USAGE, "--overlap needs a range: --step, --from-us or --to-us");
 
     const char *const files[] = {trace, host, job->output, cut->host_output};
     if (!host != !cut->host_output)
@@ -338,6 +342,8 @@ static const char *const description_cut[] = {
     "other events by their own start. Operators, annotations and Python functions that run at the start of the range "
     "are also kept, so that GPU activity keeps its operator and module. Metadata is always kept. A flow is kept only "
     "if both of its ends are kept.",
+    "With --overlap, every event that runs in the range is kept, also GPU activity that was launched before, together "
+    "with its launch. Use it to see a part of the timeline in Perfetto.",
     "With the host trace of the same run, both parts can be linked: nodes of kept operators and annotations are kept, "
     "with their ancestors.",
     NULL,
@@ -346,6 +352,8 @@ static const struct example examples_cut[] = {
     {"sutra cut device.json --step 3 -o step3.json.gz", "extract one step, for a viewer"},
     {"sutra cut device.json --from-us 2M --to-us 2500k -o part.json",
      "extract half a second, from the third second on"},
+    {"sutra cut device.json --overlap --from-us 2M --to-us 2010k -o gap.json.gz",
+     "extract ten milliseconds of the timeline, to open in Perfetto"},
     {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "write a smaller file of the whole run"},
     {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json",
      "extract three steps of a pair, to link"},

@@ -40,7 +40,7 @@ struct selection_choice {
 
 enum sutra_status selection_copy_options(const struct sutra_selection *given, struct sutra_selection *taken,
                                          struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_selection, no_python);
+    static const struct options_form form = OPTIONS_FORM(sutra_selection, overlap);
     return options_copy(&form, given, taken, error);
 }
 
@@ -182,12 +182,15 @@ static enum sutra_status find_deciders(struct selection_choice *choice, struct s
 static bool is_in_time(const struct selection_choice *choice, row_t event) {
     const struct device_events *events = choice->events;
     const struct selection *selection = choice->selection;
-    row_t decides = choice->decides[event] == ROW_NONE ? event : choice->decides[event];
+    bool overlap = choice->wish->overlap;
+    row_t decides = overlap || choice->decides[event] == ROW_NONE ? event : choice->decides[event];
     if (!exact_time_is_known(events, decides))
         return !(events->flags[decides] & EVENT_HAS_TS);
     int64_t from = selection->range.from, start = start_of(choice, decides);
     if (start >= from && start < selection->range.to)
         return true;
+    if (overlap)
+        return start < from && events->flags[event] & EVENT_HAS_DUR && end_of(choice, event) > from;
     return (selected_is_operation(selection, event) || selection->kind[event] == SELECTED_PYTHON) &&
            start_of(choice, event) < from && end_of(choice, event) > from;
 }
@@ -227,11 +230,10 @@ static bool is_of_side(const struct selection_choice *choice, row_t event) {
     return true;
 }
 
-static bool is_kept(const struct selection_choice *choice, row_t event) {
+/* Whether an event is kept if it is in the time range. */
+static bool is_wanted(const struct selection_choice *choice, row_t event) {
     const struct sutra_selection *wish = choice->wish;
     uint8_t kind = choice->selection->kind[event];
-    if (kind == SELECTED_METADATA)
-        return true;
     if (kind == SELECTED_PYTHON && wish->no_python)
         return false;
     if ((kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE) && choice->fits && !choice->fits[event])
@@ -239,7 +241,7 @@ static bool is_kept(const struct selection_choice *choice, row_t event) {
     if (wish->min_us > 0 && choice->events->flags[event] & EVENT_HAS_DUR &&
         !(number_as_double(number_at(choice->events->dur, event)) >= wish->min_us))
         return false;
-    return is_of_side(choice, event) && (!choice->in_time || is_in_time(choice, event));
+    return is_of_side(choice, event);
 }
 
 /* Whether an end of a flow arrow at which no event begins is kept. */
@@ -262,7 +264,15 @@ static enum sutra_status choose_events(struct selection_choice *choice, struct s
     if (status)
         return status;
     for (row_t event = 0; event < choice->events->n; event++)
-        selection->kept[event] = selection->kind[event] != SELECTED_ARROW && is_kept(choice, event);
+        selection->kept[event] = selection->kind[event] == SELECTED_METADATA ||
+                                 (selection->kind[event] != SELECTED_ARROW && is_wanted(choice, event) &&
+                                  (!choice->in_time || is_in_time(choice, event)));
+    /* With a full queue, the call of an activity lies long before the range. */
+    for (row_t event = 0; event < choice->events->n && choice->in_time && choice->wish->overlap; event++) {
+        row_t call = choice->decides[event];
+        if (selection->kind[event] == SELECTED_WORK && selection->kept[event] && call != ROW_NONE)
+            selection->kept[call] |= is_wanted(choice, call);
+    }
     if (selection->n[SELECTED_ARROW] == 0)
         return SUTRA_OK;
     return arrows_choose(choice->context, choice->trace, selection, lone_end_is_kept, choice, choice->arena, error);

@@ -31,7 +31,11 @@ enum sutra_only { SUTRA_ONLY_ALL, SUTRA_ONLY_GPU, SUTRA_ONLY_CPU, SUTRA_ONLY_COM
  * external id; for all other events, their own start. Operators, annotations and Python functions that enclose the
  * start of the range are kept too, so that work launched in the range has its operator and module. Metadata and
  * events without a time are always kept. An arrow is kept if all its ends are at kept events; otherwise all its ends
- * are dropped. An end without an event counts as kept if it is inside and CPU events are kept. */
+ * are dropped. An end without an event counts as kept if it is inside and CPU events are kept.
+ *
+ * With `overlap`, an event is inside if any part of it is in the range, also GPU work whose call is not. The call of
+ * each kept GPU work is kept too, unless `only`, `min_us` or `no_python` drops it. Without steps and times, `overlap`
+ * has no effect. */
 struct sutra_selection {
     size_t size;
     const char *step;      /* number N of "ProfilerStep#N", or a range: "3-5" */
@@ -39,6 +43,7 @@ struct sutra_selection {
     double min_us;         /* drop shorter events */
     enum sutra_only only;
     bool no_python; /* drop Python functions */
+    bool overlap;   /* keep each event that overlaps the range */
 };
 
 struct sutra_cut;

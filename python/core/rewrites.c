@@ -40,7 +40,8 @@ static PyObject *cut_report(const void *thing) {
 static const struct kind cut_kind = {.name = "cut", .free = cut_release, .report = cut_report};
 
 static enum sutra_status run_cut(struct job *job, struct sutra_context *context) {
-    const struct sutra_selection selection = job_selection(job);
+    struct sutra_selection selection = job_selection(job);
+    selection.overlap = job->numbers[5] != 0;
     const struct sutra_host_trace *host = job->things[1] ? job->things[1]->thing : NULL;
     RETURN_THING(job, sutra_cut_run(context, job->things[0]->thing, host, &selection, &made, &job->error), sutra_cut);
 }
@@ -138,7 +139,7 @@ static enum sutra_status run_repair_write(struct job *job, struct sutra_context 
 }
 
 const struct operation rewrite_operations[] = {
-    {"cut", {"device_trace", "?host_trace"}, 1, 5, RETURNS_THING, run_cut, &cut_kind},
+    {"cut", {"device_trace", "?host_trace"}, 1, 6, RETURNS_THING, run_cut, &cut_kind},
     {"cut_write", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write, NULL},
     {"cut_write_host", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write_host, NULL},
     {"merge", {NULL}, 3, 7, RETURNS_THING, run_merge, &merged_kind},

@@ -46,7 +46,7 @@ class Cut(Closing):
 
 def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = None, step: Union[None, int, str] = None,
         from_us: float = 0, to_us: float = 0, min_us: float = 0, side: str = "all", python: bool = True,
-        progress: Optional[Progress] = None) -> Cut:
+        overlap: bool = False, progress: Optional[Progress] = None) -> Cut:
     """Cuts a part of a trace; kept events are unchanged.
 
     Args:
@@ -57,12 +57,13 @@ def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = N
         min_us: drop events shorter than this duration, in microseconds.
         side: "all", "gpu", "cpu" or "communication".
         python: keep Python function events.
+        overlap: keep each event that overlaps the range, and the launches of kept GPU activity.
 
     >>> with pysutra.cut("device.json", step=3) as part:
     ...     part.write("step3.json.gz")
     """
     context = device._context if isinstance(device, DeviceTrace) else shared()
-    selection = _selection(from_us, to_us, min_us, side, python)
+    selection = (*_selection(from_us, to_us, min_us, side, python), overlap)
     steps = None if step is None else str(step)
     with as_trace(device, DeviceTrace, context, progress) as device_trace:
         if host is None:

@@ -32,7 +32,10 @@ sutra cut device.json -o same.json.gz -q && gzip -dc same.json.gz | cmp device.j
 sutra cut - -q <device.json | cmp device.json - && echo same
 echo "statistics:"
 sutra cut device.json --step 4 -o d.json -q --stats - | sed -n '/counts/,/}/p'
+echo "the timeline of a range, with the launch that precedes it:"
+sutra cut device.json --overlap --from-us 160 --to-us 170 -q
 echo "refused:"
+try sutra cut device.json --overlap
 try sutra cut
 try sutra cut device.json --step 9
 try sutra cut device.json -o device.json

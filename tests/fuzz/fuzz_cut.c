@@ -63,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         {.size = sizeof *selections},
         {.size = sizeof *selections, .step = "1-3"},
         {.size = sizeof *selections, .from_us = 1, .to_us = 100, .no_python = true},
+        {.size = sizeof *selections, .from_us = 3, .to_us = 50, .min_us = 1, .overlap = true},
         {.size = sizeof *selections, .only = SUTRA_ONLY_GPU},
         {.size = sizeof *selections, .only = SUTRA_ONLY_CPU, .min_us = 2},
         {.size = sizeof *selections, .only = SUTRA_ONLY_COMMUNICATION},
@@ -80,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check(size > 1 &&
                       (data[0] == 0x1f || data[0] == 0x28 || same_bytes(one.bytes, one.size, (const char *)data, size)),
                   "all of it is the input");
-        if (i >= 3) {
+        if (i >= 4) {
             struct written again = cut(1, one.bytes, one.size, &selections[i]);
             check(again.bytes && same_bytes(one.bytes, one.size, again.bytes, again.size), "what was cut stays");
             free(again.bytes);
