@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/shared.h"
@@ -27,18 +28,17 @@
 enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, N_WHAT_IFS };
 
 #define N_SENSITIVITY 10 /* names */
-#define CHANGES_MAX   (2 * LIST_MAX + 1)
+#define CHANGES_MAX   (LIST_MAX + 1)
 
 struct simulate_job {
     struct job job; /* its output is the trace */
     struct sutra_simulate_options options;
     int gpu, cpu, format, overlap, straggler;
     struct option_list scales, removals;
-    const char *bandwidth;
+    const char *bandwidth, *folder; /* folder: for the changed files */
     bool sensitivity, what_ifs;
     struct sutra_et_ranks *ranks;
     uint64_t *numbers;                            /* ranks of the files */
-    char *made[LIST_MAX];                         /* changes for the removals */
     const char *changes[CHANGES_MAX + 1];         /* one more for what-ifs */
     struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
     uint64_t n_sensitivity;                       /* names with a time without their nodes */
@@ -518,11 +518,14 @@ static const struct option_row options[] = {
      .help = "print for each of the ten longest names the time without its nodes"},
     {"alone", 0, OPTION_FLAG, AT(simulate_job, options.alone),
      .help = "simulate each rank alone, without waits for other ranks at collectives"},
+    {"write", 'w', OPTION_FILE, "DIR", AT(simulate_job, folder),
+     .help = "write the changed files to DIR, under their names, for other simulators"},
     {"trace", 't', OPTION_FILE, "OUT", AT(job, output),
      .help =
          "write the simulated times for Perfetto, and the measured times if the files record start times; compressed "
          "if OUT ends in .gz or .zst"},
-    JOB_ROW_FORCE,
+    {"force", 0, OPTION_FLAG, AT(job, options.force),
+     .help = "replace existing files of --write, and read-only outputs"},
     JOB_ROW_INPUT,
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(simulate_job, format), .choices = formats,
      .help = "print human-readable text or json (default: text)"},
@@ -587,24 +590,92 @@ static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutr
     return SUTRA_OK;
 }
 
-/* Collects the changes of --scale, --overlap and --remove. */
-static enum sutra_status collect_changes(struct simulate_job *simulate, struct sutra_error *error) {
-    const struct option_list *scales = &simulate->scales, *removals = &simulate->removals;
+/* Collects the changes of --scale and --overlap, and the nodes that --remove selects. */
+static void collect_changes(struct simulate_job *simulate) {
     size_t n = 0;
-    for (size_t i = 0; i < scales->n; i++)
-        simulate->changes[n++] = scales->texts[i];
+    for (size_t i = 0; i < simulate->scales.n; i++)
+        simulate->changes[n++] = simulate->scales.texts[i];
     if (simulate->overlap)
         simulate->changes[n++] = "comm:0";
-    for (size_t i = 0; i < removals->n; i++) {
-        size_t size = strlen(removals->texts[i]) + 3;
-        if (!(simulate->made[i] = malloc(size)))
-            return error_memory(error);
-        snprintf(simulate->made[i], size, "%s:0", removals->texts[i]);
-        simulate->changes[n++] = simulate->made[i];
-    }
     simulate->options.scales = simulate->changes;
     simulate->options.n_scales = n;
-    return SUTRA_OK;
+    simulate->options.removals = simulate->removals.texts;
+    simulate->options.n_removals = simulate->removals.n;
+}
+
+/* ---- Changed files ---- */
+
+/* The what-ifs as they were given, for the metadata of the files. False: out of memory. */
+static bool what_if_text(const struct simulate_job *simulate, struct text_out *text) {
+    const struct sutra_simulate_options *how = &simulate->options;
+    for (size_t i = 0; i < simulate->scales.n; i++)
+        out_format(text, " --scale %s", simulate->scales.texts[i]);
+    for (size_t i = 0; i < simulate->removals.n; i++)
+        out_format(text, " --remove %s", simulate->removals.texts[i]);
+    if (how->no_launch_latency)
+        out_add(text, " --no-launch-latency");
+    if (simulate->overlap)
+        out_add(text, " --overlap comm");
+    if (simulate->bandwidth)
+        out_format(text, " --bandwidth %s", simulate->bandwidth);
+    if (how->network)
+        out_format(text, " --network %s", how->network);
+    if (how->no_straggler)
+        out_add(text, " --straggler none");
+    buffer_append(&text->out, "", 1);
+    return !text->out.failed;
+}
+
+struct named_input {
+    const char *name;
+};
+
+ORDER_BY(compare_named, struct named_input, ASCENDING_TEXT(name))
+
+/* The files of --write must differ from each other and from the inputs, and must not exist without --force. */
+static enum sutra_status check_changed(const struct simulate_job *simulate, char *const *paths,
+                                       struct sutra_error *error) {
+    const struct job *job = &simulate->job;
+    struct named_input *names = calloc(job->n_inputs + 1, sizeof *names);
+    enum sutra_status status = names ? SUTRA_OK : error_memory(error);
+    for (size_t i = 0; i < job->n_inputs && names; i++)
+        names[i].name = path_file_name(job->inputs[i]);
+    if (names)
+        qsort(names, job->n_inputs, sizeof *names, compare_named);
+    for (size_t i = 1; i < job->n_inputs && !status; i++)
+        if (strcmp(names[i - 1].name, names[i].name) == 0)
+            status = error_file(error, SUTRA_USAGE, names[i].name, "--write: two inputs have this name; rename one");
+    free(names);
+    for (size_t i = 0; i < job->n_inputs && !status; i++) {
+        if (path_is_stream(job->inputs[i]))
+            return error_set(error, SUTRA_USAGE, "--write needs input files with names, not standard input");
+        if (paths_same(job->inputs[i], paths[i]))
+            return error_file(error, SUTRA_USAGE, job->inputs[i],
+                              "--write would replace the input; name another directory");
+        if (!job->options.force && access(paths[i], F_OK) == 0)
+            return error_file(error, SUTRA_NO_OUTPUT, paths[i], "already exists (--force replaces it)");
+    }
+    return status;
+}
+
+static enum sutra_status write_changed(const struct simulate_job *simulate, struct sutra_error *error) {
+    const struct job *job = &simulate->job;
+    struct text_out text = {0};
+    char **paths = calloc(job->n_inputs + 1, sizeof *paths);
+    enum sutra_status status = folder_create(simulate->folder, error);
+    bool ok = paths && what_if_text(simulate, &text);
+    for (size_t i = 0; i < job->n_inputs && ok; i++)
+        ok = asprintf(&paths[i], "%s/%s", simulate->folder, path_file_name(job->inputs[i])) >= 0;
+    if (!status)
+        status = ok ? check_changed(simulate, paths, error) : error_memory(error);
+    if (!status)
+        status = sutra_simulation_write(job->context, simulate->simulation, job->inputs, (const char *const *)paths,
+                                        text.out.bytes + (*text.out.bytes == ' '), error);
+    for (size_t i = 0; i < job->n_inputs && ok; i++)
+        free(paths[i]);
+    free(paths);
+    buffer_free(&text.out);
+    return status;
 }
 
 /* Simulates the job with its changes, without them, and with each what-if in addition. */
@@ -615,8 +686,8 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         simulate->gpu == GPU_DEFAULT ? sutra_et_ranks_gpu_streams(simulate->ranks) : simulate->gpu == GPU_STREAMS;
     const struct sutra_simulate_options plain = {
         .size = sizeof plain, .gpu_streams = how->gpu_streams, .cpu_threads = how->cpu_threads, .alone = how->alone};
-    bool is_changed =
-        how->n_scales || how->no_launch_latency || simulate->bandwidth || how->network || how->no_straggler;
+    bool is_changed = how->n_scales || how->n_removals || how->no_launch_latency || simulate->bandwidth ||
+                      how->network || how->no_straggler;
     enum sutra_status status = sutra_simulate_ranks(context, simulate->ranks, how, &simulate->simulation, error);
     if (!status && is_changed)
         status = sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error);
@@ -654,8 +725,7 @@ static int simulate(struct job *job) {
     struct simulate_job *simulate = (struct simulate_job *)job;
     struct sutra_error error;
     enum sutra_status status = number_ranks(simulate, &error);
-    if (!status)
-        status = collect_changes(simulate, &error);
+    collect_changes(simulate);
     if (!status)
         status = job_open(job, job->output, &error);
     if (!status)
@@ -665,6 +735,8 @@ static int simulate(struct job *job) {
         status = run_simulations(simulate, &error);
     if (!status && job->output)
         status = sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, &error);
+    if (!status && simulate->folder)
+        status = write_changed(simulate, &error);
     if (status == SUTRA_DATA && job->n_inputs > 1)
         recommend_link(job, &error);
     if (status)
@@ -694,8 +766,6 @@ static void release(struct job *job) {
     sutra_simulation_free(simulate->simulation);
     sutra_simulation_free(simulate->before);
     sutra_et_ranks_free(simulate->ranks);
-    for (size_t i = 0; i < LIST_MAX; i++)
-        free(simulate->made[i]);
     free(simulate->numbers);
 }
 
@@ -712,7 +782,8 @@ static const char *const description[] = {
     "receives. For a deadlock, sutra prints the chain of waiting nodes (exit code 65).",
     "DIR stands for the .et files in it, such as the files of 'sutra link HOSTS DEVICES -o DIR --format et'.",
     "What-ifs (--scale to --straggler) change durations, and the output has the time with and without them. Launch "
-    "latency is unchanged, except by --no-launch-latency. Files of 'sutra link HOST DEVICE -o X.et' reproduce the "
+    "latency is unchanged, except by --remove and --no-launch-latency. --write DIR writes the files with the changed "
+    "durations, so that other simulators take the time of the what-if. Files of 'sutra link HOST DEVICE -o X.et' reproduce the "
     "measured time.",
     NULL,
 };
@@ -723,6 +794,7 @@ static const struct example examples[] = {
     {"sutra simulate linked", "simulate a linked job in this directory"},
     {"sutra simulate rank.*.et --what-if-summary", "estimate the cost of stragglers and communication"},
     {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
+    {"sutra simulate rank.0.et --scale gpu:0.5 --write fast", "write the file of a GPU of twice the speed"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},
     {0},
 };

@@ -106,6 +106,7 @@ enum et_kind {
     X(MEETING_RANKS, "meeting_ranks")                                                                                  \
     X(MEETING_BYTES, "meeting_bytes")                                                                                  \
     X(GPU, "gpu")                                                                                                      \
+    X(WHAT_IF, "what_if")                                                                                              \
     X(SCHEMA, "schema")                                                                                                \
     X(PID, "pid")                                                                                                      \
     X(TIME, "time")                                                                                                    \

@@ -402,30 +402,39 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
                                        struct sutra_error *error) {
     struct arena *arena = &simulation->arena;
     const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
+    const bool removes = options->n_removals > 0;
     double **run_ns = arena_alloc(scratch, simulation->n, sizeof *run_ns);
+    double **kept = arena_alloc(scratch, simulation->n, sizeof *kept); /* factors; only to remove nodes */
     simulation->run_ns = arena_alloc(arena, simulation->n, sizeof *simulation->run_ns);
     simulation->wait_ns = arena_alloc(arena, simulation->n, sizeof *simulation->wait_ns);
     for (uint32_t r = 0; r < simulation->n && !arena->failed && !scratch->failed; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         run_ns[r] = arena_alloc(scratch, graph->n, sizeof **run_ns);
+        kept[r] = arena_alloc(scratch, removes ? graph->n : 0, sizeof **kept);
         simulation->run_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->run_ns);
         simulation->wait_ns[r] = arena_alloc(arena, graph->n, sizeof **simulation->wait_ns);
         for (row_t i = 0; i < graph->n && !scratch->failed; i++)
             run_ns[r][i] = (double)graph->run_ns[i];
+        for (row_t i = 0; removes && i < graph->n && !scratch->failed; i++)
+            kept[r][i] = 1;
     }
     if (arena->failed || scratch->failed)
         return error_memory(error);
     enum sutra_status status = changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error);
     if (status)
         return status;
-    status = change_job(simulation, options, run_ns, error);
+    status = removals_apply(&target, options->removals, options->n_removals, kept, scratch, error);
+    if (!status)
+        status = change_job(simulation, options, run_ns, error);
     if (status)
         return status;
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         for (row_t i = 0; i < graph->n; i++) {
             simulation->wait_ns[r][i] = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
-            simulation->run_ns[r][i] = (uint64_t)MIN(run_ns[r][i], 4e18);
+            simulation->run_ns[r][i] = (uint64_t)(MIN(run_ns[r][i], 4e18) + 0.5);
+            if (removes && kept[r][i] == 0)
+                simulation->run_ns[r][i] = simulation->wait_ns[r][i] = 0;
         }
     }
     return SUTRA_OK;

@@ -509,3 +509,22 @@ enum sutra_status changes_apply(const struct change_target *target, const char *
     }
     return SUTRA_OK;
 }
+
+enum sutra_status removals_apply(const struct change_target *target, const char *const *removals, size_t n,
+                                 double *const *kept, struct arena *arena, struct sutra_error *error) {
+    for (size_t k = 0; k < n; k++) {
+        struct arena_mark mark = arena_mark(arena);
+        const size_t length = strlen(removals[k]);
+        char *change = arena_alloc(arena, length + 3, 1);
+        if (!change)
+            return error_memory(error);
+        memcpy(change, removals[k], length);
+        memcpy(change + length, ":0", 3);
+        const char *const changes[] = {change};
+        enum sutra_status status = changes_apply(target, changes, 1, kept, arena, error);
+        arena_release(arena, mark);
+        if (status)
+            return status;
+    }
+    return SUTRA_OK;
+}

@@ -86,6 +86,10 @@ struct change_target {
     const struct strings *names;
 };
 
+/* kept[r][i] = 0 for the nodes that a selector of the removals selects. Errors and cost as changes_apply(). */
+enum sutra_status removals_apply(const struct change_target *target, const char *const *removals, size_t n,
+                                 double *const *kept, struct arena *arena, struct sutra_error *error);
+
 /* run_ns[r][i] *= the factors of all changes that select node i of rank r. SUTRA_USAGE: a change is invalid, or names
  * an unknown rank, stream or name. Cost: O(names + nodes) per change. */
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,

@@ -182,10 +182,12 @@ struct sutra_simulate_options {
     bool alone;                /* simulate ranks independently, without waiting at collectives */
     const char *const *scales; /* changes */
     size_t n_scales;
-    bool no_launch_latency; /* GPU nodes have no launch latency */
-    double bandwidth;       /* factor on the network bandwidth; 0: 1 */
-    const char *network;    /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL */
-    bool no_straggler;      /* limit the compute time of each rank to the median rank */
+    bool no_launch_latency;      /* GPU nodes have no launch latency */
+    double bandwidth;            /* factor on the network bandwidth; 0: 1 */
+    const char *network;         /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL */
+    bool no_straggler;           /* limit the compute time of each rank to the median rank */
+    const char *const *removals; /* selectors: the selected nodes take no time, also no launch latency */
+    size_t n_removals;
 };
 
 /* Whether the file requests one resource per stream, as files of a job do. */
@@ -333,6 +335,14 @@ enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct
  * records start times, a second process shows the measured times with one thread per thread and stream. */
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
+
+/* Writes the file of each rank with the durations of the what-if, for other simulators: inputs[i] is the file from
+ * which rank i was read, outputs[i] the file to write, compressed if the name ends in .gz or .zst. Ids, order,
+ * dependencies and other attributes of the nodes stay. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing.
+ * Writes as sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
+enum sutra_status sutra_simulation_write(struct sutra_context *context, const struct sutra_simulation *simulation,
+                                         const char *const *inputs, const char *const *outputs, const char *what_if,
+                                         struct sutra_error *error);
 
 /* ---- Drawings ---- */
 
