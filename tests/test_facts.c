@@ -182,6 +182,49 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
     pool_free(pool);
 }
 
+static void policy_selects_among_calls_with_one_id(void **state) {
+    (void)state;
+    value_key ids[] = {7, 9, 7, 7, 9};
+    uint64_t start[] = {10, 20, 30, 50, 60};
+    uint8_t integer[5] = {NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER};
+    const struct {
+        value_key id;
+        int64_t start;
+        row_t first, last, last_before;
+    } cases[] = {
+        {7, 9, 0, 3, 0},  /* no call starts before: the first */
+        {7, 10, 0, 3, 0}, /* a call that starts together with the activity counts */
+        {7, 29, 0, 3, 0}, /* the call between them has another id */
+        {7, 30, 0, 3, 2}, {7, 99, 0, 3, 3}, {9, 59, 1, 4, 1}, {9, 60, 1, 4, 4}, {8, 60, ROW_NONE, ROW_NONE, ROW_NONE},
+    };
+    struct pool *pool = pool_create(1);
+    struct engine engine = engine_cpu(pool);
+    struct arena arena = {0};
+    struct launch_index first, last, before, single;
+    const struct number_column starts = {start, integer};
+    assert_int_equal(launch_index_build(&first, &engine, ids, starts, 5, LAUNCH_FIRST, &arena, NULL), SUTRA_OK);
+    assert_int_equal(launch_index_build(&last, &engine, ids, starts, 5, LAUNCH_LAST, &arena, NULL), SUTRA_OK);
+    assert_int_equal(launch_index_build(&before, &engine, ids, starts, 5, LAUNCH_LAST_BEFORE, &arena, NULL), SUTRA_OK);
+    assert_int_equal(launch_index_build(&single, &engine, ids, starts, 2, LAUNCH_LAST_BEFORE, &arena, NULL), SUTRA_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(launch_index_find(&first, cases[i].id), cases[i].first);
+        assert_int_equal(launch_index_find(&last, cases[i].id), cases[i].last);
+        assert_int_equal(launch_index_find_before(&before, cases[i].id, number_integer(cases[i].start)),
+                         cases[i].last_before);
+        assert_int_equal(launch_index_find_before(&single, cases[i].id, number_integer(cases[i].start)),
+                         cases[i].first);
+    }
+    assert_int_equal(before.repeated, 2);
+    assert_int_equal(before.n_repeated, 3);
+    assert_int_equal(single.repeated, ROW_NONE);
+    launch_index_free(&first);
+    launch_index_free(&last);
+    launch_index_free(&before);
+    launch_index_free(&single);
+    arena_free(&arena);
+    pool_free(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_with_fractions_or_without_a_value_mean_rounding),
@@ -190,6 +233,7 @@ int main(void) {
         cmocka_unit_test(times_count_from_the_first_row),
         cmocka_unit_test(partners_are_the_last_of_the_other_side),
         cmocka_unit_test(threads_are_numbered_as_they_are_first_seen),
+        cmocka_unit_test(policy_selects_among_calls_with_one_id),
         cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,11 +3,12 @@
  *
  * The event at which an end of a flow arrow begins directly precedes the end if Kineto wrote the file; other ends look
  * for it among all events, by thread and start. The engine sorts and counts the changes of queues and joins the
- * correlations of the two sides, both ways.
+ * correlations of the two sides, both ways. Calls with repeated ids are grouped by id and searched by start.
  */
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 #include "facts/times.h"
@@ -179,48 +180,82 @@ enum sutra_status queues_measure(const struct queue_changes *changes, const stru
     return status;
 }
 
-/* ---- Correlations ---- */
+/* ---- Selection of launches ---- */
 
-/* Events of one side, and their correlations. */
-struct side {
-    row_t n;
-    row_t *event, *found;
-    value_key *keys;
-};
+enum sutra_status launch_index_build(struct launch_index *index, const struct engine *engine, const value_key *ids,
+                                     struct number_column start, row_t n, enum launch_policy policy,
+                                     struct arena *arena, struct sutra_error *error) {
+    *index = (struct launch_index){.start = start};
+    enum sutra_status status = key_index_build(&index->ids, engine, ids, n,
+                                               policy == LAUNCH_LAST ? KEY_LAST : KEY_FIRST, &index->repeated, error);
+    if (status || index->repeated == ROW_NONE || policy == LAUNCH_LAST)
+        return status;
+    for (row_t i = 0; i < n; i++)
+        index->n_repeated += key_index_find(&index->ids, ids[i]) != i;
+    if (policy == LAUNCH_FIRST)
+        return SUTRA_OK;
 
-static enum sutra_status join(const struct engine *engine, const struct side *from, const struct side *to,
-                              row_t *partner, struct sutra_error *error) {
-    struct join_step step = {to->keys, to->n, from->keys, from->n, from->found};
-    enum sutra_status status = engine->join(engine->state, &step, error);
-    for (row_t i = 0; i < from->n && !status; i++)
-        if (from->found[i] != ROW_NONE)
-            partner[from->event[i]] = to->event[from->found[i]];
-    return status;
+    /* Group the calls by id, in a group by start. */
+    index->number = arena_alloc(arena, n, sizeof *index->number);
+    index->first = arena_zeros(arena, (size_t)n + 2, sizeof *index->first);
+    index->call = arena_alloc(arena, n, sizeof *index->call);
+    if (arena->failed)
+        return error_memory(error);
+    row_t n_ids = key_index_number(&index->ids, ids, n, index->number), *next = index->first + 1;
+    for (row_t i = 0; i < n; i++)
+        next[index->number[i] + 1]++;
+    for (row_t i = 0; i < n_ids; i++)
+        next[i + 1] += next[i];
+    for (row_t i = 0; i < n; i++)
+        index->call[next[index->number[i]]++] = i;
+    return SUTRA_OK;
+}
+
+void launch_index_free(struct launch_index *index) {
+    key_index_free(&index->ids);
+}
+
+row_t launch_index_find_before(const struct launch_index *index, value_key id, struct number start) {
+    row_t found = key_index_find(&index->ids, id);
+    if (found == ROW_NONE || !index->call)
+        return found;
+    row_t first = index->first[index->number[found]];
+    struct bisection after = {first + 1, index->first[index->number[found] + 1]}; /* calls that start later */
+    while (after.low < after.high) {
+        row_t middle = bisect_middle(after);
+        bisect(&after, number_compare(number_at(index->start, index->call[middle]), start) <= 0);
+    }
+    return index->call[after.low - 1];
+}
+
+struct launch_side launch_side_alloc(struct arena *arena, row_t n) {
+    return (struct launch_side){.event = arena_alloc(arena, n, sizeof(row_t)),
+                                .match = arena_alloc(arena, n, sizeof(row_t)),
+                                .correlation = arena_alloc(arena, n, sizeof(value_key))};
+}
+
+enum sutra_status launch_side_match(struct launch_side *side, const struct launch_side *other,
+                                    const struct engine *engine, struct sutra_error *error) {
+    struct join_step step = {other->correlation, other->n, side->correlation, side->n, side->match};
+    return engine->join(engine->state, &step, error);
 }
 
 enum sutra_status correlation_partners(const struct device_events *events, const row_t *rows, row_t n,
                                        const uint8_t *state, uint8_t gpu, const struct engine *engine,
                                        struct arena *scratch, row_t *partner, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct side sides[2] = {{0}}; /* CPU, GPU */
-    for (int i = 0; i < 2; i++) {
-        sides[i].event = arena_alloc(scratch, n, sizeof *sides[i].event);
-        sides[i].found = arena_alloc(scratch, n, sizeof *sides[i].found);
-        sides[i].keys = arena_alloc(scratch, n, sizeof *sides[i].keys);
-    }
+    struct launch_side sides[2] = {launch_side_alloc(scratch, n), launch_side_alloc(scratch, n)}; /* CPU, GPU */
     enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < n && !status; i++) {
-        value_key key = events->correlation[rows[i]];
-        struct side *side = &sides[(state[rows[i]] & gpu) != 0];
-        if (!is_correlation(key))
-            continue;
-        side->event[side->n] = rows[i];
-        side->keys[side->n++] = key;
+    for (row_t i = 0; i < n && !status; i++)
+        if (is_correlation(events->correlation[rows[i]]))
+            launch_side_add(&sides[(state[rows[i]] & gpu) != 0], events, rows[i]);
+    for (int i = 0; i < 2 && !status; i++) {
+        struct launch_side *side = &sides[i], *other = &sides[1 - i];
+        status = launch_side_match(side, other, engine, error);
+        for (row_t k = 0; k < side->n && !status; k++)
+            if (side->match[k] != ROW_NONE)
+                partner[side->event[k]] = other->event[side->match[k]];
     }
-    if (!status)
-        status = join(engine, &sides[0], &sides[1], partner, error);
-    if (!status)
-        status = join(engine, &sides[1], &sides[0], partner, error);
     arena_release(scratch, mark);
     return status;
 }

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
 #include "legacy/device_ops.h"
@@ -43,7 +44,7 @@ struct launched {
 /* A map from ids to the last event with each id, as a Python dictionary. */
 struct event_map {
     const row_t *event;
-    struct key_index index;
+    struct launch_index index;
     bool made;
 };
 
@@ -80,7 +81,8 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = ids[event[i]];
     if (!status)
-        status = key_index_build(&map->index, &grouping->context->engine, keys, n, KEY_LAST, NULL, grouping->error);
+        status = launch_index_build(&map->index, &grouping->context->engine, keys, (struct number_column){0}, n,
+                                    LAUNCH_LAST, grouping->scratch, grouping->error);
     map->event = event;
     map->made = !status;
     arena_release(grouping->scratch, mark);
@@ -88,7 +90,7 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
 }
 
 static row_t map_find(const struct event_map *map, value_key key) {
-    row_t found = map->made && key != KEY_ABSENT ? key_index_find(&map->index, key) : ROW_NONE;
+    row_t found = map->made && key != KEY_ABSENT ? launch_index_find(&map->index, key) : ROW_NONE;
     return found == ROW_NONE ? ROW_NONE : map->event[found];
 }
 
@@ -311,9 +313,9 @@ enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_conte
         status = read_indexes(&grouping);
     if (!status)
         status = fill_groups(&grouping, groups);
-    key_index_free(&grouping.launches.index);
-    key_index_free(&grouping.starts.index);
-    key_index_free(&grouping.finishes.index);
+    launch_index_free(&grouping.launches.index);
+    launch_index_free(&grouping.starts.index);
+    launch_index_free(&grouping.finishes.index);
     arena_free(&scratch);
     return status;
 }

@@ -23,6 +23,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "context/context.h"
+#include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
 #include "link/link.h"
@@ -53,10 +54,7 @@ struct op_build {
 
     struct op_markers markers;
 
-    /* Launches by correlation, sorted by start within one. */
-    struct key_index first_launch; /* correlation -> first launch */
-    row_t *current_launch;         /* of a first launch: the last one so far that began before a GPU operator */
-    row_t *next_launch;            /* launch of the same correlation, or ROW_NONE; NULL: no correlation repeats */
+    struct launch_index launches; /* by correlation */
 };
 
 /* Whether all allocations so far succeeded. */
@@ -245,14 +243,19 @@ static value_key correlation_of(const struct device_events *events, row_t event)
 }
 
 static enum sutra_status index_launches(struct op_build *build) {
-    row_t n = build->n_launches, second;
+    row_t n = build->n_launches;
     value_key *keys = arena_alloc(&build->scratch, n, sizeof *keys);
-    if (!keys)
-        return error_memory(build->error);
-    for (row_t i = 0; i < n; i++)
+    struct number_column start = numbers_alloc(&build->scratch, n);
+    enum sutra_status status = arena_status(&build->scratch, build->error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
         keys[i] = correlation_of(build->events, build->launch[i]);
-    enum sutra_status status =
-        key_index_build(&build->first_launch, &build->context->engine, keys, n, KEY_FIRST, &second, build->error);
+        number_set(start, i, number_at(build->events->ts, build->launch[i]));
+    }
+    status = launch_index_build(&build->launches, &build->context->engine, keys, start, n, LAUNCH_LAST_BEFORE,
+                                &build->scratch, build->error);
+    row_t second = build->launches.repeated;
     if (status || second == ROW_NONE)
         return status;
 
@@ -273,17 +276,6 @@ static enum sutra_status index_launches(struct op_build *build) {
         "event %u: duplicate launch with correlation %s, and possibly others: a GPU activity uses the last such "
         "launch that starts before it",
         event, text);
-
-    /* Chain the launches of each correlation, from the last to the first. */
-    build->current_launch = rows_none(&build->scratch, n);
-    build->next_launch = arena_alloc(&build->scratch, n, sizeof *build->next_launch);
-    if (!build->current_launch || !build->next_launch)
-        return error_memory(build->error);
-    for (row_t i = n; i-- > 0;) {
-        row_t first = key_index_find(&build->first_launch, keys[i]);
-        build->next_launch[i] = build->current_launch[first];
-        build->current_launch[first] = i;
-    }
     return SUTRA_OK;
 }
 
@@ -305,20 +297,14 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
     if (status)
         return status;
 
-    /* One query for each GPU operator that has a launch. Of several launches with its correlation, an operator has the
-     * last one that begins before it; operators come in ascending order of their starts. */
+    /* One query for each GPU operator that has a launch. */
     for (row_t i = 0; i < build->n_gpu; i++) {
-        row_t event = build->gpu[i], launch = key_index_find(&build->first_launch, correlation_of(events, event));
+        row_t event = build->gpu[i];
+        row_t launch =
+            launch_index_find_before(&build->launches, correlation_of(events, event), number_at(events->ts, event));
         if (launch == ROW_NONE) {
             ops->n_without_launch++;
             continue;
-        }
-        if (build->next_launch) {
-            row_t *current = &build->current_launch[launch], next;
-            while ((next = build->next_launch[*current]) != ROW_NONE &&
-                   number_compare(number_at(events->ts, build->launch[next]), number_at(events->ts, event)) <= 0)
-                *current = next;
-            launch = *current;
         }
         if (events->flags[event] & EVENT_NAME_NO_STRING && !build->context->options.lenient)
             return event_error(build->trace, event, "name", "a string", build->error);
@@ -409,7 +395,7 @@ static enum sutra_status make_tables(struct op_build *build) {
     if ((status = make_markers(build)) || (status = arena_status(&build->scratch, build->error)) ||
         (status = find_parents(build, gpu, external, &n_found)))
         return status;
-    key_index_free(&build->first_launch);
+    launch_index_free(&build->launches);
     return group_by_external(build, external, gpu, n_found);
 }
 
@@ -422,7 +408,7 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
     enum sutra_status status = make_tables(&build);
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
-    key_index_free(&build.first_launch);
+    launch_index_free(&build.launches);
     key_index_free(&build.threads);
     arena_free(&build.scratch);
     if (status)

@@ -28,6 +28,7 @@
 #include "columns/hash_tables.h"
 #include "columns/numbers.h"
 #include "columns/row.h"
+#include "facts/launches.h"
 #include "match/steps.h"
 #include "sutra/profiler.h"
 #include "text/quantities.h"
@@ -464,57 +465,49 @@ static bool runs_on_device(const struct sutra_profile *profile, row_t row) {
     return profile->gpu[row] != EVENT_ON_HOST;
 }
 
-/* Calls that start flows, ascending by (id, start). */
+/* Calls that start flows, by the flow's id or their correlation. */
 struct start_list {
-    const struct sutra_profile *profile;
-    uint64_t *id;
     row_t *row;
     row_t n;
-    bool first_counts; /* of several with an id, regardless of their times */
+    struct launch_index index;
 };
 
 /* Lists the host calls with a flow of the trace (`by_flow`), by flow id, or the host calls without one, by correlation.
- * Sorts by start, then stably by id. */
-static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
-                                         struct arena *arena, struct sutra_error *error) {
-    const struct sutra_profile *profile = list->profile;
-    list->id = arena_alloc(arena, profile->n, sizeof *list->id);
+ * Of several with an id, the first counts with ROCm, else the last before the end. */
+static enum sutra_status start_list_make(struct start_list *list, const struct sutra_profile *profile, bool by_flow,
+                                         bool rocm, const struct engine *engine, struct arena *arena,
+                                         struct sutra_error *error) {
     list->row = arena_alloc(arena, profile->n, sizeof *list->row);
+    uint64_t *keys = arena_alloc(arena, profile->n, sizeof *keys);
+    value_key *ids = arena_alloc(arena, profile->n, sizeof *ids);
+    struct number_column start = numbers_alloc(arena, profile->n);
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < profile->n; row++) {
         bool starts_flow = profile->flow_role[row] == SUTRA_FLOW_START;
         bool call = profile->kind[row] == SUTRA_EVENT_KINETO && !runs_on_device(profile, row);
-        if (call && starts_flow == by_flow && (by_flow || correlation_of(profile, row) >= 0))
-            list->row[list->n++] = row;
+        if (!call || starts_flow != by_flow || (!by_flow && correlation_of(profile, row) < 0))
+            continue;
+        keys[list->n] = integer_sort_key(profile->start[row]);
+        list->row[list->n++] = row;
     }
-    struct sort_keys_step sort = {list->id, list->row, list->n};
     enum sutra_status status = SUTRA_OK;
-    for (row_t i = 0; i < list->n; i++)
-        list->id[i] = integer_sort_key(profile->start[list->row[i]]);
-    if (!list->first_counts)
-        status = engine->sort_keys(engine->state, &sort, error);
+    if (!rocm)
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, list->row, list->n}, error);
     for (row_t i = 0; i < list->n; i++) {
         row_t row = list->row[i];
-        list->id[i] = integer_sort_key(by_flow ? profile->flow[row] : correlation_of(profile, row));
+        ids[i] = by_flow ? profile->flow[row] : correlation_of(profile, row);
+        number_set(start, i, number_integer(profile->start[row]));
     }
-    return status ? status : engine->sort_keys(engine->state, &sort, error);
+    return status ? status
+                  : launch_index_build(&list->index, engine, ids, start, list->n,
+                                       rocm ? LAUNCH_FIRST : LAUNCH_LAST_BEFORE, arena, error);
 }
 
-/* The start of the flow that a row ends: the last start with the id before the row, or else the first one. */
-static row_t start_of(const struct start_list *list, value_key id, row_t end) {
-    uint64_t key = integer_sort_key(id);
-    struct bisection first = {0, list->n};
-    while (first.low < first.high)
-        bisect(&first, list->id[bisect_middle(first)] < key);
-    if (first.low == list->n || list->id[first.low] != key)
-        return ROW_NONE;
-    struct bisection after = {first.low + 1, list->first_counts ? first.low + 1 : list->n};
-    while (after.low < after.high) {
-        row_t middle = bisect_middle(after);
-        bisect(&after, list->id[middle] == key && list->profile->start[list->row[middle]] <= list->profile->start[end]);
-    }
-    return list->row[after.low - 1];
+/* The row that starts the flow with this id that row `end` ends, or ROW_NONE. */
+static row_t start_of(const struct start_list *list, value_key id, const struct sutra_profile *profile, row_t end) {
+    row_t found = launch_index_find_before(&list->index, id, number_integer(profile->start[end]));
+    return found == ROW_NONE ? ROW_NONE : list->row[found];
 }
 
 /* Connects GPU activity to its call by the flow's id, or by correlation if the trace lacks the flow. From here on, the
@@ -522,16 +515,13 @@ static row_t start_of(const struct start_list *list, value_key id, row_t end) {
 static enum sutra_status bind_correlations(struct sutra_profile *profile, const struct engine *engine, bool rocm,
                                            struct arena *arena, uint64_t *n_repeated, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    struct start_list flows = {.profile = profile, .first_counts = rocm}, calls = flows;
-    enum sutra_status status = start_list_make(&flows, engine, true, arena, error);
+    struct start_list flows = {0}, calls = {0};
+    enum sutra_status status = start_list_make(&flows, profile, true, rocm, engine, arena, error);
     if (!status)
-        status = start_list_make(&calls, engine, false, arena, error);
-    if (status) {
-        arena_release(arena, mark);
-        return status;
-    }
-    for (row_t i = 1; i < flows.n; i++)
-        *n_repeated += flows.id[i] == flows.id[i - 1];
+        status = start_list_make(&calls, profile, false, rocm, engine, arena, error);
+    if (status)
+        goto end;
+    *n_repeated = flows.index.n_repeated;
     for (row_t row = 0; row < profile->n; row++)
         if (profile->flow_role[row] == SUTRA_FLOW_START)
             profile->flow[row] = row;
@@ -540,9 +530,9 @@ static enum sutra_status bind_correlations(struct sutra_profile *profile, const 
         if (!ends && !runs_on_device(profile, row))
             continue;
         value_key id = ends ? profile->flow[row] : correlation_of(profile, row);
-        row_t start = ends || id >= 0 ? start_of(&flows, id, row) : ROW_NONE;
+        row_t start = ends || id >= 0 ? start_of(&flows, id, profile, row) : ROW_NONE;
         if (start == ROW_NONE && id >= 0 && runs_on_device(profile, row))
-            start = start_of(&calls, id, row);
+            start = start_of(&calls, id, profile, row);
         if (ends)
             profile->flow[row] = row;
         if (start == ROW_NONE)
@@ -551,8 +541,11 @@ static enum sutra_status bind_correlations(struct sutra_profile *profile, const 
         profile->flow_role[start] = SUTRA_FLOW_START;
         profile->flow[row] = profile->flow[start] = (value_key)start;
     }
+end:
+    launch_index_free(&flows.index);
+    launch_index_free(&calls.index);
     arena_release(arena, mark);
-    return SUTRA_OK;
+    return status;
 }
 
 /* linked[row] = the operator with the row's external id. External ids that only repeat correlations are no links. */

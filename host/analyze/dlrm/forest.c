@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/rows.h"
+#include "facts/launches.h"
 #include "facts/times.h"
 #include "match/key_index.h"
 
@@ -317,10 +318,10 @@ static value_key launch_id(const struct dlrm_work *work, row_t event) {
 struct dlrm_calls {
     row_t n;
     value_key *id;
-    row_t *at;   /* its index in the window */
-    row_t *link; /* the launch of its id */
-    row_t *last; /* per launch: the last event that it started, as an index in the window */
-    struct key_index index;
+    row_t *at;                 /* its index in the window */
+    row_t *link;               /* the launch of its id */
+    row_t *last;               /* per launch: the last event that it started, as an index in the window */
+    struct launch_index index; /* the first call of an id is its launch */
 };
 
 /* Finds the launch of each GPU activity of the window; started_by (per index in the window) is ROW_NONE for all other
@@ -340,7 +341,7 @@ static uint64_t find_launches(const struct dlrm_work *work, const struct dlrm_wi
         value_key id = launch_id(work, event);
         if (id == -1 || event_in(work, event, CATEGORY_CPU_OP | CATEGORY_CALL | apart))
             continue;
-        row_t call = key_index_find(&calls->index, id);
+        row_t call = launch_index_find(&calls->index, id);
         if (call == ROW_NONE || (compat && calls->at[call] > i)) {
             n_orphans++;
             links->n_unlaunched += key_is_value(work->events->stream[event]);
@@ -375,13 +376,13 @@ static enum sutra_status find_links(const struct dlrm_work *work, const struct d
         bool in_call = parent != ROW_NONE && !(forest->flags[parent] & NODE_OPERATOR);
         caller_of[forest->event[node]] = in_call && !work->options->compat ? caller_of[forest->event[parent]] : parent;
     }
-    enum sutra_status status =
-        key_index_build(&calls->index, work->engine, calls->id, calls->n, KEY_FIRST, NULL, error);
+    enum sutra_status status = launch_index_build(&calls->index, work->engine, calls->id, (struct number_column){0},
+                                                  calls->n, LAUNCH_FIRST, work->arena, error);
     if (status)
         return status;
     /* The first call of each id is a launch. */
     for (row_t i = 0; i < calls->n; i++) {
-        if (key_index_find(&calls->index, calls->id[i]) != i)
+        if (launch_index_find(&calls->index, calls->id[i]) != i)
             continue;
         calls->link[i] = links->n;
         links->caller[links->n++] = caller_of[window->rows[calls->at[i]]];
@@ -418,7 +419,7 @@ static enum sutra_status find_links(const struct dlrm_work *work, const struct d
     for (row_t node = 0; node < forest->n; node++) {
         bool is_op = (forest->flags[node] & NODE_OPERATOR) != 0;
         value_key id = is_op && !compat ? -1 : launch_id(work, forest->event[node]);
-        row_t call = id == -1 ? ROW_NONE : key_index_find(&calls->index, id);
+        row_t call = id == -1 ? ROW_NONE : launch_index_find(&calls->index, id);
         if (call != ROW_NONE && !compat && window->rows[calls->at[call]] != forest->event[node])
             call = ROW_NONE;
         links->of_node[node] = call == ROW_NONE ? ROW_NONE : calls->link[call];
@@ -445,7 +446,7 @@ enum sutra_status dlrm_links_find(struct dlrm_work *work, const struct dlrm_wind
     bool ok = !scratch->failed && !work->arena->failed;
     enum sutra_status status =
         ok ? find_links(work, window, forest, &calls, caller_of, started_by, links, error) : error_memory(error);
-    key_index_free(&calls.index);
+    launch_index_free(&calls.index);
     arena_release(scratch, mark);
     return status;
 }

@@ -123,38 +123,13 @@ static int64_t find_cut(const struct row_reading *reading) {
     return first;
 }
 
-/* The rows of one side, in the order of the list. */
-struct hta_side {
-    row_t n;
-    row_t *event;
-    value_key *correlation;
-    row_t *match; /* of each row: the last row of the other side with its correlation */
-};
-
-static struct hta_side side_new(row_t n, struct arena *arena) {
-    return (struct hta_side){.event = arena_alloc(arena, n, sizeof(row_t)),
-                             .correlation = arena_alloc(arena, n, sizeof(value_key)),
-                             .match = arena_alloc(arena, n, sizeof(row_t))};
-}
-
-static void side_add(struct hta_side *side, const struct hta_rows *rows, row_t event) {
-    side->event[side->n] = event;
-    side->correlation[side->n++] = rows->events->correlation[event];
-}
-
-static enum sutra_status match(const struct engine *engine, struct hta_side *from, const struct hta_side *in,
-                               struct sutra_error *error) {
-    struct join_step step = {in->correlation, in->n, from->correlation, from->n, from->match};
-    return engine->join(engine->state, &step, error);
-}
-
 /* Counts for each row of the GPU how many rows of the CPU have its correlation; 1 for rows without a correlation, which
  * only count as covered time. `n_equal` is zeros at first. */
-static enum sutra_status count_launches(const struct engine *engine, struct hta_side *cpu, struct hta_side *gpu,
+static enum sutra_status count_launches(const struct engine *engine, struct launch_side *cpu, struct launch_side *gpu,
                                         row_t *n_equal, row_t *times, uint64_t *total, struct sutra_error *error) {
-    enum sutra_status status = match(engine, cpu, cpu, error);
+    enum sutra_status status = launch_side_match(cpu, cpu, engine, error);
     if (!status)
-        status = match(engine, gpu, cpu, error);
+        status = launch_side_match(gpu, cpu, engine, error);
     if (status)
         return status;
     for (row_t i = 0; i < cpu->n; i++)
@@ -168,12 +143,12 @@ static enum sutra_status count_launches(const struct engine *engine, struct hta_
     }
     return SUTRA_OK;
 }
-/* Keeps the rows of the CPU that start before the cut and, for each launch that is kept, its rows of the GPU. */
 
+/* Keeps the rows of the CPU that start before the cut and, for each launch that is kept, its rows of the GPU. */
 static enum sutra_status cut_steps(struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
     struct hta_rows *rows = reading->rows;
     struct arena *scratch = &reading->scratch;
-    struct hta_side cpu = side_new(rows->n, scratch), gpu = side_new(rows->n, scratch);
+    struct launch_side cpu = launch_side_alloc(scratch, rows->n), gpu = launch_side_alloc(scratch, rows->n);
     row_t *times = arena_alloc(scratch, rows->n, sizeof *times);
     row_t *n_equal = arena_zeros(scratch, rows->n, sizeof *n_equal);
     uint64_t total = 0;
@@ -183,9 +158,9 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (rows->state[event] & HTA_GPU)
-            side_add(&gpu, rows, event);
+            launch_side_add(&gpu, rows->events, event);
         else if (rows->start[event] < cut)
-            side_add(&cpu, rows, event);
+            launch_side_add(&cpu, rows->events, event);
     }
     enum sutra_status status = count_launches(reading->engine, &cpu, &gpu, n_equal, times, &total, error);
     if (status)
