@@ -84,8 +84,8 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     /* The beginning does not show the kind: read the keys of the whole document. */
     struct document document = {0};
     const struct document_reader reader = {.read_stage = "inspect trace", .inspects_only = true};
-    stage_begin(context, "open trace", 0);
-    enum sutra_status status = document_open(&document, context, path, error);
+    enum sutra_status status =
+        source_read(&document.source, context, "open trace", &(struct source_input){.name = path}, error);
     if (!status)
         status = document_read(&document, context, &reader, error);
     if (!status) {

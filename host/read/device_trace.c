@@ -237,30 +237,6 @@ static struct event_part *event_part(struct document_part *part) {
     return (struct event_part *)part;
 }
 
-static void part_free(struct document_part *of) {
-    struct event_part *part = event_part(of);
-    strings_free(&part->strings);
-    strings_free(&part->inputs);
-    event_forms_free(&part->learned);
-    free(part->string_map);
-    free(part->inputs_map);
-    part->string_map = part->inputs_map = NULL;
-}
-
-/* Whether inputs are read ahead. */
-static bool reads_inputs(const struct device_events *events) {
-    return events->ahead & (AHEAD_ARGUMENTS | AHEAD_LAUNCHES);
-}
-
-static bool part_begin(struct document_part *of) {
-    struct event_part *part = event_part(of);
-    const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
-    part->bad_row = ROW_NONE;
-    part->events.notes_places = events->notes_places;
-    part->events.ahead = events->ahead;
-    return strings_init(&part->strings) && (!reads_inputs(events) || strings_init(&part->inputs));
-}
-
 /* Counts a field of the wrong type; join_parts() decides whether it is an error. */
 static void count_wrong_type(struct event_part *part, enum event_field field, size_t at) {
     part->n_dropped++;
@@ -364,7 +340,12 @@ static struct event_row read_event(struct event_part *part, const struct event_s
     return row;
 }
 
-/* ---- Rows ---- */
+/* ---- The parts of the array ---- */
+
+/* Whether inputs are read ahead. */
+static bool reads_inputs(const struct device_events *events) {
+    return events->ahead & (AHEAD_ARGUMENTS | AHEAD_LAUNCHES);
+}
 
 /* Appends the event that begins at `text` to the part's columns. */
 static void append_event(struct event_part *part, const struct event_row *values, size_t text) {
@@ -397,6 +378,15 @@ static void append_event(struct event_part *part, const struct event_row *values
         events->launches[row] =
             inputs_intern(&part->part.fields, values->inputs, values->given & GIVEN_TO_LAUNCHES, &part->inputs);
     part->n_lower_external += values->lower_external;
+}
+
+static bool part_begin(struct document_part *of) {
+    struct event_part *part = event_part(of);
+    const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
+    part->bad_row = ROW_NONE;
+    part->events.notes_places = events->notes_places;
+    part->events.ahead = events->ahead;
+    return strings_init(&part->strings) && (!reads_inputs(events) || strings_init(&part->inputs));
 }
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
@@ -445,16 +435,33 @@ static void part_finish(struct document_part *of) {
     }
 }
 
-static void adopt_rows(struct document_part *of) {
-    struct sutra_device_trace *trace = of->trace;
-    bool notes_places = trace->events.notes_places;
-    unsigned ahead = trace->events.ahead;
-    trace->events = event_part(of)->events;
-    trace->events.notes_places = notes_places;
-    trace->events.ahead = ahead;
-    trace->events.n = of->n;
-    trace->events.capacity = of->capacity;
+static void part_free(struct document_part *of) {
+    struct event_part *part = event_part(of);
+    strings_free(&part->strings);
+    strings_free(&part->inputs);
+    event_forms_free(&part->learned);
+    free(part->string_map);
+    free(part->inputs_map);
+    part->string_map = part->inputs_map = NULL;
 }
+
+static const struct document_reader device_reader = {
+    .array = "traceEvents",
+    .kind = "device trace",
+    .other_array = "nodes",
+    .other_kind = "host trace",
+    .too_many = "events: cut the trace",
+    .read_stage = "read device trace",
+    .join_stage = "join device trace",
+    .part_size = sizeof(struct event_part),
+    .columns_at = offsetof(struct event_part, events),
+    .begin = part_begin,
+    .element = read_element,
+    .finish = part_finish,
+    .free = part_free,
+};
+
+/* ---- The trace ---- */
 
 /* The error about the first field of the wrong type. */
 static enum sutra_status type_error(const struct event_part *part, struct sutra_error *error) {
@@ -508,41 +515,48 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return SUTRA_OK;
 }
 
-static const struct document_reader device_reader = {
-    .array = "traceEvents",
-    .kind = "device trace",
-    .other_array = "nodes",
-    .other_kind = "host trace",
-    .too_many = "events: cut the trace",
-    .open_stage = "open device trace",
-    .read_stage = "read device trace",
-    .join_stage = "join device trace",
-    .part_size = sizeof(struct event_part),
-    .columns_at = offsetof(struct event_part, events),
-    .begin = part_begin,
-    .element = read_element,
-    .join = join_parts,
-    .finish = part_finish,
-    .take = adopt_rows,
-    .free = part_free,
-};
+/* The columns belong to the trace from here on. */
+static void adopt_columns(struct sutra_device_trace *trace, struct document_part *all) {
+    struct device_events *events = &trace->events, *columns = &event_part(all)->events;
+    columns->notes_places = events->notes_places;
+    columns->ahead = events->ahead;
+    columns->n = all->n;
+    columns->capacity = all->capacity;
+    *events = *columns;
+}
 
-static enum sutra_status read_trace(struct sutra_context *context, const struct document_input *input,
+static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutra_context *context,
+                                   const struct source_input *input, struct sutra_error *error) {
+    struct document_reader reader = device_reader;
+    struct column_form forms[DEVICE_EVENT_N_COLUMNS];
+    reader.bare_array = context->bare_arrays;
+    reader.columns = forms;
+    reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
+    struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
+    struct document_part *all;
+    enum sutra_status status = source_read(&trace->document.source, context, "open device trace", input, error);
+    if (!status)
+        status = document_walk(&parts, error); /* read_element() for each event */
+    if (!status)
+        status = join_parts(&parts, error);
+    if (!status)
+        status = document_join(&parts, &all, error);
+    if (!status)
+        adopt_columns(trace, all);
+    document_end(&parts);
+    return status;
+}
+
+static enum sutra_status read_trace(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    struct document_reader reader = device_reader;
-    reader.bare_array = context->bare_arrays;
-    struct column_form forms[DEVICE_EVENT_N_COLUMNS];
-    reader.columns = forms;
-    reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
     made->events.notes_places = context->notes_places;
     made->events.ahead = context->ahead;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
-    enum sutra_status status =
-        ok ? document_read_rows(&made->document, context, &reader, input, made, error) : error_memory(error);
+    enum sutra_status status = ok ? read_rows(made, context, input, error) : error_memory(error);
     if (!status && !event_columns_keep(made->columns, &made->events))
         status = error_memory(error);
     if (status)
@@ -554,12 +568,12 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
 
 enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
                                           struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct document_input){.name = path}, trace, error);
+    return read_trace(context, &(struct source_input){.name = path}, trace, error);
 }
 
 enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
                                            size_t size, struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
+    return read_trace(context, &(struct source_input){name, true, bytes, size}, trace, error);
 }
 
 /* ---- Access to events ---- */

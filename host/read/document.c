@@ -636,10 +636,16 @@ static void move_column(void *arg, size_t number) {
     column_trim(columns_of(parts, parts->n + 1), form, all->n, all->capacity);
 }
 
-static enum sutra_status join_rows(struct document_parts *parts, struct sutra_error *error) {
+enum sutra_status document_walk(struct document_parts *parts, struct sutra_error *error) {
     const struct document_reader *reader = parts->reader;
-    struct pool *pool = parts->context->pool;
+    const struct document *document = parts->document;
     uint64_t n = 0;
+    enum sutra_status status = read_text(parts->document, parts, error);
+    if (!status)
+        status = check_kind(document, reader, error);
+    if (status)
+        return status;
+    stage_begin(parts->context, reader->join_stage, document->source.size);
     if (!parts->list && !parts_begin(parts)) /* an empty value instead of the array */
         return error_memory(error);
     for (size_t i = 0; i < parts->n; i++) {
@@ -649,51 +655,28 @@ static enum sutra_status join_rows(struct document_parts *parts, struct sutra_er
         part->first_row = (row_t)n;
         n += part->n;
         if (n > ROW_LIMIT)
-            return error_file(error, SUTRA_DATA, parts->document->source.name, "more than %u %s", ROW_LIMIT,
-                              reader->too_many);
+            return error_file(error, SUTRA_DATA, document->source.name, "more than %u %s", ROW_LIMIT, reader->too_many);
     }
     parts->n_rows = (row_t)n;
-    enum sutra_status status = reader->join(parts, error);
-    if (status)
-        return status;
+    return SUTRA_OK;
+}
+
+enum sutra_status document_join(struct document_parts *parts, struct document_part **all, struct sutra_error *error) {
+    struct pool *pool = parts->context->pool;
     if (!choose_columns(parts))
         return error_memory(error);
-    struct document_part *all = document_part_at(parts, parts->n + 1);
     pool_run(pool, parts->n, finish_part, parts);
-    pool_run(pool, reader->n_columns, move_column, parts);
-    all->capacity = all->n + 1; /* memory after the rows was returned */
-    reader->take(all);
-    all->shares = true;
-    return context_go_on(parts->context, error);
+    pool_run(pool, parts->reader->n_columns, move_column, parts);
+    enum sutra_status status = context_go_on(parts->context, error);
+    if (status)
+        return status;
+    *all = document_part_at(parts, parts->n + 1);
+    (*all)->capacity = (*all)->n + 1; /* memory after the rows was returned */
+    (*all)->shares = true;
+    return SUTRA_OK;
 }
 
-enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
-                                struct sutra_error *error) {
-    return source_open_by(&document->source, path, context->options.lenient, context->pool,
-                          context->options.most_input_bytes, error);
-}
-
-enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
-                                     const struct document_reader *reader, const struct document_input *input,
-                                     void *trace, struct sutra_error *error) {
-    struct document_parts parts = {.document = document, .context = context, .reader = reader, .trace = trace};
-    enum sutra_status status;
-    if (input->in_memory) {
-        status = source_copy(&document->source, input->name, input->bytes, input->size, error);
-    } else {
-        stage_begin(context, reader->open_stage, 0);
-        status = document_open(document, context, input->name, error);
-    }
-    if (!status)
-        status = read_text(document, &parts, error);
-    if (!status)
-        status = check_kind(document, reader, error);
-    if (!status) {
-        stage_begin(context, reader->join_stage, document->source.size);
-        status = join_rows(&parts, error);
-        stage_end(context);
-    }
-    parts_free(&parts);
-    stage_end(context);
-    return status;
+void document_end(struct document_parts *parts) {
+    parts_free(parts);
+    stage_end(parts->context);
 }

@@ -15,10 +15,14 @@
  *
  *     | part 0 ... - | part 1 .... -- | part 2 ... - |   -->   | part 0 ... | part 1 .... | part 2 ... |
  *
- * A part that needs more room allocates its own columns; then all rows are copied into new ones. When the rows are
- * numbered in file order, the reader joins the data that parts have in common:
+ * A part that needs more room allocates its own columns; then all rows are copied into new ones. A reader calls, in
+ * this order:
  *
- *     element() ... element()  in each part  -->  join()  once  -->  finish()  for each part  -->  take()  once
+ *     source_read()    opens the input
+ *     document_walk()  element() ... element() in each part; numbers the rows in file order
+ *     (the reader)     joins the data that parts have in common, such as strings
+ *     document_join()  finish() for each part; joins the columns, which the reader then takes
+ *     document_end()   frees the parts
  */
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
@@ -88,7 +92,7 @@ struct document_reader;
 struct document_part {
     struct field_reader fields;
     const struct document_reader *reader;
-    void *trace;       /* argument of document_read_rows() */
+    void *trace;       /* of struct document_parts */
     row_t n, capacity; /* rows; rows that the columns have room for */
     row_t first_row;   /* row number of this part's first row */
     size_t first_text; /* offset of the part */
@@ -123,7 +127,7 @@ struct document_reader {
     bool keeps_malformed; /* do not repair malformed text, even if the context is lenient */
     bool inspects_only;   /* do not warn about repairs: another reader reads the same file */
     bool empty_counts;    /* read an empty object or string as an empty array */
-    const char *open_stage, *read_stage, *join_stage;
+    const char *read_stage, *join_stage;
     size_t part_size;                  /* sizeof the reader's part */
     const struct column_form *columns; /* of rows */
     size_t n_columns, columns_at;      /* offset in a part of the struct with the columns */
@@ -131,12 +135,8 @@ struct document_reader {
     bool (*begin)(struct document_part *part);
     /* Walks the element at the walker and appends a row if document_row() has room. Errors go into the walker. */
     void (*element)(struct document_part *part, struct json_walker *walker);
-    /* Called when all parts are well-formed and numbered. Parts without rows are to be ignored. */
-    enum sutra_status (*join)(struct document_parts *parts, struct sutra_error *error);
-    /* Updates a part's rows after join(), on any thread; may be NULL. */
+    /* Updates a part's rows after the reader joined the data of the parts, on any thread; may be NULL. */
     void (*finish)(struct document_part *part);
-    /* Moves the columns of all rows, those of this part, to the trace. */
-    void (*take)(struct document_part *all);
     /* Frees a part, except its columns. */
     void (*free)(struct document_part *part);
 };
@@ -153,24 +153,17 @@ static inline bool document_row(struct document_part *part, size_t at) {
     return !part->fields.failed && (part->n < part->capacity || document_make_room(part, at));
 }
 
-/* Source of a document: the file `name`, or memory. */
-struct document_input {
-    const char *name;
-    bool in_memory;
-    const void *bytes;
-    size_t size;
-};
-
-/* Reads a document of the reader's format into `trace`. Malformed text is repaired (repair.h) if the context is
- * lenient. The caller frees the document, also on failure. SUTRA_NO_INPUT: the file cannot be read. SUTRA_DATA:
+/* Walks the document, whose source is open, and its array in parts; numbers the rows of the parts. Malformed text is
+ * repaired (repair.h) if the context is lenient. document, context, reader and trace are set in *parts; document_end()
+ * must follow, and the caller frees the document, also on failure. The reader ignores parts without rows. SUTRA_DATA:
  * malformed, another kind, too many rows. SUTRA_SYSTEM: out of memory. */
-enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
-                                     const struct document_reader *reader, const struct document_input *input,
-                                     void *trace, struct sutra_error *error);
+enum sutra_status document_walk(struct document_parts *parts, struct sutra_error *error);
 
-/* Opens a document's source; a lenient context reads corrupt or truncated compressed data up to the error. */
-enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
-                                struct sutra_error *error);
+/* Joins the rows of the parts. On success *all is the part with the columns of all rows, which the caller takes. */
+enum sutra_status document_join(struct document_parts *parts, struct document_part **all, struct sutra_error *error);
+
+/* Frees the parts and ends the stage. */
+void document_end(struct document_parts *parts);
 
 /* Walks all of the source for a reader without an array. The document owns the source, also on failure. SUTRA_DATA:
  * malformed; SUTRA_SYSTEM: out of memory. */

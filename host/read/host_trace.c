@@ -277,6 +277,33 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         append_node(part, &places, text, trim_end(walker->text, walker->at));
 }
 
+/* Selects the columns of the schema. */
+static void part_finish(struct document_part *of) {
+    const struct node_rows *rows = &node_part(of)->rows;
+    const struct sutra_host_trace *trace = of->trace;
+    if (trace->flat || of->n == 0)
+        return;
+    memcpy(rows->nodes.parent, rows->nodes.ctrl_deps, of->n * sizeof *rows->nodes.parent);
+    memcpy(rows->nodes.rf, rows->rf_attribute, of->n * sizeof *rows->nodes.rf);
+}
+
+static const struct document_reader host_reader = {
+    .array = "nodes",
+    .kind = "host trace",
+    .other_array = "traceEvents",
+    .other_kind = "device trace",
+    .too_many = "nodes",
+    .read_stage = "read host trace",
+    .join_stage = "join host trace",
+    .part_size = sizeof(struct node_part),
+    .columns = row_columns,
+    .n_columns = HOST_NODE_N_COLUMNS + 1,
+    .columns_at = offsetof(struct node_part, rows),
+    .element = read_element,
+    .finish = part_finish,
+    .free = part_free,
+};
+
 /* Keeps the schema's name and decides which form the nodes have. */
 static enum sutra_status choose_schema(const struct document_parts *parts, struct sutra_error *error) {
     static const char *const later[] = {"1.0.2-chakra.0.0.4", "1.0.3-chakra.0.0.4", "1.1.0-chakra.0.0.4",
@@ -347,51 +374,33 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return status;
 }
 
-/* Selects the columns of the schema. */
-static void part_finish(struct document_part *of) {
-    const struct node_rows *rows = &node_part(of)->rows;
-    const struct sutra_host_trace *trace = of->trace;
-    if (trace->flat || of->n == 0)
-        return;
-    memcpy(rows->nodes.parent, rows->nodes.ctrl_deps, of->n * sizeof *rows->nodes.parent);
-    memcpy(rows->nodes.rf, rows->rf_attribute, of->n * sizeof *rows->nodes.rf);
-}
-
-static void adopt_rows(struct document_part *of) {
-    const struct node_rows *rows = &node_part(of)->rows;
-    struct sutra_host_trace *trace = of->trace;
+/* The columns belong to the trace from here on. */
+static void adopt_columns(struct sutra_host_trace *trace, struct document_part *all) {
+    const struct node_rows *rows = &node_part(all)->rows;
     trace->nodes = rows->nodes;
-    trace->nodes.n = of->n;
-    trace->nodes.capacity = of->capacity;
+    trace->nodes.n = all->n;
+    trace->nodes.capacity = all->capacity;
     free(rows->rf_attribute);
 }
 
-static const struct document_reader host_reader = {
-    .array = "nodes",
-    .kind = "host trace",
-    .other_array = "traceEvents",
-    .other_kind = "device trace",
-    .too_many = "nodes",
-    .open_stage = "open host trace",
-    .read_stage = "read host trace",
-    .join_stage = "join host trace",
-    .part_size = sizeof(struct node_part),
-    .columns = row_columns,
-    .n_columns = HOST_NODE_N_COLUMNS + 1,
-    .columns_at = offsetof(struct node_part, rows),
-    .element = read_element,
-    .join = join_parts,
-    .finish = part_finish,
-    .take = adopt_rows,
-    .free = part_free,
-};
-
-static enum sutra_status read_trace(struct sutra_context *context, const struct document_input *input,
+static enum sutra_status read_trace(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_host_trace **trace, struct sutra_error *error) {
     struct sutra_host_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = document_read_rows(&made->document, context, &host_reader, input, made, error);
+    struct document_parts parts = {
+        .document = &made->document, .context = context, .reader = &host_reader, .trace = made};
+    struct document_part *all;
+    enum sutra_status status = source_read(&made->document.source, context, "open host trace", input, error);
+    if (!status)
+        status = document_walk(&parts, error); /* read_element() for each node */
+    if (!status)
+        status = join_parts(&parts, error);
+    if (!status)
+        status = document_join(&parts, &all, error);
+    if (!status)
+        adopt_columns(made, all);
+    document_end(&parts);
     if (status)
         sutra_host_trace_free(made);
     else
@@ -401,12 +410,12 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
 
 enum sutra_status sutra_host_trace_read(struct sutra_context *context, const char *path,
                                         struct sutra_host_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct document_input){.name = path}, trace, error);
+    return read_trace(context, &(struct source_input){.name = path}, trace, error);
 }
 
 enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
                                          size_t size, struct sutra_host_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
+    return read_trace(context, &(struct source_input){name, true, bytes, size}, trace, error);
 }
 
 void host_trace_unref(struct sutra_host_trace *trace) {

@@ -674,18 +674,30 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
     return finish_open(source, status, error);
 }
 
-enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
-                                 struct sutra_error *error) {
-    *source = (struct source){.begins = may_be_json, .pool = pool, .most = most, .keep_rest = rest};
+/* Opens a file that may be JSON with the options that are set in *source. */
+static enum sutra_status open_trace(struct source *source, const char *path, struct sutra_error *error) {
+    source->begins = may_be_json;
     return refuse_empty(source, open_source(source, path, error), error);
 }
 
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return source_open_by(source, path, false, NULL, most, error);
+    *source = (struct source){.most = most};
+    return open_trace(source, path, error);
 }
 
 enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return source_open_by(source, path, true, NULL, most, error);
+    *source = (struct source){.most = most, .keep_rest = true};
+    return open_trace(source, path, error);
+}
+
+enum sutra_status source_read(struct source *source, struct sutra_context *context, const char *stage,
+                              const struct source_input *input, struct sutra_error *error) {
+    if (input->in_memory)
+        return source_copy(source, input->name, input->bytes, input->size, error);
+    stage_begin(context, stage, 0);
+    *source = (struct source){
+        .pool = context->pool, .most = context->options.most_input_bytes, .keep_rest = context->options.lenient};
+    return open_trace(source, input->name, error);
 }
 
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "context/context.h"
 #include "sutra/error.h"
 
 /* ---- Gzip and zstd in memory: any number of members or frames in a row ---- */
@@ -80,9 +81,18 @@ enum sutra_status source_open(struct source *source, const char *path, uint64_t 
 /* The same, but reads corrupt or truncated compressed data up to the error, and sets is_rest. */
 enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
-/* The same with all options: is_rest, parallel decompression. */
-enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
-                                 struct sutra_error *error);
+/* An input of a reader: the file `name`, or memory. */
+struct source_input {
+    const char *name;
+    bool in_memory;
+    const void *bytes;
+    size_t size;
+};
+
+/* The same for the input of a reader, with the context's limit and threads; `stage` is reported for files. A lenient
+ * context reads corrupt or truncated compressed data up to the error. */
+enum sutra_status source_read(struct source *source, struct sutra_context *context, const char *stage,
+                              const struct source_input *input, struct sutra_error *error);
 
 /* The same for bytes in memory, which are copied or decompressed. */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

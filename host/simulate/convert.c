@@ -393,7 +393,7 @@ enum sutra_status converted_complete(struct sutra_converted *converted, struct s
 
 /* The input: a file, or linked traces. */
 struct convert_input {
-    const struct document_input *file;
+    const struct source_input *file;
     const struct sutra_linked *linked;
     const struct linked_traces *disposable; /* linked traces that may be freed, or NULL */
 };
@@ -450,14 +450,14 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
 enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
                                 const struct sutra_convert_options *options, struct sutra_converted **converted,
                                 struct sutra_error *error) {
-    const struct document_input file = {.name = path};
+    const struct source_input file = {.name = path};
     return convert_input(context, &(struct convert_input){.file = &file}, options, converted, error);
 }
 
 enum sutra_status sutra_convert_parse(struct sutra_context *context, const char *name, const void *bytes,
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error) {
-    const struct document_input file = {name, true, bytes, n_bytes};
+    const struct source_input file = {name, true, bytes, n_bytes};
     return convert_input(context, &(struct convert_input){.file = &file}, options, converted, error);
 }
 

@@ -118,6 +118,23 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     of->fields.failed |= plus_reader_failed(&part->reader);
 }
 
+static const struct document_reader plus_reader = {
+    .array = "nodes",
+    .kind = "linked trace (ET+)",
+    .other_array = "traceEvents",
+    .other_kind = "device trace",
+    .too_many = "nodes",
+    .empty_counts = true,
+    .read_stage = "read",
+    .join_stage = "join",
+    .part_size = sizeof(struct plus_part),
+    .columns = plus_columns,
+    .columns_at = offsetof(struct plus_part, nodes),
+    .begin = part_begin,
+    .element = read_element,
+    .free = part_free,
+};
+
 /* Move the texts to the trace. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct plus_trace *trace = parts->trace;
@@ -132,42 +149,27 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return trace->stores ? SUTRA_OK : error_memory(error);
 }
 
-static void move_rows(struct document_part *of) {
-    struct plus_part *part = plus_part(of);
-    struct plus_trace *trace = of->trace;
-    bool times = trace->nodes.times;
-    trace->nodes = part->nodes;
-    trace->nodes.times = times;
-    trace->nodes.n = of->n;
-    trace->nodes.capacity = of->capacity;
-}
-
-static const struct document_reader plus_reader = {
-    .array = "nodes",
-    .kind = "linked trace (ET+)",
-    .other_array = "traceEvents",
-    .other_kind = "device trace",
-    .too_many = "nodes",
-    .empty_counts = true,
-    .open_stage = "open",
-    .read_stage = "read",
-    .join_stage = "join",
-    .part_size = sizeof(struct plus_part),
-    .columns = plus_columns,
-    .columns_at = offsetof(struct plus_part, nodes),
-    .begin = part_begin,
-    .element = read_element,
-    .join = join_parts,
-    .take = move_rows,
-    .free = part_free,
-};
-
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct document_input *input, bool times, struct sutra_error *error) {
+                            const struct source_input *input, bool times, struct sutra_error *error) {
     *trace = (struct plus_trace){.document = document, .nodes.times = times};
     struct document_reader reader = plus_reader;
     reader.n_columns = plus_n_columns(times);
-    enum sutra_status status = document_read_rows(document, context, &reader, input, trace, error);
+    struct document_parts parts = {.document = document, .context = context, .reader = &reader, .trace = trace};
+    struct document_part *all;
+    enum sutra_status status = source_read(&document->source, context, "open", input, error);
+    if (!status)
+        status = document_walk(&parts, error); /* read_element() for each node */
+    if (!status)
+        status = join_parts(&parts, error);
+    if (!status)
+        status = document_join(&parts, &all, error);
+    if (!status) {
+        trace->nodes = plus_part(all)->nodes;
+        trace->nodes.times = times;
+        trace->nodes.n = all->n;
+        trace->nodes.capacity = all->capacity;
+    }
+    document_end(&parts);
     if (status)
         plus_trace_free(trace);
     return status;

@@ -160,7 +160,7 @@ void plus_trace_free(struct plus_trace *trace);
  * measured times only on request. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, not ET+, or a node without
  * an id. */
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct document_input *input, bool times, struct sutra_error *error);
+                            const struct source_input *input, bool times, struct sutra_error *error);
 
 /*
  * ---- ET+ from linked traces, without its text ----
