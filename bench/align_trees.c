@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "bench.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "legacy/align.h"
 #include "legacy/match.h"
 

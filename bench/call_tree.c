@@ -16,7 +16,7 @@
 
 #include "bench.h"
 #include "context/context.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "tree/tree.h"
 
 #define TARGET_EVENTS  1000000

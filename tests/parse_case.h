@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "context/context.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "sutra/sutra.h"
 
 static inline void add(struct buffer *text, const char *string) {

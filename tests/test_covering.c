@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "match/rules.h"
 #include "match/steps.h"
 

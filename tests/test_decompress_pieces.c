@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <libdeflate.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "read/source.h"
 #include "write/sink.h"
 

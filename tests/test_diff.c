@@ -4,7 +4,7 @@
  * not differ.
  */
 #include "base/memory.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "hta_table.h"
 #include "trace_folder.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "legacy/output.h"
 
 #define SPAN 3000

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "read/json.h"
 #include "read/source.h"
 #include "text/strings.h"

@@ -8,7 +8,7 @@
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "base/memory.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "hta_table.h"
 
 #define ON(tid, cat, name, ts, dur, args) EVENT(cat, name, 1, tid, ts, dur, args)

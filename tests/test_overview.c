@@ -3,7 +3,7 @@
  * the rows must cover the window exactly once.
  */
 #include "analyze/overview/findings.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "overview_trace.h"
 
 struct overview_case {

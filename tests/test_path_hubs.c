@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "path_table.h"
 
 /* A trace that grows. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "sutra/sutra.h"
 #include "text/numbers.h"
 #include "tree/inputs.h"

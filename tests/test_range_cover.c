@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "match/intervals.h"
 
 #define INTERVALS 300

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "simulate/replay.h"
 
 #define RANKS_MAX    3

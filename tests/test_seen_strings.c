@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "read/repeated_text.h"
 
 /* A list of strings of up to 80 bytes, of which many come again, begin or end as others or go on with an escape. */

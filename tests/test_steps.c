@@ -4,7 +4,7 @@
  */
 #include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "overview_trace.h"
 
 struct stepped {

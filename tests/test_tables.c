@@ -13,7 +13,7 @@
 
 #include "base/threads.h"
 #include "columns/strings.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "match/key_index.h"
 
 #define N_STRINGS 3000

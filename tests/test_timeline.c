@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/threads.h"
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "match/steps.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"

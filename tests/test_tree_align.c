@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "legacy/align.h"
 
 #define LARGE 3000

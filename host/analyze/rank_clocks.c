@@ -212,12 +212,12 @@ static int64_t median_deviation(const struct end_difference *points, row_t n, co
         scratch[i] = absolute ? moment_size(off) : off;
     }
     qsort(scratch, n, sizeof *scratch, compare_int64s);
-    return scratch[n / 2];
+    return scratch[upper_median_at(n)];
 }
 
 /* Time from the first to the median point. */
 static double time_to_median(const struct end_difference *points, row_t n) {
-    return (double)moment_minus(points[n / 2].at_ns, points[0].at_ns);
+    return (double)moment_minus(points[upper_median_at(n)].at_ns, points[0].at_ns);
 }
 
 static struct clock_edge fit_line(const struct end_difference *points, row_t n, int64_t *scratch) {

@@ -309,7 +309,7 @@ static void add_order_statistics(struct value_stats *stats, double *sorted) {
     if (n == 0)
         return;
     qsort(sorted, n, sizeof *sorted, compare_doubles);
-    stats->median = n % 2 ? sorted[n / 2] : (sorted[n / 2] + sorted[n / 2 - 1]) / 2;
+    stats->median = mean_median(sorted, n);
     stats->min = sorted[0];
     stats->max = sorted[n - 1];
 }

@@ -1,6 +1,6 @@
 /*
  * shared.h - functions that the CPU and the CUDA engine both compile (SHARED), minimum and maximum, binary search,
- * comparison for qsort().
+ * medians, comparison for qsort().
  */
 #ifndef BASE_SHARED_H
 #define BASE_SHARED_H
@@ -120,6 +120,21 @@ static inline uint32_t find_ascending_id(const uint64_t *ids, uint32_t n, uint64
     while (at.low < at.high)
         bisect(&at, ids[bisect_middle(at)] < id);
     return ids[at.low] == id ? at.low : n;
+}
+
+/* ---- Medians of n > 0 sorted values: one of two middle values, by its index, or their mean, as numpy's ---- */
+
+static inline uint64_t lower_median_at(uint64_t n) {
+    return (n - 1) / 2;
+}
+
+static inline uint64_t upper_median_at(uint64_t n) {
+    return n / 2;
+}
+
+static inline double mean_median(const double *sorted, uint64_t n) {
+    double lower = sorted[lower_median_at(n)], upper = sorted[upper_median_at(n)];
+    return n % 2 ? upper : (upper + lower) / 2;
 }
 
 /*

@@ -299,21 +299,20 @@ static const struct example examples[] = {
     {0},
 };
 
+/* Fields of the command under both names. */
+#define CONVERT_WORK                                                                                                   \
+    .summary = "convert ET+ to a Chakra .et file for simulators", .n_operands_max = 1,                                 \
+    .size = sizeof(struct convert_job), .defaults = &defaults, .warns_if_quiet = true, .check = check,                 \
+    .work = convert_file, .release = release
+
 const struct command convert_command = {
     .name = "convert",
     .called = "sutra convert",
-    .summary = "convert ET+ to a Chakra .et file for simulators",
     .synopses = synopses,
     .description = description,
     .options = options,
     .examples = examples,
-    .n_operands_max = 1,
-    .size = sizeof(struct convert_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .check = check,
-    .work = convert_file,
-    .release = release,
+    CONVERT_WORK,
 };
 
 static const char *const formats[] = {"PyTorch", NULL};
@@ -333,18 +332,11 @@ static const struct example converter_examples[] = {
 const struct command converter_command = {
     .name = "chakra_converter",
     .called = "chakra_converter",
-    .summary = "convert ET+ to a Chakra .et file for simulators",
     .synopses = converter_synopses,
     .description = converter_description,
     .options = converter_options,
     .examples = converter_examples,
-    .n_operands_max = 1,
     .operand_kind = OPERAND_WORD,
     .operand_words = formats,
-    .size = sizeof(struct convert_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .check = check,
-    .work = convert_file,
-    .release = release,
+    CONVERT_WORK,
 };

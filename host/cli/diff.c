@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "cli/analyze/analysis.h"
@@ -45,17 +46,15 @@ struct diff_names {
 
 /* ---- The gate ---- */
 
-/* Columns of the table diff_steps. Its first row is the step time. */
-enum {
-    STEP_PART,
-    STEP_A,
-    STEP_B,
-    STEP_DIFFERENCE,
-    STEP_PERCENT,
-    STEP_DEVIATION_A,
-    STEP_DEVIATION_B,
-    STEP_CLEAR = 8,
-};
+/* Values of a column by its name. The first row of the table diff_steps is the step time. */
+static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
+    return table_get_real(table, table_column(table, column), row);
+}
+
+static const char *text_at(const struct sutra_table *table, const char *column, uint64_t row) {
+    size_t length;
+    return table_get_text(table, table_column(table, column), row, &length);
+}
 
 enum diff_decision { DIFF_PASS, DIFF_REGRESSION, DIFF_UNCLEAR };
 
@@ -90,11 +89,10 @@ struct diff_reason {
 static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_diff_summary *summary, double growth_us,
                              double limit_us) {
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    struct sutra_column a, b;
-    if (isnan(summary->step_error_us) || !sutra_table_column(steps, STEP_DEVIATION_A, &a) ||
-        !sutra_table_column(steps, STEP_DEVIATION_B, &b))
+    if (isnan(summary->step_error_us))
         return 2;
-    double variance = a.reals[0] * a.reals[0] + b.reals[0] * b.reals[0];
+    double a = real_at(steps, "deviation_a_us", 0), b = real_at(steps, "deviation_b_us", 0);
+    double variance = a * a + b * b;
     double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */
     double n_ranks = (double)MIN(summary->n_ranks[0], summary->n_ranks[1]);
     return (uint64_t)fmin(ceil((floor(4 * variance / (margin * margin)) + 1) / n_ranks), STEPS_MAX);
@@ -144,30 +142,7 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
 #define NAME_WIDTH 42
 #define PATH_WIDTH 54
 
-/* Columns of the tables: of paths, of collectives, and of all tables, relative to the number of key columns. */
-enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
-enum { COLLECTIVE_WAIT_A = 17, COLLECTIVE_WAIT_B, COLLECTIVE_WAIT_DIFFERENCE, COLLECTIVE_BUS_A, COLLECTIVE_BUS_B };
-enum {
-    ROW_CHANGE,
-    ROW_CALLS_A,
-    ROW_CALLS_B,
-    ROW_DEVICE_A,
-    ROW_DEVICE_B,
-    ROW_DIFFERENCE,
-    ROW_PERCENT
-}; /* after the key */
-
 /* ---- Numbers ---- */
-
-static double real_at(const struct sutra_table *table, uint32_t column, uint64_t row) {
-    struct sutra_column of;
-    return sutra_table_column(table, column, &of) ? of.reals[row] : (double)NAN;
-}
-
-static const char *text_at(const struct sutra_table *table, uint32_t column, uint64_t row) {
-    struct sutra_column of;
-    return sutra_table_column(table, column, &of) ? sutra_column_text(&of, row) : "";
-}
 
 /* A difference with its sign. */
 static struct figure signed_time(double us) {
@@ -208,7 +183,7 @@ static void print_cause(const struct sutra_table *steps, double growth) {
     double largest = 0;
     uint64_t cause = 0;
     for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) {
-        double difference = real_at(steps, STEP_DIFFERENCE, row);
+        double difference = real_at(steps, "diff_us", row);
         if (difference * growth > 0 && fabs(difference) > largest) {
             largest = fabs(difference);
             cause = row;
@@ -216,7 +191,7 @@ static void print_cause(const struct sutra_table *steps, double growth) {
     }
     if (cause)
         printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? largest : -largest).text,
-               text_at(steps, STEP_PART, cause));
+               text_at(steps, "part", cause));
 }
 
 /* Prints the result in one sentence. */
@@ -233,7 +208,7 @@ static void print_answer(const struct sutra_diff_summary *summary, const struct 
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
                           const struct diff_gate *gate) {
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    const char *clear = text_at(steps, STEP_CLEAR, 0);
+    const char *clear = text_at(steps, "clear", 0);
     print_answer(summary, gate, "");
     if (gate->growth_us == 0)
         return;
@@ -248,14 +223,14 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     printf("\n  %-22s %11s %11s %12s\n", has_steps ? "mean step" : "full trace", "A", "B", "B - A");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
-        const char *clear = text_at(table, STEP_CLEAR, row);
-        double difference = real_at(table, STEP_DIFFERENCE, row);
-        if (real_at(table, STEP_A, row) == 0 && real_at(table, STEP_B, row) == 0)
+        const char *clear = text_at(table, "clear", row);
+        double difference = real_at(table, "diff_us", row);
+        if (real_at(table, "a_us", row) == 0 && real_at(table, "b_us", row) == 0)
             continue;
-        printf("  %-22s %11s ", text_at(table, STEP_PART, row), time_text(real_at(table, STEP_A, row)).text);
-        printf("%11s ", time_text(real_at(table, STEP_B, row)).text);
+        printf("  %-22s %11s ", text_at(table, "part", row), time_text(real_at(table, "a_us", row)).text);
+        printf("%11s ", time_text(real_at(table, "b_us", row)).text);
         printf("%12s %9s", difference == 0 ? "0" : signed_time(difference).text,
-               signed_percent(real_at(table, STEP_PERCENT, row)).text);
+               signed_percent(real_at(table, "diff_percent", row)).text);
         printf("%s\n", strcmp(clear, "no") == 0 && difference != 0 ? " unclear" : "");
     }
 }
@@ -263,9 +238,9 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
 /* ---- Tables ---- */
 
 /* Prints the change of the calls of a row. */
-static void print_change(const struct sutra_table *table, uint32_t key, uint64_t row) {
-    const char *change = text_at(table, key + ROW_CHANGE, row);
-    double a = real_at(table, key + ROW_CALLS_A, row), b = real_at(table, key + ROW_CALLS_B, row);
+static void print_change(const struct sutra_table *table, uint64_t row) {
+    const char *change = text_at(table, "change", row);
+    double a = real_at(table, "calls_a", row), b = real_at(table, "calls_b", row);
     if (strcmp(change, "new") == 0)
         printf("new, %s", calls_text(b, b).text);
     else if (strcmp(change, "gone") == 0)
@@ -275,9 +250,10 @@ static void print_change(const struct sutra_table *table, uint32_t key, uint64_t
 }
 
 /* The number of rows that differ, which precede the others. */
-static uint64_t rows_that_differ(const struct sutra_table *table, uint32_t key) {
+static uint64_t rows_that_differ(const struct sutra_table *table) {
+    uint32_t difference = table_column(table, "device_diff_us");
     uint64_t n = 0;
-    while (n < sutra_table_rows(table) && real_at(table, key + ROW_DIFFERENCE, n) != 0)
+    while (n < sutra_table_rows(table) && table_get_real(table, difference, n) != 0)
         n++;
     return n;
 }
@@ -287,21 +263,21 @@ static void print_rest(uint64_t n) {
         printf("  %s more rows in the table\n", count_text(n - N_TOP).text);
 }
 
-static void print_named(const struct sutra_table *table, const char *title, uint32_t key) {
+static void print_named(const struct sutra_table *table, const char *title) {
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
-    uint64_t n = rows_that_differ(table, key), n_shown = MIN(n, N_TOP);
+    uint64_t n = rows_that_differ(table), n_shown = MIN(n, N_TOP);
     if (!n)
         return;
     printf("\n%s\n", title);
     for (uint64_t row = 0; row < n_shown; row++)
-        names[row] = text_at(table, 0, row);
+        names[row] = text_at(table, "name", row);
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
-        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
-        printf("%9s  %s%*s ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text, shorts[row].text,
+        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
+        printf("%9s  %s%*s ", signed_percent(real_at(table, "diff_percent", row)).text, shorts[row].text,
                (int)(NAME_WIDTH - shorts[row].n_columns), "");
-        print_change(table, key, row);
+        print_change(table, row);
         putchar('\n');
     }
     print_rest(n);
@@ -309,8 +285,8 @@ static void print_named(const struct sutra_table *table, const char *title, uint
 
 /* Prints waits and bus bandwidth, if both sides record them. */
 static void print_waits_and_bandwidth(const struct sutra_table *table, uint64_t row) {
-    double wait_a = real_at(table, COLLECTIVE_WAIT_A, row), wait_b = real_at(table, COLLECTIVE_WAIT_B, row);
-    double bus_a = real_at(table, COLLECTIVE_BUS_A, row), bus_b = real_at(table, COLLECTIVE_BUS_B, row);
+    double wait_a = real_at(table, "wait_a_us", row), wait_b = real_at(table, "wait_b_us", row);
+    double bus_a = real_at(table, "bus_a_gbps", row), bus_b = real_at(table, "bus_b_gbps", row);
     bool waits = !isnan(wait_a) && !isnan(wait_b), moves = !isnan(bus_a) && !isnan(bus_b);
     if (!waits && !moves)
         return;
@@ -323,19 +299,19 @@ static void print_waits_and_bandwidth(const struct sutra_table *table, uint64_t 
 }
 
 static void print_collectives(const struct sutra_table *table) {
-    uint32_t key = 4;
-    uint64_t n = rows_that_differ(table, key);
+    uint64_t n = rows_that_differ(table);
     if (n)
         printf("\ncollectives\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
-        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
-        printf("%9s  %-20s", signed_percent(real_at(table, key + ROW_PERCENT, row)).text,
-               short_text(text_at(table, 0, row), 20).text);
+        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
+        printf("%9s  %-20s", signed_percent(real_at(table, "diff_percent", row)).text,
+               short_text(text_at(table, "collective", row), 20).text);
         char elements[64] = "";
-        if (!isnan(real_at(table, 2, row)))
-            snprintf(elements, sizeof elements, "%.0f %.12s", real_at(table, 2, row), text_at(table, 1, row));
+        if (!isnan(real_at(table, "elements", row)))
+            snprintf(elements, sizeof elements, "%.0f %.12s", real_at(table, "elements", row),
+                     text_at(table, "type", row));
         printf(" %-21s ", elements);
-        print_change(table, key, row);
+        print_change(table, row);
         putchar('\n');
         print_waits_and_bandwidth(table, row);
     }
@@ -343,21 +319,20 @@ static void print_collectives(const struct sutra_table *table) {
 }
 
 static void print_paths(const struct sutra_table *table) {
-    uint32_t key = PATH_KERNELS_B + 1;
-    uint64_t n = rows_that_differ(table, key);
+    uint64_t n = rows_that_differ(table);
     if (!n)
         return;
     printf("\ncall paths\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
-        const char *a = text_at(table, PATH_A, row), *b = text_at(table, PATH_B, row);
-        const char *kernels_a = text_at(table, PATH_KERNELS_A, row), *kernels_b = text_at(table, PATH_KERNELS_B, row);
-        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
-        printf("%9s  ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text);
+        const char *a = text_at(table, "path_a", row), *b = text_at(table, "path_b", row);
+        const char *kernels_a = text_at(table, "kernels_a", row), *kernels_b = text_at(table, "kernels_b", row);
+        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
+        printf("%9s  ", signed_percent(real_at(table, "diff_percent", row)).text);
         printf("%s\n", short_path(*a ? a : b, PATH_WIDTH).text);
         if (*a && *b && strcmp(a, b) != 0)
             printf("%25s-> %s\n", "", short_path(b, PATH_WIDTH).text);
         printf("%25s", "");
-        print_change(table, key, row);
+        print_change(table, row);
         printf(": %s", short_text(*a ? kernels_a : kernels_b, 36).text);
         if (*a && *b && strcmp(kernels_a, kernels_b) != 0)
             printf("\n%25s-> %s", "", short_text(kernels_b, 50).text);
@@ -385,8 +360,8 @@ static void print_page(const struct sutra_diff *diff, const struct diff_names *n
                time_text(summary.outside_us[0]).text, time_text(summary.outside_us[1]).text);
     print_steps(diff, summary.has_steps[0] || summary.has_steps[1]);
     print_paths(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_PATHS, NULL));
-    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_OPERATORS, NULL), "operators", 2);
-    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), "kernels", 2);
+    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_OPERATORS, NULL), "operators");
+    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), "kernels");
     print_collectives(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_COLLECTIVES, NULL));
     printf("\nnext:\n");
     if (names->folder)
@@ -411,32 +386,32 @@ static void print_code(const char *name) {
 static void print_markdown_steps(const struct sutra_table *table, bool has_steps) {
     printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "mean step" : "full trace");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
-        double a = real_at(table, STEP_A, row), b = real_at(table, STEP_B, row), difference = b - a;
+        double a = real_at(table, "a_us", row), b = real_at(table, "b_us", row), difference = b - a;
         if (a == 0 && b == 0)
             continue;
-        printf("| %s | %s ", text_at(table, STEP_PART, row), time_text(a).text);
+        printf("| %s | %s ", text_at(table, "part", row), time_text(a).text);
         printf("| %s | %s ", time_text(b).text, difference == 0 ? "0" : signed_time(difference).text);
-        printf("| %s%s |\n", signed_percent(real_at(table, STEP_PERCENT, row)).text,
-               strcmp(text_at(table, STEP_CLEAR, row), "no") == 0 && difference != 0 ? " (unclear)" : "");
+        printf("| %s%s |\n", signed_percent(real_at(table, "diff_percent", row)).text,
+               strcmp(text_at(table, "clear", row), "no") == 0 && difference != 0 ? " (unclear)" : "");
     }
 }
 
-static void print_markdown_kernels(const struct sutra_table *table, uint32_t key) {
+static void print_markdown_kernels(const struct sutra_table *table) {
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
-    uint64_t n = rows_that_differ(table, key), n_shown = MIN(n, N_TOP);
+    uint64_t n = rows_that_differ(table), n_shown = MIN(n, N_TOP);
     if (!n)
         return;
     printf("\n| kernel, per step | B - A | change | calls |\n|---|--:|--:|---|\n");
     for (uint64_t row = 0; row < n_shown; row++)
-        names[row] = text_at(table, 0, row);
+        names[row] = text_at(table, "name", row);
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
         printf("| ");
         print_code(shorts[row].text);
-        printf(" | %s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
-        printf("| %s | ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text);
-        print_change(table, key, row);
+        printf(" | %s ", signed_time(real_at(table, "device_diff_us", row)).text);
+        printf("| %s | ", signed_percent(real_at(table, "diff_percent", row)).text);
+        print_change(table, row);
         printf(" |\n");
     }
     if (n > N_TOP)
@@ -460,7 +435,7 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
     putchar('\n');
     print_markdown_steps(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL),
                          summary.has_steps[0] || summary.has_steps[1]);
-    print_markdown_kernels(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), 2);
+    print_markdown_kernels(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL));
 }
 
 /* ---- JSON ---- */

@@ -278,34 +278,22 @@ static const struct example examples_jsonize[] = {
     {0},
 };
 
+/* Fields of the command under both names. */
+#define JSONIZE_WORK                                                                                                   \
+    .summary = "write a Chakra .et file as JSON", .description = description_jsonize, .options = options_jsonize,      \
+    .examples = examples_jsonize, .n_operands_max = 1, .size = sizeof(struct jsonize_job),                             \
+    .defaults = &jsonize_defaults, .check = check_jsonize, .work = jsonize, .release = release_jsonize
+
 const struct command jsonize_command = {
     .name = "jsonize",
     .called = "sutra jsonize",
-    .summary = "write a Chakra .et file as JSON",
     .synopses = synopses_jsonize,
-    .description = description_jsonize,
-    .options = options_jsonize,
-    .examples = examples_jsonize,
-    .n_operands_max = 1,
-    .size = sizeof(struct jsonize_job),
-    .defaults = &jsonize_defaults,
-    .check = check_jsonize,
-    .work = jsonize,
-    .release = release_jsonize,
+    JSONIZE_WORK,
 };
 
 const struct command jsonizer_command = {
     .name = "chakra_jsonizer",
     .called = "chakra_jsonizer",
-    .summary = "write a Chakra .et file as JSON",
     .synopses = synopses_jsonize + 1,
-    .description = description_jsonize,
-    .options = options_jsonize,
-    .examples = examples_jsonize,
-    .n_operands_max = 1,
-    .size = sizeof(struct jsonize_job),
-    .defaults = &jsonize_defaults,
-    .check = check_jsonize,
-    .work = jsonize,
-    .release = release_jsonize,
+    JSONIZE_WORK,
 };

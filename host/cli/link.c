@@ -485,22 +485,20 @@ static const struct example examples[] = {
     {0},
 };
 
+/* Fields of the command under both names. */
+#define LINK_WORK                                                                                                      \
+    .summary = "link a host trace and a device trace into ET+", .options = options, .size = sizeof(struct link_job),   \
+    .defaults = &defaults, .warns_if_quiet = true, .is_shared = true, .check = check, .work = run_link,                \
+    .release = release
+
 const struct command link_command = {
     .name = "link",
     .called = "sutra link",
-    .summary = "link a host trace and a device trace into ET+",
     .synopses = synopses,
     .description = description,
-    .options = options,
     .examples = examples,
     .n_operands_max = 2,
-    .size = sizeof(struct link_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .is_shared = true,
-    .check = check,
-    .work = run_link,
-    .release = release,
+    LINK_WORK,
 };
 
 static const char *const trace_link_synopses[] = {
@@ -522,16 +520,8 @@ static const struct example trace_link_examples[] = {
 const struct command trace_link_command = {
     .name = "chakra_trace_link",
     .called = "chakra_trace_link",
-    .summary = "link a host trace and a device trace into ET+",
     .synopses = trace_link_synopses,
     .description = trace_link_description,
-    .options = options,
     .examples = trace_link_examples,
-    .size = sizeof(struct link_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .is_shared = true,
-    .check = check,
-    .work = run_link,
-    .release = release,
+    LINK_WORK,
 };

@@ -308,21 +308,20 @@ static const struct example examples[] = {
     {0},
 };
 
+/* Fields of the command under both names. */
+#define LEGACY_WORK                                                                                                    \
+    .summary = "link two traces without common ids, by operator names and order", .options = options,                  \
+    .size = sizeof(struct legacy_job), .defaults = &defaults, .warns_if_quiet = true, .check = check,                  \
+    .work = run_link, .release = release
+
 const struct command link_legacy_command = {
     .name = "link-legacy",
     .called = "sutra link-legacy",
-    .summary = "link two traces without common ids, by operator names and order",
     .synopses = synopses,
     .description = description,
-    .options = options,
     .examples = examples,
     .n_operands_max = 2,
-    .size = sizeof(struct legacy_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .check = check,
-    .work = run_link,
-    .release = release,
+    LEGACY_WORK,
 };
 
 static const char *const older_synopses[] = {
@@ -341,15 +340,8 @@ static const struct example older_examples[] = {
 const struct command older_trace_link_command = {
     .name = "trace_link",
     .called = "trace_link",
-    .summary = "link two traces without common ids, by operator names and order",
     .synopses = older_synopses,
     .description = older_description,
-    .options = options,
     .examples = older_examples,
-    .size = sizeof(struct legacy_job),
-    .defaults = &defaults,
-    .warns_if_quiet = true,
-    .check = check,
-    .work = run_link,
-    .release = release,
+    LEGACY_WORK,
 };

@@ -13,7 +13,7 @@
 #ifndef GENERATE_GENERATOR_H
 #define GENERATE_GENERATOR_H
 
-#include "generate/burst.h"
+#include "generate/collectives.h"
 #include "generate/generate.h"
 #include "generate/lines.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "columns/hash.h"
+#include "columns/hash_tables.h"
 #include "legacy/align.h"
 #include "match/key_index.h"
 
@@ -192,9 +192,8 @@ static struct align_gap *list_gaps(const row_t *match, row_t n_a, row_t n_b, str
 /* Maximum distance between consecutive runs of a chain, in runs. */
 #define LOOK_BACK 64
 
-/* A key and its positions. */
-struct anchor_slot {
-    uint64_t key; /* 0: empty */
+/* The positions of a key on both sides. */
+struct tree_anchor {
     row_t a, b;
     uint8_t n_a, n_b; /* 2: more than once */
 };
@@ -209,18 +208,17 @@ struct pair_run {
 struct anchors {
     const struct call_tree *a, *b;
     row_t *match;
-    row_t run; /* tokens per key; 0: subtrees */
-    struct anchor_slot *slots;
-    size_t n_slots;
+    row_t run;                 /* tokens per key; 0: subtrees */
+    struct pair_table numbers; /* key of side a -> its anchor */
+    struct tree_anchor *list;
     uint64_t *key_a, *key_b; /* 0: none */
     struct pair_run *runs;   /* of one gap */
 };
 
-static struct anchor_slot *slot_of(struct anchors *anchors, uint64_t key) {
-    size_t mask = anchors->n_slots - 1, slot = (size_t)hash_pair(key, 0, 0) & mask;
-    while (anchors->slots[slot].key && anchors->slots[slot].key != key)
-        slot = (slot + 1) & mask;
-    return &anchors->slots[slot];
+/* The anchor of a key, or NULL. */
+static struct tree_anchor *find_anchor(const struct anchors *anchors, uint64_t key) {
+    uint32_t number = key ? pair_table_find(&anchors->numbers, key, 0) : PAIR_NONE;
+    return number == PAIR_NONE ? NULL : &anchors->list[number];
 }
 
 /* Number of positions that the key at a position covers. */
@@ -243,24 +241,29 @@ static void make_keys(const struct anchors *anchors, const struct call_tree *tre
     }
 }
 
-static void count_keys(struct anchors *anchors, const struct align_gap *gap) {
+/* False: out of memory. */
+static bool count_keys(struct anchors *anchors, const struct align_gap *gap) {
     for (row_t i = gap->a; i < gap->a + gap->n_a; i++) {
         if (!anchors->key_a[i])
             continue;
-        struct anchor_slot *slot = slot_of(anchors, anchors->key_a[i]);
-        slot->key = anchors->key_a[i];
-        slot->a = i;
-        slot->n_a = slot->n_a ? 2 : 1;
+        struct pair_entry *entry = pair_table_insert(&anchors->numbers, anchors->key_a[i], 0);
+        if (!entry)
+            return false;
+        if (entry->number == PAIR_NONE) {
+            entry->number = anchors->numbers.n - 1;
+            anchors->list[entry->number] = (struct tree_anchor){.a = i, .n_a = 1};
+        } else {
+            anchors->list[entry->number].n_a = 2;
+        }
     }
     for (row_t i = gap->b; i < gap->b + gap->n_b; i++) {
-        if (!anchors->key_b[i])
+        struct tree_anchor *anchor = find_anchor(anchors, anchors->key_b[i]);
+        if (!anchor)
             continue;
-        struct anchor_slot *slot = slot_of(anchors, anchors->key_b[i]);
-        if (!slot->key)
-            continue;
-        slot->b = i;
-        slot->n_b = slot->n_b ? 2 : 1;
+        anchor->b = i;
+        anchor->n_b = anchor->n_b ? 2 : 1;
     }
+    return true;
 }
 
 /* The cost of a chain in which the positions of the two sides drift apart by `drift` between two runs. */
@@ -277,18 +280,18 @@ static int64_t diagonal(const struct pair_run *run) {
 static row_t list_runs(struct anchors *anchors, const struct align_gap *gap) {
     row_t n = 0;
     for (row_t a = gap->a; a < gap->a + gap->n_a; a++) {
-        const struct anchor_slot *slot = anchors->key_a[a] ? slot_of(anchors, anchors->key_a[a]) : NULL;
-        if (!slot || slot->n_a != 1 || slot->n_b != 1)
+        const struct tree_anchor *anchor = find_anchor(anchors, anchors->key_a[a]);
+        if (!anchor || anchor->n_a != 1 || anchor->n_b != 1)
             continue;
         row_t length = covered(anchors, anchors->a, a);
         struct pair_run *last = &anchors->runs[n ? n - 1 : 0];
-        if (covered(anchors, anchors->b, slot->b) != length)
+        if (covered(anchors, anchors->b, anchor->b) != length)
             continue; /* equal hashes by chance */
-        if (n && diagonal(last) == (int64_t)a - slot->b && a <= last->a + last->n) {
+        if (n && diagonal(last) == (int64_t)a - anchor->b && a <= last->a + last->n) {
             last->n = a + length > last->a + last->n ? a + length - last->a : last->n;
             continue;
         }
-        anchors->runs[n] = (struct pair_run){.a = a, .b = slot->b, .n = length};
+        anchors->runs[n] = (struct pair_run){.a = a, .b = anchor->b, .n = length};
         n++;
     }
     return n;
@@ -344,45 +347,48 @@ static bool is_large(const struct align_gap *gap) {
     return gap->n_a && gap->n_b && (gap->n_a > SPAN / 8 || gap->n_b > SPAN / 8);
 }
 
-/* Matches the anchors of all large gaps; returns the number of gaps. */
-static row_t anchor_round(struct anchors *anchors, const struct align_gap *gaps, row_t n_gaps) {
-    row_t n = 0;
-    memset(anchors->slots, 0, anchors->n_slots * sizeof *anchors->slots);
-    for (row_t g = 0; g < n_gaps; g++) {
+/* Matches the anchors of all large gaps; *n is their number. False: out of memory. */
+static bool anchor_round(struct anchors *anchors, const struct align_gap *gaps, row_t n_gaps, row_t *n) {
+    bool ok = pair_table_init(&anchors->numbers);
+    *n = 0;
+    for (row_t g = 0; g < n_gaps && ok; g++) {
         const struct align_gap *gap = &gaps[g];
         if (!is_large(gap))
             continue;
-        n++;
+        ++*n;
         make_keys(anchors, anchors->a, anchors->key_a, gap->a, gap->n_a, g);
         make_keys(anchors, anchors->b, anchors->key_b, gap->b, gap->n_b, g);
-        count_keys(anchors, gap);
+        ok = count_keys(anchors, gap);
     }
-    for (row_t g = 0; g < n_gaps; g++)
+    for (row_t g = 0; g < n_gaps && ok; g++)
         if (is_large(&gaps[g]))
             match_gap(anchors, &gaps[g]);
-    return n;
+    pair_table_free(&anchors->numbers);
+    return ok;
 }
 
-/* Matches the anchors; without memory the arena fails. */
-static void align_anchors(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
+/* Matches the anchors. False: out of memory. */
+static bool align_anchors(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
     static const row_t runs[] = {0, 32, 16, 8};
     struct arena_mark mark = arena_mark(arena);
-    struct anchors anchors = {.a = a, .b = b, .match = match, .n_slots = 64};
-    while (anchors.n_slots < 2 * ((size_t)a->n + 1))
-        anchors.n_slots *= 2;
-    anchors.slots = arena_alloc(arena, anchors.n_slots, sizeof *anchors.slots);
-    anchors.key_a = arena_alloc(arena, a->n, sizeof *anchors.key_a);
-    anchors.key_b = arena_alloc(arena, b->n, sizeof *anchors.key_b);
-    anchors.runs = arena_alloc(arena, a->n, sizeof *anchors.runs);
+    struct anchors anchors = {.a = a,
+                              .b = b,
+                              .match = match,
+                              .list = arena_alloc(arena, a->n, sizeof *anchors.list),
+                              .key_a = arena_alloc(arena, a->n, sizeof *anchors.key_a),
+                              .key_b = arena_alloc(arena, b->n, sizeof *anchors.key_b),
+                              .runs = arena_alloc(arena, a->n, sizeof *anchors.runs)};
     row_t n_large = 1, n_gaps;
-    for (size_t i = 0; i < sizeof runs / sizeof *runs && n_large && !arena->failed; i++) {
+    bool ok = !arena->failed;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs && n_large && ok; i++) {
         struct arena_mark round = arena_mark(arena);
         const struct align_gap *gaps = list_gaps(match, a->n, b->n, arena, &n_gaps);
         anchors.run = runs[i];
-        n_large = gaps ? anchor_round(&anchors, gaps, n_gaps) : 0;
+        ok = gaps && anchor_round(&anchors, gaps, n_gaps, &n_large);
         arena_release(arena, round);
     }
     arena_release(arena, mark);
+    return ok;
 }
 
 /* ---- All gaps, and the nesting of the pairs ---- */
@@ -467,7 +473,10 @@ static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error) {
     struct arena scratch = {0};
-    align_anchors(a, b, &scratch, match);
+    if (!align_anchors(a, b, &scratch, match)) {
+        arena_free(&scratch);
+        return error_memory(error);
+    }
 
     /* Fill the gaps in parallel. */
     struct gap_filling filling = {.a = a, .b = b, .match = match};

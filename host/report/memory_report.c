@@ -359,19 +359,24 @@ static void show_step_peaks(struct page *page, const void *of) {
         page_missing(page, "Steps", "no ProfilerStep and no optimizer step is recorded");
 }
 
-static void show_findings_of_both(struct page *page, const void *of) {
+/* Shows the first findings of all inputs, or of each input of a comparison below its name. */
+static void show_findings(struct page *page, const void *of) {
     const struct sutra_memory *memory = of;
-    for (size_t side = 0; side < 2; side++) {
-        const struct memory_input *input = &memory->inputs[side];
-        page_subtitle(page, sides[side]);
-        if (!input->n_findings) {
+    size_t n_lists = memory->is_comparison ? 2 : 1, first = 0;
+    for (size_t list = 0; list < n_lists; list++) {
+        struct sutra_memory_finding finding;
+        size_t n = memory->is_comparison ? memory->inputs[list].n_findings : SIZE_MAX;
+        if (memory->is_comparison)
+            page_subtitle(page, sides[list]);
+        if (n == 0 || !sutra_memory_finding(memory, first, &finding)) {
             page_words(page, "No findings: no rule fires.");
             continue;
         }
         page_findings_begin(page);
-        for (uint32_t i = 0; i < input->n_findings && i < PAGE_ROWS_FEW; i++)
-            page_finding(page, input->findings[i].rule, NAN, input->findings[i].text);
+        for (size_t i = 0; i < n && i < PAGE_ROWS_FEW && sutra_memory_finding(memory, first + i, &finding); i++)
+            page_finding(page, finding.rule, NAN, finding.text);
         page_findings_end(page);
+        first += n;
     }
 }
 
@@ -403,23 +408,11 @@ static const struct page_section comparison_sections[] = {
      show_changes},
     {"steps", "Steps", "Largest active bytes of each step of A and B.", show_step_peaks},
     {"timeline", "Timeline", "Active bytes by frame over time, and reserved bytes.", show_timeline},
-    {"findings", "Findings", "Causes of high memory use in each input, and advice.", show_findings_of_both},
+    {"findings", "Findings", "Causes of high memory use in each input, and advice.", show_findings},
     {0},
 };
 
 /* ---- The page ---- */
-
-static void show_findings(struct page *page, const void *of) {
-    struct sutra_memory_finding finding;
-    if (!sutra_memory_finding(of, 0, &finding)) {
-        page_words(page, "No findings: no rule fires.");
-        return;
-    }
-    page_findings_begin(page);
-    for (size_t i = 0; i < PAGE_ROWS_FEW && sutra_memory_finding(of, i, &finding); i++)
-        page_finding(page, finding.rule, NAN, finding.text);
-    page_findings_end(page);
-}
 
 static const struct page_section sections[] = {
     {"findings", "Findings", "Causes of high memory use, and advice.", show_findings},

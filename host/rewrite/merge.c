@@ -96,7 +96,7 @@ static void share_offset(struct merge_rank **ranks, size_t n) {
     if (n < 2)
         return;
     qsort(ranks, n, sizeof(struct merge_rank *), compare_offsets);
-    int64_t median = ranks[(n - 1) / 2]->offset_ns;
+    int64_t median = ranks[lower_median_at(n)]->offset_ns;
     for (size_t i = 0; i < n; i++) {
         int64_t distance = moment_size(moment_minus(ranks[i]->offset_ns, median));
         max_distance = MAX(distance, max_distance);

@@ -1,40 +1,6 @@
 /*
- * burst.h - random numbers, and the collectives of a synthetic job.
+ * collectives.h - the collectives of a synthetic job.
  *
- * Random numbers: the splitmix64 sequence, the same on every machine: a 64-bit counter, stepped by the golden ratio and
- * mixed.
- */
-#ifndef GENERATE_BURST_H
-#define GENERATE_BURST_H
-
-#include <stdint.h>
-
-#include "generate/generate.h"
-#include "generate/lines.h"
-#include "generate/operators.h"
-
-struct random {
-    uint64_t state;
-};
-
-static inline uint64_t random_next(struct random *random) {
-    uint64_t x = random->state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-/* A number in [0, n), n below 2^32; the bias of the multiplication does not matter here. */
-static inline uint32_t random_below(struct random *random, uint32_t n) {
-    return (uint32_t)((random_next(random) >> 32) * n >> 32);
-}
-
-/* A number in [low, high]. */
-static inline int64_t random_between(struct random *random, uint32_t low, uint32_t high) {
-    return (int64_t)low + random_below(random, high - low + 1);
-}
-
-/*
  * Each collective of a group has a number, from 0. Its kind and size are computed from group and number, so that all
  * members agree. Each rank launches it at the time of its own program. A collective starts on a rank when the rank's
  * stream is free, and ends on all ranks after the last rank has started and the data has moved:
@@ -46,6 +12,15 @@ static inline int64_t random_between(struct random *random, uint32_t low, uint32
  * Within a step, nothing depends on this end before all ranks synchronize (generator.c). So the ends of a step are
  * computed after each rank has played the step, and kept; then the files of a rank can be written alone.
  */
+#ifndef GENERATE_COLLECTIVES_H
+#define GENERATE_COLLECTIVES_H
+
+#include <stdint.h>
+
+#include "generate/generate.h"
+#include "generate/lines.h"
+#include "generate/operators.h"
+#include "generate/random.h"
 
 /* The groups of a rank: all ranks; the rank and its neighbour; messages between both, which are counted separately. */
 enum collective_set { SET_WORLD, SET_PAIR, SET_MESSAGES, N_COLLECTIVE_SETS };
@@ -96,6 +71,13 @@ void job_member_rewind(struct job_member *member, bool is_settled);
 
 /* Selects the next collective. */
 void collective_draw(struct job_member *member, struct random *program);
+
+/* Whether the trace lacks the kernel of the launched collective. */
+bool collective_is_lost(const struct job_member *member);
+
+/* The end of the launched collective on this rank, if it can start at `ready` and starts at `start`: `start` while ends
+ * are unknown. */
+int64_t collective_end(struct job_member *member, int64_t ready, int64_t start);
 
 /* Computes the ends of all launched collectives. clocks[rank]: when the rank's stream is free, before and after;
  * ends[rank]: end of the rank's last collective. False: out of memory. */
