@@ -1,12 +1,12 @@
 /*
- * fault_memory_rewrite.c - fails every allocation in turn while a malformed pair is read leniently, cut and written,
- * and while a malformed trace is repaired.
+ * fault_memory_rewrite.c - fails every allocation in turn while a malformed pair is read leniently, cut and written, as
+ * JSON and in Perfetto's format, and while a malformed trace is repaired.
  *
  * Each run must return SUTRA_SYSTEM, or write the expected files.
  */
 #include "fault_files.h"
 
-#define N_FILES 3
+#define N_FILES 4
 
 static const char device_text[] =
     "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"m\"},"
@@ -35,6 +35,12 @@ static enum sutra_status cut_pair(struct sutra_context *context, const struct fa
         status = sutra_cut_write(context, cut, files->path[0], NULL, error);
     if (!status)
         status = sutra_cut_write_host(context, cut, files->path[1], NULL, error);
+    char perfetto[128];
+    snprintf(perfetto, sizeof perfetto, "%s.pftrace", files->path[3]);
+    if (!status)
+        status = sutra_cut_write(context, cut, perfetto, NULL, error);
+    if (!status && rename(perfetto, files->path[3]))
+        fail_msg("%s cannot be renamed", perfetto);
     sutra_cut_free(cut);
     sutra_host_trace_free(host);
     sutra_device_trace_free(device);

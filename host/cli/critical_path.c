@@ -282,6 +282,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra critical-path device.json", "print the critical path of the first step"},
     {"sutra critical-path device.json --format chrome -o marked.json.gz", "mark the path in the trace, for Perfetto"},
+    {"sutra critical-path device.json --format chrome -o marked.pftrace", "the same in Perfetto's format"},
     {"sutra critical-path device.json --format chrome --only-critical --edges arrows -o path.json.gz",
      "write the same overlay as HTA"},
     {"sutra critical-path device.json --rules full", "attribute the whole time of the first step"},

@@ -59,7 +59,8 @@ static const struct stage_share stages_merge[] = {
 
 static const struct option_row options_merge[] = {
     {"output-file", 'o', OPTION_FILE, "ALL", AT(job, output),
-     .help = "write to ALL, compressed if it ends in .gz or .zst; - is standard output"},
+     .help = "write to ALL, in Perfetto's format if it ends in .pftrace, compressed if it ends in .gz or .zst; - is "
+             "standard output"},
     {"clocks", 0, OPTION_CHOICE, "HOW", AT(merge_job, options.clocks), .choices = clocks,
      .help = "align clocks that differ clearly by the ends of collectives (collectives), or keep all clocks (none) "
              "(default: collectives)"},
@@ -167,11 +168,13 @@ static const char *const description_merge[] = {
     "Process ids, flow ids and correlations are made unique across ranks. If the ends of collectives show that a clock "
     "is off, it is aligned to the clock of the smallest rank. Arrows lead from the first rank that arrives at a "
     "collective to the last. All other fields of kept events stay byte-identical.",
-    "Viewers load a few hundred megabytes: reduce a larger timeline with --side gpu, --min-us and --step.",
+    "Viewers load a few hundred megabytes: write a .pftrace file, which has a fifth of the size, or reduce the timeline "
+    "with --side gpu, --min-us and --step.",
     NULL,
 };
 static const struct example examples_merge[] = {
     {"sutra merge traces/ -o all.json.gz", "merge a directory of traces"},
+    {"sutra merge traces/ -o all.pftrace", "the same in Perfetto's format, a fifth of the size"},
     {"sutra merge traces/ --side gpu --min-us 10 --step 3 -o step3.json.gz",
      "merge one step of many ranks, small enough for a viewer"},
     {"sutra merge rank0.json rank1.json --clocks none -o both.json", "merge two ranks of one machine"},
@@ -344,6 +347,8 @@ static const char *const description_cut[] = {
     "if both of its ends are kept.",
     "With --overlap, every event that runs in the range is kept, also GPU activity that was launched before, together "
     "with its launch. Use it to see a part of the timeline in Perfetto.",
+    "If the name of the output ends in .pftrace, .pftrace.gz or .pftrace.zst, the trace is written in Perfetto's own "
+    "format, which has about a fifth of the size and only Perfetto reads.",
     "With the host trace of the same run, both parts can be linked: nodes of kept operators and annotations are kept, "
     "with their ancestors.",
     NULL,
@@ -354,6 +359,7 @@ static const struct example examples_cut[] = {
      "extract half a second, from the third second on"},
     {"sutra cut device.json --overlap --from-us 2M --to-us 2010k -o gap.json.gz",
      "extract ten milliseconds of the timeline, to open in Perfetto"},
+    {"sutra cut device.json --overlap --from-us 2M --to-us 2010k -o gap.pftrace", "the same in Perfetto's format"},
     {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "write a smaller file of the whole run"},
     {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json",
      "extract three steps of a pair, to link"},

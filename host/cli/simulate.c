@@ -521,9 +521,8 @@ static const struct option_row options[] = {
     {"write", 'w', OPTION_FILE, "DIR", AT(simulate_job, folder),
      .help = "write the changed files to DIR, under their names, for other simulators"},
     {"trace", 't', OPTION_FILE, "OUT", AT(job, output),
-     .help =
-         "write the simulated times for Perfetto, and the measured times if the files record start times; compressed "
-         "if OUT ends in .gz or .zst"},
+     .help = "write the simulated times for Perfetto, and the measured times if the files record start times; in "
+             "Perfetto's format if OUT ends in .pftrace, compressed if OUT ends in .gz or .zst"},
     {"force", 0, OPTION_FLAG, AT(job, options.force),
      .help = "replace existing files of --write, and read-only outputs"},
     JOB_ROW_INPUT,

@@ -220,6 +220,7 @@ static const struct example examples_correlate[] = {
     {"sutra correlate device.json --format csv -o pairs.csv", "write a table of forward and backward operators"},
     {"sutra correlate device.json --host-trace host.json --kind all -o pairs.json", "write all pairs as JSON"},
     {"sutra correlate device.json --format chrome -o flows.json.gz", "draw arrows in the trace, for Perfetto"},
+    {"sutra correlate device.json --format chrome -o flows.pftrace", "the same in Perfetto's format"},
     {0},
 };
 
@@ -377,6 +378,7 @@ static const struct example examples_tree[] = {
      "print four levels of the tree, without short events"},
     {"sutra tree device.json --host-trace host.json -o tree.json.gz", "write the whole tree, with tensor ids"},
     {"sutra tree device.json --format chrome -o flows.json.gz", "draw arrows across threads and streams, for Perfetto"},
+    {"sutra tree device.json --format chrome -o flows.pftrace", "the same in Perfetto's format"},
     {0},
 };
 

@@ -16,6 +16,7 @@
 #include "read/document.h"
 #include "sutra/error.h"
 #include "text/numbers.h"
+#include "write/protobuf.h"
 
 /*
  * The nodes of an .et file as columns: row i is the i-th node of the file.
@@ -313,13 +314,8 @@ bool et_nodes_per_stream(const struct et_nodes *nodes);
  * then end and check once. No recursion. Cost: O(bytes), without nested messages.
  */
 
-enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_GROUP_END = 4, WIRE_32 = 5 };
-
 /* The maximum depth of nested groups; protobuf's own limit. */
 #define WIRE_DEPTH_MAX 100
-
-/* Bytes of the longest number. */
-#define WIRE_VARINT_MAX 10
 
 struct wire {
     const char *at, *end;
@@ -470,27 +466,6 @@ static inline struct et_list et_list_over(uint32_t kind, const char *bytes, size
 
 /* The next value, a number or a text; false: the end, or a fault in one of the cursors. */
 bool et_list_next(struct et_list *list, uint64_t *bits, struct et_text *text);
-
-/* ---- Writing of numbers and keys in protobuf's wire format ---- */
-
-static inline size_t varint_size(uint64_t value) {
-    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
-}
-
-static inline char *write_varint(char *to, uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-        *to++ = (char)(value | 0x80);
-    *to++ = (char)value;
-    return to;
-}
-
-static inline size_t key_size(unsigned field) {
-    return field < 16 ? 1 : 2;
-}
-
-static inline char *write_key(char *to, unsigned field, enum wire_type wire) {
-    return write_varint(to, field << 3 | (unsigned)wire);
-}
 
 /* ---- Unsigned integers from JSON text ---- */
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -21,6 +22,7 @@
 #include "base/error.h"
 #include "sutra/link.h"
 #include "text/strings.h"
+#include "write/perfetto.h"
 #include "write/sink.h"
 
 /* ---- Output in pieces by all threads: buffers are reused ---- */
@@ -65,22 +67,28 @@ static void write_piece(void *arg, size_t number) {
     pthread_mutex_unlock(&writing->mutex);
 }
 
-enum sutra_status pieces_write(struct sutra_context *context, const char *path, size_t n_pieces, piece_fill *fill,
-                               const void *arg, uint64_t *n_bytes, struct sutra_error *error) {
-    struct piece_writing writing = {.fill = fill, .arg = arg, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    enum sutra_status status = sink_open(&writing.sink, context, path, error);
-    if (status)
-        return status;
+enum sutra_status pieces_write_to(struct sutra_context *context, struct sink *sink, size_t n_pieces, piece_fill *fill,
+                                  const void *arg, struct sutra_error *error) {
+    struct piece_writing writing = {.sink = sink, .fill = fill, .arg = arg, .mutex = PTHREAD_MUTEX_INITIALIZER};
     pool_run(context->pool, n_pieces, write_piece, &writing);
-    bool complete = !atomic_load(&writing.failed);
-    status = sink_close(writing.sink, complete, n_bytes, error);
     for (struct piece_buffer *buffer = writing.idle, *next; buffer; buffer = next) {
         next = buffer->next;
         buffer_free(&buffer->out);
         free(buffer);
     }
     pthread_mutex_destroy(&writing.mutex);
-    return status || complete ? status : error_memory(error);
+    return atomic_load(&writing.failed) ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status pieces_write(struct sutra_context *context, const char *path, size_t n_pieces, piece_fill *fill,
+                               const void *arg, uint64_t *n_bytes, struct sutra_error *error) {
+    struct sink *sink;
+    enum sutra_status status = sink_open(&sink, context, path, error);
+    if (status)
+        return status;
+    status = pieces_write_to(context, sink, n_pieces, fill, arg, error);
+    enum sutra_status closed = sink_close(sink, !status, n_bytes, status ? NULL : error);
+    return status ? status : closed;
 }
 
 /*
@@ -357,6 +365,8 @@ struct sink {
     struct visible visible;
     int file;
     enum compression compression;
+    bool converts;           /* `file` is memory for the JSON text of a timeline, which sink_close() converts */
+    enum compression packed; /* compression of the converted file */
 
     pthread_mutex_t mutex;
     pthread_cond_t turn;
@@ -366,6 +376,11 @@ struct sink {
     uint64_t n_json;    /* bytes before compression */
     atomic_int failure; /* errno of the first failure, or ENOMEM */
 };
+
+/* Whether the name is that of a Perfetto trace, compressed or not. */
+static bool is_perfetto(const char *path) {
+    return ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz") || ends_with(path, ".pftrace.zst");
+}
 
 static void sink_free(struct sink *sink) {
     pthread_cond_destroy(&sink->turn);
@@ -399,6 +414,16 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
             &(struct temp_file_options){options->force, context->own_names, options->temporary, options->arg}, error);
         made->file = made->beside.file;
         made->placed = made->beside.temporary;
+    }
+    if (!status && is_perfetto(path)) {
+        made->file = memfd_create("sutra timeline", MFD_CLOEXEC);
+        made->converts = made->placed = true;
+        made->packed = made->compression;
+        made->compression = COMPRESSION_NONE;
+        if (made->file < 0) {
+            temp_file_close(&made->beside, false);
+            status = error_memory(error);
+        }
     }
     if (status)
         sink_free(made);
@@ -491,9 +516,30 @@ void sink_write_packed(struct sink *sink, size_t number, const struct buffer *pa
     write_in_turn(sink, number, packed->bytes, packed->length, n_text);
 }
 
+/* Converts the JSON text of the timeline, and closes it. */
+static enum sutra_status convert_timeline(struct sink *sink, bool keep, struct sutra_error *error) {
+    int json = sink->file;
+    char name[40];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", json);
+    sink->file = sink->beside.file;
+    sink->compression = sink->packed;
+    sink->placed = sink->beside.temporary;
+    sink->converts = false;
+    sink->offset = sink->reserved = sink->n_json = sink->next = 0;
+    enum sutra_status status =
+        keep && !sink_failed(sink) ? perfetto_write(sink->context, name, sink->path, sink, error) : SUTRA_OK;
+    close(json);
+    return status;
+}
+
 enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
+    enum sutra_status status = sink->converts ? convert_timeline(sink, keep, error) : SUTRA_OK;
     int failure = sink_failed(sink);
+    if (status) {
+        temp_file_close(&sink->beside, false);
+        sink_free(sink);
+        return status;
+    }
     if (sink->reserved && ftruncate(sink->file, (off_t)sink->offset)) /* returns unused disk space */
         failure = failure ? failure : errno;
     if (sink->file != STDOUT_FILENO) {

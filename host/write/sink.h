@@ -1,5 +1,6 @@
 /*
- * sink.h - an output: a file that is written atomically, or a stream; plain, gzip or zstd by the end of its name.
+ * sink.h - an output: a file that is written atomically, or a stream; plain, gzip or zstd by the end of its name. A
+ * timeline as JSON becomes Perfetto's format if the name ends with .pftrace, .pftrace.gz or .pftrace.zst (perfetto.h).
  *
  * Pieces are numbered from 0 and may be written by several threads in parallel; the output contains them in the order
  * of their numbers. Pieces of compressed outputs are compressed separately, in the thread that writes them (a gzip file
@@ -55,6 +56,10 @@ typedef void piece_fill(const void *arg, size_t number, struct buffer *out);
  * memory; then `path` is unchanged. */
 enum sutra_status pieces_write(struct sutra_context *context, const char *path, size_t n_pieces, piece_fill *fill,
                                const void *arg, uint64_t *n_bytes, struct sutra_error *error);
+
+/* The same to an open output, as its only pieces. */
+enum sutra_status pieces_write_to(struct sutra_context *context, struct sink *sink, size_t n_pieces, piece_fill *fill,
+                                  const void *arg, struct sutra_error *error);
 
 /*
  * ---- A file that is written atomically: under a hidden name in the same directory, then renamed ----

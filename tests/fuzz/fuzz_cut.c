@@ -1,7 +1,8 @@
 /*
  * fuzz_cut.c - fuzzes `cut`: the input is a device trace that is cut in several ways. The output is a trace with the
  * number of kept events, and the same for any number of threads. A selection of everything returns the input. A second
- * cut changes nothing unless the selection depends on the cut.
+ * cut changes nothing unless the selection depends on the cut. In Perfetto's format, the output is the same for any
+ * number of threads.
  */
 #include <unistd.h>
 
@@ -14,10 +15,11 @@ struct written {
     uint64_t n_kept;
 };
 
-static char path[64];
+static char path[64], perfetto_path[72];
 
 /* The output of a cut; bytes is NULL if the input is rejected or has no such step. */
-static struct written cut(unsigned n_threads, const void *data, size_t size, const struct sutra_selection *selection) {
+static struct written cut(unsigned n_threads, const void *data, size_t size, const struct sutra_selection *selection,
+                          const char *to) {
     struct written written = {0};
     struct sutra_context *context = new_context(n_threads);
     struct sutra_device_trace *trace = NULL;
@@ -31,12 +33,12 @@ static struct written cut(unsigned n_threads, const void *data, size_t size, con
         uint64_t n_bytes;
         struct sutra_cut_report report = {.size = sizeof report};
         sutra_cut_report(made, &report);
-        check(sutra_cut_write(context, made, path, &n_bytes, &error) == SUTRA_OK, "it can be written");
+        check(sutra_cut_write(context, made, to, &n_bytes, &error) == SUTRA_OK, "it can be written");
         written = (struct written){new_bytes(n_bytes), n_bytes, report.n_events_kept};
-        FILE *file = fopen(path, "r");
+        FILE *file = fopen(to, "r");
         check(file && fread(written.bytes, 1, n_bytes, file) == n_bytes, "as much is there as was written");
         fclose(file);
-        unlink(path);
+        unlink(to);
     }
     sutra_cut_free(made);
     sutra_device_trace_free(trace);
@@ -70,19 +72,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     };
     if (!path[0])
         snprintf(path, sizeof path, "/tmp/fuzz_cut.%ld", (long)getpid());
+    snprintf(perfetto_path, sizeof perfetto_path, "%s.pftrace", path);
     for (size_t i = 0; i < sizeof selections / sizeof *selections; i++) {
-        struct written one = cut(1, data, size, &selections[i]);
+        struct written one = cut(1, data, size, &selections[i], path);
         if (!one.bytes)
             continue;
-        struct written two = cut(2, data, size, &selections[i]);
+        struct written two = cut(2, data, size, &selections[i], path);
         check(two.bytes && same_bytes(one.bytes, one.size, two.bytes, two.size), "the same for any number of threads");
         check_written(&one);
+        struct written timelines[2];
+        for (unsigned k = 0; k < 2; k++)
+            timelines[k] = cut(1 + k, data, size, &selections[i], perfetto_path);
+        check(same_bytes(timelines[0].bytes, timelines[0].size, timelines[1].bytes, timelines[1].size),
+              "the same timeline for any number of threads");
+        free(timelines[0].bytes);
+        free(timelines[1].bytes);
         if (i == 0)
             check(size > 1 &&
                       (data[0] == 0x1f || data[0] == 0x28 || same_bytes(one.bytes, one.size, (const char *)data, size)),
                   "all of it is the input");
         if (i >= 4) {
-            struct written again = cut(1, one.bytes, one.size, &selections[i]);
+            struct written again = cut(1, one.bytes, one.size, &selections[i], path);
             check(again.bytes && same_bytes(one.bytes, one.size, again.bytes, again.size), "what was cut stays");
             free(again.bytes);
         }
