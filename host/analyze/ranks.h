@@ -146,6 +146,11 @@ enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_a
                                    const struct rank_tasks *from, size_t from_offset, struct sutra_error *error);
 void rank_tasks_free(struct rank_tasks *tasks);
 
+/* Whether this process analyzes traces, and does not only combine the results of others. */
+static inline bool rank_tasks_analyze(const struct sutra_context *context) {
+    return !context->team || context->team->n_shards || context->team->next;
+}
+
 /* The result of the task at this position of the list, and of the i-th rank. */
 static inline void *task_result(const struct rank_tasks *tasks, size_t number) {
     return (char *)tasks->results + number * tasks->analysis->result_size;

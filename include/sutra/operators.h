@@ -7,7 +7,8 @@
  * GPU work (kernels, memcpys, memsets) belongs to the runtime call with its correlation. sutra attributes it once: to
  * the innermost operator that runs during this call, on any thread; without an operator, to the call, such as a launch
  * of a CUDA graph. Work without a call in the trace is unattributed and reported. The three parts add up to all GPU
- * work exactly, in nanoseconds.
+ * work exactly, in nanoseconds. Kernels of CUDA and HIP graphs belong to the operators that launched them when the graph
+ * was captured, as far as capture traces or the trace itself show them; the method and its confidence are in tables.
  *
  *     direct    time with GPU work attributed to an operator; concurrent work counts once
  *     subtree   the same, including work launched by operators below it
@@ -40,6 +41,10 @@ struct sutra_operators_options {
     bool compat;       /* tables of TraceLens instead of sutra's */
     const char *peaks; /* file with peak rates of the GPU; NULL: rates from the data sheet of the GPU in the trace */
     bool kernels;      /* without `compat`: tables of kernels instead of operators */
+    /* Traces that recorded the capture of the CUDA or HIP graphs, or an eager run of the same model: kernels of graphs
+     * are attributed to the operators of the capture. Unused with `compat`. Unreadable ones are an error. */
+    const char *const *captures;
+    size_t n_captures;
 };
 
 /* Tables in the order of their files. Each comment lists the keys of a row, then the values. */
@@ -65,20 +70,22 @@ enum sutra_operators_table {
     SUTRA_TRACELENS_NORMALIZATION,
     SUTRA_TRACELENS_REDUCE_FWD,
     SUTRA_TRACELENS_REDUCE_BWD,
-    SUTRA_TRACELENS_RATES,          /* operator name, arguments that affect the rate: FLOPs, bytes, rates */
-    SUTRA_OPERATORS_TIMELINE,       /* rank, kind of GPU time; and GPU work by attribution */
-    SUTRA_OPERATORS_BY_NAME,        /* rank, name: calls, CPU time, GPU time */
-    SUTRA_OPERATORS_BY_ARGUMENTS,   /* rank, name, shapes, types, strides, values: GPU time */
-    SUTRA_OPERATORS_BY_CATEGORY,    /* rank, operator category */
-    SUTRA_OPERATORS_BY_MODULE,      /* rank, module name: forward and backward */
-    SUTRA_OPERATORS_BY_ANNOTATION,  /* rank, annotation name */
-    SUTRA_OPERATORS_BY_PATH,        /* rank, operators from the outermost to the launching one */
-    SUTRA_OPERATORS_RATES,          /* rank, name, arguments: FLOPs, bytes, rates, share of the roofline */
-    SUTRA_OPERATORS_RATE_STEPS,     /* rank, step: FLOPs, and model FLOPs utilization */
-    SUTRA_OPERATORS_PEAKS,          /* rank, unit: peak rate of the GPU */
-    SUTRA_KERNELS_BY_NAME,          /* rank, kernel, memcpy or memset: times, queue delays, most frequent launch */
-    SUTRA_KERNELS_BY_CONFIGURATION, /* rank, name, operator, stream, grid, block, registers, shared memory */
-    SUTRA_KERNELS_DURATIONS,        /* rank, duration bin: count */
+    SUTRA_TRACELENS_RATES,           /* operator name, arguments that affect the rate: FLOPs, bytes, rates */
+    SUTRA_OPERATORS_TIMELINE,        /* rank, kind of GPU time; and GPU work by attribution */
+    SUTRA_OPERATORS_BY_NAME,         /* rank, name: calls, CPU time, GPU time */
+    SUTRA_OPERATORS_BY_ARGUMENTS,    /* rank, name, shapes, types, strides, values: GPU time */
+    SUTRA_OPERATORS_BY_CATEGORY,     /* rank, operator category */
+    SUTRA_OPERATORS_BY_MODULE,       /* rank, module name: forward and backward */
+    SUTRA_OPERATORS_BY_ANNOTATION,   /* rank, annotation name */
+    SUTRA_OPERATORS_BY_PATH,         /* rank, operators from the outermost to the launching one */
+    SUTRA_OPERATORS_RATES,           /* rank, name, arguments: FLOPs, bytes, rates, share of the roofline */
+    SUTRA_OPERATORS_RATE_STEPS,      /* rank, step: FLOPs, and model FLOPs utilization */
+    SUTRA_OPERATORS_PEAKS,           /* rank, unit: peak rate of the GPU */
+    SUTRA_OPERATORS_GRAPH_KERNELS,   /* rank, graph launch, method of attribution: kernels of graphs */
+    SUTRA_OPERATORS_GRAPH_OPERATORS, /* rank, operator, module, method: kernels of graphs */
+    SUTRA_KERNELS_BY_NAME,           /* rank, kernel, memcpy or memset: times, queue delays, most frequent launch */
+    SUTRA_KERNELS_BY_CONFIGURATION,  /* rank, name, operator, stream, grid, block, registers, shared memory */
+    SUTRA_KERNELS_DURATIONS,         /* rank, duration bin: count */
     SUTRA_OPERATORS_N_TABLES
 };
 

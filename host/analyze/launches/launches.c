@@ -368,7 +368,8 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
 
 /* ---- Attribution to operators ---- */
 
-/* Sets the launcher of each activity: the innermost operator that encloses its call, else the call. TraceLens ignores
+/* Sets the launcher of each activity: the operator that a graph launch replays, else the innermost operator that
+ * encloses its call, else the call. TraceLens ignores
  * operators named "execute", operators that enclose a parent call, and communication. */
 static enum sutra_status find_launchers(struct launch_model *model, struct arena *scratch, struct sutra_error *error) {
     const struct host_rows *hosts = &model->hosts;
@@ -398,6 +399,8 @@ static enum sutra_status find_launchers(struct launch_model *model, struct arena
             continue;
         row_t op = enclosing[call];
         devices->launcher[i] = op != ROW_NONE && hosts->kind[op] == HOST_OPERATOR ? op : call;
+        if (devices->replayed && devices->replayed[i] != ROW_NONE)
+            devices->launcher[i] = devices->replayed[i];
     }
     arena_release(scratch, mark);
     return SUTRA_OK;
@@ -431,8 +434,8 @@ static enum sutra_status number_launchers(struct launch_model *model, struct are
     return SUTRA_OK;
 }
 
-static enum sutra_status attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                   struct sutra_error *error) {
+enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                         struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
     struct attribution_table *charges = &model->charges;
     enum sutra_status status = find_launchers(model, scratch, error);
@@ -535,7 +538,7 @@ enum sutra_status launch_model_restrict(struct sutra_context *context, const str
     status = sort_devices(devices, scratch, error);
     if (!status)
         status = order_launch_links(model, devices->call, NULL, devices->n, arena, error);
-    return status ? status : attribute(model, arena, scratch, error);
+    return status ? status : launch_model_attribute(model, arena, scratch, error);
 }
 
 /* The branch of devices, with memory and an error of its own. */
@@ -618,7 +621,7 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
     model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
                        (lists.n_device - model->devices.n);
     arena_release(scratch, mark);
-    return attribute(model, arena, scratch, error);
+    return launch_model_attribute(model, arena, scratch, error);
 }
 
 void launch_model_warn(struct sutra_context *context, const struct launch_model *model) {

@@ -51,6 +51,7 @@ struct host_rows {
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
+    uint8_t *replayed;     /* rows that graph launches replay, which have no CPU time (graphs.h); NULL: none */
     row_t n_skipped;       /* of the last rows */
 };
 
@@ -62,6 +63,7 @@ struct device_rows {
     uint8_t *class;        /* enum device_class */
     row_t *call;           /* row of hosts: the call that launched it, or ROW_NONE */
     row_t *launcher;       /* row of hosts: the operator or call to which it is attributed, or ROW_NONE */
+    row_t *replayed;       /* row of hosts: the replayed operator of a graph kernel, or ROW_NONE; NULL: none */
     row_t *by_start;       /* these rows ascending by start, equal ones in file order */
 };
 
@@ -85,6 +87,8 @@ struct attribution_table {
     int64_t *subtree; /* the same for all activities launched by it and its descendants */
 };
 
+struct graph_kernels;
+
 struct launch_model {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
@@ -96,8 +100,9 @@ struct launch_model {
     struct device_rows devices;
     struct launch_links links;
     struct attribution_table charges;
-    int64_t from, to;   /* selected time range (launch_model_restrict()), else all */
-    uint64_t n_untimed; /* skipped events: start or duration missing, negative or too large */
+    const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
+    int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
+    uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large */
 };
 
 /* Builds the model; `scratch` is released on success, and `model` is undefined after a failure. SUTRA_SYSTEM: out of
@@ -109,6 +114,10 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
 /* Warns about events without known times; call once for each trace. */
 void launch_model_warn(struct sutra_context *context, const struct launch_model *model);
 
+/* Determines launchers again, after links or devices->replayed have changed. */
+enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                         struct sutra_error *error);
+
 /* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O((n + links) log links). */
 enum sutra_status launch_model_busy_time(const struct launch_model *model, const row_t *hosts, row_t n,
                                          struct arena *scratch, int64_t *ticks, struct sutra_error *error);
@@ -117,6 +126,11 @@ enum sutra_status launch_model_busy_time(const struct launch_model *model, const
  * have not ended when the row begins. O(n) in expectation. */
 enum sutra_status find_marked_ancestors(const struct launch_model *model, const uint8_t *marked, struct arena *scratch,
                                         row_t *around, struct sutra_error *error);
+
+/* The CPU time of a row of hosts. */
+static inline int64_t host_ticks(const struct host_rows *hosts, row_t row) {
+    return hosts->replayed && hosts->replayed[row] ? 0 : hosts->stop[row] - hosts->start[row];
+}
 
 /* Whether a moment is in the selected time range. */
 static inline bool launch_model_includes(const struct launch_model *model, int64_t moment) {

@@ -284,7 +284,7 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
         struct frame_sum sum = {0};
         for (row_t i = groups->first[g]; i < groups->first[g + 1]; i++) {
             row_t frame = groups->member[i], host = from->host[frame];
-            sum.host += hosts->stop[host] - hosts->start[host];
+            sum.host += host_ticks(hosts, host);
             sum.own += own[frame];
             for (int way = 0; way < 1 + backward; way++) {
                 row_t first = lists[way]->first[host], last = lists[way]->first[hosts->end[host]];

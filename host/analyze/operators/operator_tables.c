@@ -246,9 +246,10 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
         }
         struct host_sum *sum = &table->hosts[*group];
         sum->calls++;
-        sum->total += stop - start;
-        sum->self += stop - start;
-        if (enclosing != ROW_NONE) { /* not self time of the enclosing operator: the time in which both run */
+        sum->total += host_ticks(hosts, row);
+        sum->self += host_ticks(hosts, row);
+        if (enclosing != ROW_NONE &&
+            host_ticks(hosts, row)) { /* not self time of the enclosing operator: the time in which both run */
             int64_t end = MIN(hosts->stop[enclosing], stop);
             table->hosts[*group_of(table, enclosing)].self -= end - start;
         }

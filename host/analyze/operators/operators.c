@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/launches/arguments.h"
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/rates.h"
 #include "analyze/operators/tracelens_rates.h"
@@ -349,6 +350,23 @@ const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
                                            {"unit", TEXT},
                                            {"tflops_per_s", REAL},
                                            {"tbytes_per_s", REAL}}},
+    [SUTRA_OPERATORS_GRAPH_KERNELS] = {"graph_kernels", OF_JOB,
+                                       .columns = {{"rank", INTEGER},
+                                                   {"launch", TEXT},
+                                                   {"method", TEXT},
+                                                   {"confidence", TEXT},
+                                                   {"kernels", INTEGER},
+                                                   {"device_us", REAL},
+                                                   {"percent", REAL}}},
+    [SUTRA_OPERATORS_GRAPH_OPERATORS] = {"graph_operators", OF_JOB,
+                                         .columns = {{"rank", INTEGER},
+                                                     {"operator", TEXT},
+                                                     {"module", TEXT},
+                                                     {"method", TEXT},
+                                                     {"confidence", TEXT},
+                                                     {"kernels", INTEGER},
+                                                     {"device_us", REAL},
+                                                     {"percent", REAL}}},
     [SUTRA_KERNELS_BY_NAME] = {"kernels", OF_JOB,
                                .columns = {{"rank", INTEGER},
                                            {"name", TEXT},
@@ -410,6 +428,8 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 struct op_work {
     struct op_input input;
     struct launch_model reading, framed;
+    const struct graph_captures *captures;
+    struct graph_kernels graphs;
     struct arena arena, scratch;
 };
 
@@ -458,9 +478,9 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
 
 /* Makers that request nothing of the trace, each run by one thread with its own memory, the longest first: of tables of
  * kernels, of both, then of operators. */
-static op_maker *const makers[] = {operators_kernels,      operators_timeline,   operators_rates,
-                                   operators_by_arguments, operators_by_name,    operators_by_annotation,
-                                   operators_by_path,      operators_by_category};
+static op_maker *const makers[] = {operators_kernels,      operators_timeline,    operators_rates,
+                                   operators_by_arguments, operators_by_name,     operators_by_annotation,
+                                   operators_by_path,      operators_by_category, operators_graphs};
 enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1, N_OF_BOTH = 1 };
 
 struct maker_runs {
@@ -523,6 +543,12 @@ static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_
     if (status)
         return status;
     launch_model_warn(input->context, reading);
+    status = graph_kernels_find(input->context, reading, work->captures, input->options.rank, &work->arena,
+                                &work->scratch, &work->graphs, error);
+    if (!status)
+        status = graph_kernels_attach(reading, &work->arena, &work->scratch, error);
+    if (status)
+        return status;
     return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
                        made, error);
 }
@@ -551,27 +577,39 @@ enum sutra_status op_options_init(const struct sutra_operators_options *given, s
     return options_copy(&form, given, taken, error);
 }
 
-enum sutra_status sutra_operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                      const struct sutra_operators_options *options, struct sutra_operators **operators,
-                                      struct sutra_error *error) {
-    struct sutra_operators_options taken;
-    enum sutra_status status = op_options_init(options, &taken, error);
-    if (status)
-        return status;
-    struct sutra_operators *made = operators_new(&taken);
-    struct op_work work = {.input = {.context = context, .options = taken}};
+enum sutra_status operators_run_with(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const struct sutra_operators_options *options,
+                                     const struct graph_captures *captures, struct sutra_operators **operators,
+                                     struct sutra_error *error) {
+    struct sutra_operators *made = operators_new(options);
+    struct op_work work = {.input = {.context = context, .options = *options}, .captures = captures};
     if (!made)
         return error_memory(error);
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    status = (taken.compat ? make_as_tracelens : make_as_sutra)(&work, trace, made, error);
+    enum sutra_status status = (options->compat ? make_as_tracelens : make_as_sutra)(&work, trace, made, error);
     stage_end(context);
+    graph_kernels_free(&work.graphs);
     arena_free(&work.arena);
     arena_free(&work.scratch);
     if (status)
         sutra_operators_free(made);
     else
         *operators = made;
+    return status;
+}
+
+enum sutra_status sutra_operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                      const struct sutra_operators_options *options, struct sutra_operators **operators,
+                                      struct sutra_error *error) {
+    struct sutra_operators_options taken;
+    struct graph_captures captures = {.n = 0};
+    enum sutra_status status = op_options_init(options, &taken, error);
+    if (!status && !taken.compat)
+        status = graph_captures_read(context, taken.captures, taken.n_captures, &captures, error);
+    if (!status)
+        status = operators_run_with(context, trace, &taken, captures.n ? &captures : NULL, operators, error);
+    graph_captures_free(&captures);
     return status;
 }
 

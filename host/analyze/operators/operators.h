@@ -163,6 +163,14 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
 /* Names and columns of all tables. */
 extern const struct table_spec operator_table_specs[];
 
+struct graph_captures;
+
+/* Computes the tables of one rank as sutra_operators_run(), with capture traces that are read already (or NULL). */
+enum sutra_status operators_run_with(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const struct sutra_operators_options *options,
+                                     const struct graph_captures *captures, struct sutra_operators **operators,
+                                     struct sutra_error *error);
+
 /* A result without tables, with complete options; NULL: out of memory. */
 struct sutra_operators *operators_new(const struct sutra_operators_options *options);
 
@@ -181,7 +189,7 @@ typedef enum sutra_status op_maker(const struct op_input *input, struct arena *a
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
     tracelens_kernels, tracelens_unified, tracelens_sheets, tracelens_rates, operators_timeline, operators_by_name,
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
-    operators_rates, operators_kernels;
+    operators_rates, operators_kernels, operators_graphs;
 
 /* ---- Many ranks (ranks.c) ---- */
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/ranks.h"
 #include "base/error.h"
@@ -16,6 +17,9 @@ static void encode_rules(const void *of, struct buffer *out) {
     encode_value(out, options->compat);
     encode_value(out, options->kernels);
     encode_text(out, options->peaks);
+    encode_value(out, options->n_captures);
+    for (size_t i = 0; i < options->n_captures; i++)
+        encode_text(out, options->captures[i]);
 }
 
 void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
@@ -48,6 +52,7 @@ struct sutra_operators_ranks {
     struct rank_tasks tasks; /* whose results are struct operators_rank */
     struct sutra_operators_ranks_options options;
     struct sutra_operators_options rules; /* the complete options of each rank */
+    struct graph_captures captures;
 };
 
 static struct sutra_operators_options options_of(const struct sutra_operators_ranks *ranks, size_t number) {
@@ -62,7 +67,8 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct operators_rank *rank = task_result(&ranks->tasks, number);
     const struct sutra_operators_options options = options_of(ranks, number);
     (void)run;
-    enum sutra_status status = sutra_operators_run(context, trace, &options, &rank->operators, error);
+    const struct graph_captures *captures = ranks->captures.n ? &ranks->captures : NULL;
+    enum sutra_status status = operators_run_with(context, trace, &options, captures, &rank->operators, error);
     sutra_device_trace_free(trace);
     return status;
 }
@@ -158,8 +164,12 @@ enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.ahead = AHEAD_IDS | (made->rules.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
+    if (!status && !made->rules.compat && rank_tasks_analyze(context))
+        status = graph_captures_read(context, made->rules.captures, made->rules.n_captures, &made->captures, error);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
+    graph_captures_free(&made->captures);
+    made->captures.n = 0;
     if (status || made->tasks.is_elsewhere) {
         sutra_operators_ranks_free(made);
         made = NULL;

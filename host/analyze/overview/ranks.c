@@ -8,6 +8,7 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/ranks.h"
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/findings.h"
 #include "analyze/overview/overview.h"
@@ -31,6 +32,7 @@ struct sutra_overview {
     struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct rank_overview */
     struct sutra_overview_options options;
+    struct graph_captures captures;
     struct sutra_operators_ranks *operators;
     struct sutra_hta_ranks *hta;
     struct overview_findings findings;
@@ -131,6 +133,9 @@ static void encode_rules(const void *of, struct buffer *out) {
     encode_value(out, options->tables);
     encode_text(out, options->annotation);
     encode_text(out, options->peaks);
+    encode_value(out, options->n_captures);
+    for (size_t i = 0; i < options->n_captures; i++)
+        encode_text(out, options->captures[i]);
 }
 
 static void findings_codec(struct codec *codec, struct overview_findings *findings, struct arena *arena) {
@@ -237,11 +242,9 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
     double *values = arena_alloc(arena, strings->n, sizeof *values), all = 0;
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
-        const row_t launcher = devices->launcher[i];
         const int64_t length = devices->stop[i] - devices->start[i];
-        uint32_t name = id == SUTRA_OVERVIEW_KERNELS ? reading->events->name[devices->event[i]]
-                        : launcher == ROW_NONE       ? STRING_NONE
-                                                     : host_name(reading, launcher);
+        uint32_t name =
+            id == SUTRA_OVERVIEW_KERNELS ? reading->events->name[devices->event[i]] : activity_operator(reading, i);
         if (devices->start[i] < overview->window.from || devices->start[i] >= overview->window.to)
             continue;
         all += (double)length;
@@ -339,17 +342,24 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 
     /* All other tables. */
     struct launch_model reading;
+    struct graph_kernels graphs = {.captures = NULL};
     struct arena arena = {0}, scratch = {0};
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status) {
         launch_model_warn(context, &reading);
-        status = make_rank(overview, number, context, &reading, &arena, &scratch, error);
+        status = graph_kernels_find(context, &reading, overview->captures.n ? &overview->captures : NULL, rank_number,
+                                    &arena, &scratch, &graphs, error);
     }
+    if (!status)
+        status = make_rank(overview, number, context, &reading, &arena, &scratch, error);
     stage_end(context);
+    if (!status && overview->options.tables)
+        status = graph_kernels_attach(&reading, &arena, &scratch, error);
     if (!status && overview->options.tables)
         status = operators_make_of(context, &reading, rank_number, overview->options.peaks, &scratch, &rank->operators,
                                    error);
+    graph_kernels_free(&graphs);
     arena_free(&arena);
     arena_free(&scratch);
 
@@ -499,8 +509,12 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.ahead = made->options.tables ? AHEAD_ALL : AHEAD_IDS;
+    if (!status && rank_tasks_analyze(context))
+        status = graph_captures_read(context, made->options.captures, made->options.n_captures, &made->captures, error);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
+    graph_captures_free(&made->captures);
+    made->captures.n = 0;
     if (status || made->tasks.is_elsewhere) {
         sutra_overview_free(made);
         made = NULL;

@@ -10,6 +10,7 @@
 #include "analyze/overview/findings.h"
 
 #include "analyze/launches/arguments.h"
+#include "analyze/launches/graphs.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
 #include "read/document.h"
@@ -101,8 +102,9 @@ static enum sutra_status find_main_copies(const struct diagnosis *d, struct main
             if (ticks == 0 || name_of_event[devices->event[i]] != name)
                 continue;
             copies->n++;
-            if (devices->launcher[i] != ROW_NONE)
-                ticks_add(&ops[host_name(d->model, devices->launcher[i])], ticks);
+            uint32_t op = activity_operator(d->model, i);
+            if (op != STRING_NONE)
+                ticks_add(&ops[op], ticks);
         }
         copies->op = find_max(ops, n_strings);
     }

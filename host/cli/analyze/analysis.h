@@ -112,6 +112,14 @@ struct analysis {
             .choices = table_formats, .help = "write tables as csv, or as json arrays of rows (default: csv)"          \
     }
 
+/* Of commands that attribute the kernels of graphs. */
+#define ANALYSIS_ROW_CAPTURE(STRUCT, MEMBER)                                                                           \
+    {                                                                                                                  \
+        "capture", 0, OPTION_LIST, "TRACE", AT(STRUCT, MEMBER),                                                        \
+            .help = "attribute kernels of CUDA graphs by TRACE, which recorded the capture of the graphs or an eager " \
+                    "run; may be repeated"                                                                             \
+    }
+
 /* Of commands that analyze a part of a job. */
 #define ANALYSIS_ROWS_PART                                                                                             \
     {"rank",                                                                                                           \

@@ -21,6 +21,7 @@ struct overview_analysis {
     struct analysis analysis;
     struct sutra_overview_options options;
     int format; /* enum overview_format */
+    struct option_list captures;
     struct sutra_overview *overview;
 };
 
@@ -245,6 +246,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     uint64_t n_bytes = 0;
     self->options.tables = job->output || analysis->is_shared;
     self->options.restriction = &analysis->restriction;
+    self->options.captures = self->captures.texts;
+    self->options.n_captures = self->captures.n;
     enum sutra_status status =
         sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error);
     if (status || !job->output)
@@ -317,6 +320,7 @@ static const struct option_row options[] = {
      .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),
      .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)"},
+    ANALYSIS_ROW_CAPTURE(overview_analysis, captures),
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
@@ -328,6 +332,8 @@ static const struct example examples[] = {
     {"sutra analyze traces/", "find the bottlenecks of a job, and its straggler"},
     {"sutra analyze traces/ -o why --open", "write a report with steps, operators, kernels and all tables"},
     {"sutra analyze device.json.gz --format json", "print the findings with their numbers as JSON"},
+    {"sutra analyze device.json.gz --capture capture.json.gz -o why",
+     "attribute the kernels of CUDA graphs to operators"},
     {"sutra analyze hta traces/ -o tables", "write the tables of Holistic Trace Analysis for all ranks of a job"},
     {0},
 };
