@@ -61,6 +61,11 @@ static flops_rule *const rules_of[N_FORMULAS] = {
     [FORMULA_LAYER_NORM_BACKWARD] = flops_norm_backward,
     [FORMULA_GROUP_NORM_BACKWARD] = flops_norm_backward,
     [FORMULA_RMS_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_TRITON] = flops_triton,
+    [FORMULA_PAGED_ATTENTION] = flops_paged_attention,
+    [FORMULA_MOE] = flops_moe,
+    [FORMULA_MOE_INTO] = flops_moe,
+    [FORMULA_GROUPED_GEMM] = flops_grouped_gemm,
 };
 
 struct op_flops flops_unknown(const char *why) {
@@ -83,7 +88,7 @@ struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs
     flops_rule *rule = rules_of[at.formula];
     if (!rule)
         return flops_unknown("no formula for this operator");
-    if (inputs->n_shapes == 0 && rule != flops_reduce)
+    if (inputs->n_shapes == 0 && rule != flops_reduce && rule != flops_triton)
         return flops_unknown("input shapes not recorded (record_shapes=True)");
     // cppcheck-suppress returnDanglingLifetime ; struct op_flops has no pointer to `at`
     return rule(&at);

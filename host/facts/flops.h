@@ -32,6 +32,7 @@ enum flops_unit { UNIT_VECTOR, UNIT_MATRIX };
 
 struct op_flops {
     const char *missing; /* why the FLOPs are unknown; NULL: they are known */
+    const char *remark;  /* why known FLOPs are too low, or NULL */
     double flops;
     double bytes; /* NaN: unknown, as for unknown types */
     enum flops_unit unit;
@@ -43,6 +44,37 @@ struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs
 
 /* The same for the gradient of attention, from the forward operator, by TraceLens' rules. */
 struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs);
+
+/* Whether an annotation names the lengths of the sequences of an iteration, as vLLM and SGLang write it; op_inputs of
+ * attention need it. O(length). */
+bool flops_iteration_is_known(const char *annotation);
+
+/* ---- Triton kernels of torch.compile (flops_triton.c) ---- */
+
+enum triton_kind { TRITON_NONE, TRITON_POINTWISE, TRITON_REDUCTION, TRITON_PERSISTENT };
+
+/* The kind of a kernel by the beginning of its name; TRITON_NONE: another kernel, or a template. */
+enum triton_kind triton_kind_of(const char *name, size_t length);
+
+/* The operators that a kernel fuses. */
+struct triton_sources {
+    char text[512]; /* "add relu", without the last ones if they do not fit */
+    size_t text_length;
+    int flops; /* per element, of all of them */
+};
+
+/* False: the name has parts that are no known operators. O(length). */
+bool triton_sources_find(const char *name, size_t length, struct triton_sources *sources);
+
+/* One call of a kernel. */
+struct triton_work {
+    const char *missing;   /* why FLOPs or bytes are unknown, or NULL */
+    double xnumel, rnumel; /* elements, and elements of a reduction; NaN: not recorded */
+    double flops, bytes;   /* NaN: unknown */
+    enum precision precision;
+};
+
+struct triton_work triton_work_find(const char *name, size_t length, const struct op_inputs *inputs);
 
 /* ---- Internal to facts/flops*.c: shared by the families of operators ---- */
 
@@ -62,6 +94,7 @@ flops_rule flops_attention, flops_attention_backward, flops_attention_gradient;
 flops_rule flops_elementwise, flops_copy, flops_foreach, flops_optimizer, flops_resize;
 flops_rule flops_reduce, flops_softmax;
 flops_rule flops_norm, flops_norm_backward;
+flops_rule flops_triton, flops_paged_attention, flops_moe, flops_grouped_gemm;
 
 /* A result, in the precision of the input at `position`. */
 struct op_flops flops_known(const struct flops_case *at, double flops, double bytes, enum flops_unit unit,

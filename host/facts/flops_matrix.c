@@ -326,6 +326,8 @@ struct op_flops flops_gemm(const struct flops_case *at) {
     } else if (scaled && case_numbers(at, 6, &number, 1, &n) && n == 1) {
         const struct data_type *requested = data_type_of_number(number);
         out_bytes = requested ? requested->bytes : out_bytes;
+    } else if (scaled && type && type->kind == ELEMENT_FLOAT && type->bytes == 1) {
+        out_bytes = 2;
     } else if (type && type->kind == ELEMENT_INTEGER && type->bytes == 1) {
         out_bytes = 4;
     }

@@ -79,13 +79,14 @@ static const struct op_kind kinds[] = {
     LINE("aiter::flatmm_a8w8_blockscale_asm", GEMM, LINEAR_SCALED, LINEAR_SCALED),
     LINE("aiter::fmha_v3_fwd", SDPA_FWD, FMHA, FMHA),
     LINE("aiter::fmha_v3_varlen_fwd", INFERENCE_ATTENTION, FOREIGN, NONE),
-    LINE("aiter::fmoe_fp8_blockscale_g1u1", MOE_FUSED, FOREIGN, NONE),
-    LINE("aiter::fmoe_g1u1", MOE_FUSED, FOREIGN, NONE),
+    LINE("aiter::fmoe_fp8_blockscale_g1u1", MOE_FUSED, FOREIGN, MOE_INTO),
+    LINE("aiter::fmoe_g1u1", MOE_FUSED, FOREIGN, MOE_INTO),
     LINE("aiter::fused_add_rmsnorm_pad_", RMS_NORM, FOREIGN, NONE),
     LINE("aiter::fused_allreduce_rmsnorm", CUSTOM_COLLECTIVE, FOREIGN, NONE),
     LINE("aiter::fused_allreduce_rmsnorm_", CUSTOM_COLLECTIVE, FOREIGN, NONE),
     LINE("aiter::fused_dynamic_mx_quant_moe_sort_hip", GROUP_QUANT, FOREIGN, NONE),
     LINE("aiter::fused_dynamic_mxfp4_quant_moe_sort_hip", MOE_AUX, FOREIGN, NONE),
+    LINE("aiter::fused_moe_", MOE_FUSED, OWN, MOE),
     LINE("aiter::fused_qk_rope_cat_and_cache_mla", ROPE_FWD, FOREIGN, NONE),
     LINE("aiter::fused_qk_rope_concat_and_cache_mla", ROPE_FWD, FOREIGN, NONE),
     LINE("aiter::gelu_and_mul", ELEMENTWISE, FOREIGN, NONE),
@@ -451,7 +452,7 @@ static const struct op_kind kinds[] = {
     LINE("primus_turbo_cpp_extension::quantize_mxfp4_dual", ELEMENTWISE, FOREIGN, NONE),
     LINE("pseudo_mla_decode_fwd", INFERENCE_ATTENTION, FOREIGN, NONE),
     LINE("pseudo_mla_prefill_fwd", INFERENCE_ATTENTION, FOREIGN, NONE),
-    LINE("pseudo_op::moe_aiter_fused_1stage", MOE_FUSED, FOREIGN, NONE),
+    LINE("pseudo_op::moe_aiter_fused_1stage", MOE_FUSED, FOREIGN, MOE),
     LINE("pseudo_op::moe_flydsl_stage1", MOE_UNFUSED, FOREIGN, NONE),
     LINE("pseudo_op::moe_flydsl_stage2", MOE_UNFUSED, FOREIGN, NONE),
     LINE("pseudo_op::moe_gptq_awq_down", MOE_UNFUSED, FOREIGN, NONE),
@@ -465,13 +466,15 @@ static const struct op_kind kinds[] = {
     LINE("sgl_kernel::qr_all_reduce", CUSTOM_COLLECTIVE, FOREIGN, NONE),
     LINE("sgl_kernel::rotary_embedding", ROPE_FWD, FOREIGN, NONE),
     LINE("sgl_kernel::silu_and_mul", ELEMENTWISE, GATED, GATED),
+    LINE("sglang::inplace_fused_experts", MOE_FUSED, OWN, MOE),
+    LINE("sglang::outplace_fused_experts", MOE_FUSED, OWN, MOE),
     LINE("sglang::reg_all_gather_into_tensor", CUSTOM_COLLECTIVE, FOREIGN, NONE),
     LINE("sglang::store_cache", INFERENCE_ATTENTION, FOREIGN, NONE),
     LINE("sglang_profiler::attention_paged_attention_ragged", INFERENCE_ATTENTION, FOREIGN, NONE),
     LINE("sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant", GEMM, FOREIGN, NONE),
     LINE("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", GEMM, LINEAR_SCALED, LINEAR_SCALED),
     LINE("sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts", MOE_AUX, FOREIGN, NONE),
-    LINE("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", MOE_UNFUSED, FOREIGN, NONE),
+    LINE("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", MOE_UNFUSED, FOREIGN, GROUPED_GEMM),
     LINE("sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant", GROUP_QUANT, FOREIGN, NONE),
     LINE("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", RMS_NORM, FOREIGN, NONE),
     LINE("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", GEMM, LINEAR_SCALED, LINEAR_SCALED),
@@ -483,13 +486,16 @@ static const struct op_kind kinds[] = {
     LINE("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", GEMM, LINEAR_SCALED, LINEAR_SCALED),
     LINE("vllm::gdn_attention_core", INFERENCE_ATTENTION, FOREIGN, NONE),
     LINE("vllm::gemm_with_dynamic_quant", GEMM, FOREIGN, NONE),
+    LINE("vllm::inplace_fused_experts", MOE_FUSED, OWN, MOE),
+    LINE("vllm::outplace_fused_experts", MOE_FUSED, OWN, MOE),
+    LINE("vllm::rocm_aiter_fused_moe", MOE_FUSED, OWN, MOE),
     LINE("vllm::rocm_aiter_rmsnorm_fp8_group_quant", RMS_NORM, FOREIGN, NONE),
     LINE("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", RMS_NORM, FOREIGN, NONE),
     LINE("vllm::rocm_aiter_triton_add_rmsnorm_pad", RMS_NORM, FOREIGN, NONE),
     LINE("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", GEMM, LINEAR_SCALED, LINEAR_SCALED),
     LINE("vllm::rocm_unquantized_gemm", GEMM, LINEAR, LINEAR),
     LINE("vllm::triton_per_token_group_quant_fp8", GROUP_QUANT, FOREIGN, NONE),
-    LINE("vllm::unified_attention_with_output", INFERENCE_ATTENTION, FOREIGN, NONE),
+    LINE("vllm::unified_attention_with_output", INFERENCE_ATTENTION, FOREIGN, PAGED_ATTENTION),
 };
 /* clang-format on */
 
@@ -514,6 +520,38 @@ const struct op_kind *op_kind_find(const char *name, size_t length, enum op_tabl
 static bool begins_with(const char *text, size_t length, const char *word) {
     size_t n = strlen(word);
     return length >= n && memcmp(text, word, n) == 0;
+}
+
+/* Operators whose names have a beginning and a part. */
+static const struct {
+    const char *begins, *has;
+    struct op_kind kind;
+} patterns[] = {
+    {"triton_poi_", "", {"triton_poi_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
+    {"triton_red_", "", {"triton_red_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
+    {"triton_per_", "", {"triton_per_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
+    {"aiter::",
+     "unified_attention",
+     {"aiter::unified_attention", OP_INFERENCE_ATTENTION, FORMULA_OWN, FORMULA_PAGED_ATTENTION}},
+    {"sglang_profiler::attention_",
+     "",
+     {"sglang_profiler::attention", OP_INFERENCE_ATTENTION, FORMULA_OWN, FORMULA_PAGED_ATTENTION}},
+    {"sglang_profiler::",
+     "invoke_fused_moe_kernel",
+     {"sglang_profiler::invoke_fused_moe_kernel", OP_MOE_UNFUSED, FORMULA_OWN, FORMULA_GROUPED_GEMM}},
+};
+
+const struct op_kind *op_formula_find(const char *name, size_t length, enum op_table table) {
+    const struct op_kind *kind = op_kind_find(name, length, table);
+    if (table == OP_TABLE_TRACELENS)
+        return kind && kind->tracelens != FORMULA_NONE ? kind : NULL;
+    if (kind && kind->formula != FORMULA_NONE)
+        return kind;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (begins_with(name, length, patterns[i].begins) &&
+            memmem(name, length, patterns[i].has, strlen(patterns[i].has)))
+            return &patterns[i].kind;
+    return NULL;
 }
 
 enum op_category op_category_find(const char *name, size_t length, const char *kernel, size_t kernel_length,

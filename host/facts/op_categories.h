@@ -120,6 +120,11 @@ enum op_formula {
     FORMULA_LAYER_NORM_BACKWARD,
     FORMULA_GROUP_NORM_BACKWARD,
     FORMULA_RMS_NORM_BACKWARD,
+    FORMULA_TRITON,          /* kernels of torch.compile */
+    FORMULA_PAGED_ATTENTION, /* query, key; lengths are in the annotation of the iteration */
+    FORMULA_MOE,             /* tokens, weights of both layers, weights of the chosen experts */
+    FORMULA_MOE_INTO,        /* results, tokens, weights of both layers; experts per token: input 8 */
+    FORMULA_GROUPED_GEMM,    /* tokens, weights, ..., results: input 3, chosen experts: input 8 */
     N_FORMULAS
 };
 
@@ -135,6 +140,10 @@ struct op_kind {
 
 /* The line of an operator, or NULL. */
 const struct op_kind *op_kind_find(const char *name, size_t length, enum op_table table);
+
+/* The same for operators that have a formula; also by patterns of names: kernels of torch.compile, attention of vLLM,
+ * AITER and SGLang, which number some operators. NULL: no formula. */
+const struct op_kind *op_formula_find(const char *name, size_t length, enum op_table table);
 
 /* The category of an operator by its name, its name's prefix, or the name of its first kernel (which may be NULL); else
  * OP_OTHER. */

@@ -87,6 +87,7 @@ struct op_inputs {
     uint32_t n;                                      /* length of the longest of the four lists */
     uint32_t n_shapes, n_types, n_strides, n_values; /* of each */
     bool has_strides;                                /* the list is present, maybe empty */
+    const char *name, *annotation; /* set by the caller if known: the operator's, and the enclosing iteration's */
 };
 
 /* The four lists; {NULL, 0} if absent. */

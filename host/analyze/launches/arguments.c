@@ -253,11 +253,8 @@ void op_arguments_free(struct op_arguments *arguments) {
 
 const struct op_kind *op_cost_formula(const struct launch_model *model, row_t host, enum flops_rules rules) {
     uint32_t name = host_name(model, host);
-    enum op_table table = rules == FLOPS_TRACELENS ? OP_TABLE_TRACELENS : OP_TABLE_ALL;
-    const struct op_kind *kind =
-        op_kind_find(strings_text(model->strings, name), strings_length(model->strings, name), table);
-    bool has_formula = kind && (rules == FLOPS_TRACELENS ? kind->tracelens : kind->formula) != FORMULA_NONE;
-    return has_formula ? kind : NULL;
+    return op_formula_find(strings_text(model->strings, name), strings_length(model->strings, name),
+                           rules == FLOPS_TRACELENS ? OP_TABLE_TRACELENS : OP_TABLE_ALL);
 }
 
 bool op_cost_is_known(const struct launch_model *model, row_t host, enum flops_rules rules, uint8_t *known) {
@@ -277,14 +274,61 @@ static struct input_text argument_text(const struct op_arguments *arguments, enu
     return (struct input_text){strings_text(&arguments->texts, text), strings_length(&arguments->texts, text)};
 }
 
+bool op_arguments_parse(const struct op_arguments *arguments, row_t i, struct op_inputs_parser *parser,
+                        struct op_inputs *inputs) {
+    const struct op_input_texts texts = {.shapes = argument_text(arguments, ARGUMENT_DIMS, i),
+                                         .types = argument_text(arguments, ARGUMENT_TYPES, i),
+                                         .strides = argument_text(arguments, ARGUMENT_STRIDES, i),
+                                         .values = argument_text(arguments, ARGUMENT_VALUES, i)};
+    return op_inputs_parse(parser, &texts, inputs);
+}
+
 bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs) {
-    row_t i = works->groups.member[works->groups.first[group]];
-    const struct op_input_texts texts = {.shapes = argument_text(&works->arguments, ARGUMENT_DIMS, i),
-                                         .types = argument_text(&works->arguments, ARGUMENT_TYPES, i),
-                                         .strides = argument_text(&works->arguments, ARGUMENT_STRIDES, i),
-                                         .values = argument_text(&works->arguments, ARGUMENT_VALUES, i)};
-    return op_inputs_parse(parser, &texts, inputs);
+    return op_arguments_parse(&works->arguments, works->groups.member[works->groups.first[group]], parser, inputs);
+}
+
+/* By operator of the list: the name of the enclosing iteration, for attention with paged keys and values, or
+ * STRING_NONE; NULL: no such operator. */
+static enum sutra_status find_iterations(const struct launch_model *model, const row_t *hosts, row_t n,
+                                         struct arena *arena, const uint32_t **iterations, struct sutra_error *error) {
+    const struct host_rows *rows = &model->hosts;
+    uint8_t *needs = arena_zeros(arena, model->strings->n, sizeof *needs); /* by name: 1 no, 2 yes */
+    bool any = false;
+    if (!needs)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
+        uint8_t *known = &needs[rows->name[hosts[i]]];
+        if (!*known) {
+            const struct op_kind *kind = op_cost_formula(model, hosts[i], FLOPS_OURS);
+            *known = kind && kind->formula == FORMULA_PAGED_ATTENTION ? 2 : 1;
+        }
+        any |= *known == 2;
+    }
+    if (!any)
+        return SUTRA_OK;
+    uint8_t *is_iteration = arena_zeros(arena, model->strings->n, sizeof *is_iteration); /* by name: 1 no, 2 yes */
+    uint8_t *marked = arena_alloc(arena, rows->n, sizeof *marked);
+    row_t *around = arena_alloc(arena, rows->n, sizeof *around);
+    uint32_t *found = arena_alloc(arena, n, sizeof *found);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t row = 0; row < rows->n; row++) {
+        uint8_t *known = &is_iteration[rows->name[row]];
+        marked[row] = false;
+        if (rows->kind[row] != HOST_ANNOTATION)
+            continue;
+        if (!*known)
+            *known = flops_iteration_is_known(strings_text(model->strings, rows->name[row])) ? 2 : 1;
+        marked[row] = *known == 2;
+    }
+    enum sutra_status status = find_marked_ancestors(model, marked, arena, around, error);
+    for (row_t i = 0; i < n; i++) {
+        row_t row = needs[rows->name[hosts[i]]] == 2 && !status ? around[hosts[i]] : ROW_NONE;
+        found[i] = row == ROW_NONE ? STRING_NONE : rows->name[row];
+    }
+    *iterations = found;
+    return status;
 }
 
 enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
@@ -295,10 +339,14 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
     if (status)
         return status;
     struct tuple *keys = arena_alloc(arena, n, sizeof *keys);
+    const uint32_t *iterations = NULL;
     if (!keys)
         return error_memory(error);
+    if (rules == FLOPS_OURS && (status = find_iterations(model, hosts, n, arena, &iterations, error)))
+        return status;
     for (row_t i = 0; i < n; i++)
-        keys[i] = (struct tuple){{host_name(model, hosts[i]), works->arguments.of[i], 0, 0}};
+        keys[i] = (struct tuple){
+            {host_name(model, hosts[i]), works->arguments.of[i], iterations ? iterations[i] : STRING_NONE, 0}};
     if ((status = op_groups_make(keys, n, arena, &works->groups, error)))
         return status;
     works->flops = arena_alloc(arena, works->groups.n, sizeof *works->flops);
@@ -307,11 +355,15 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
     struct op_inputs_parser parser = {0};
     for (uint32_t g = 0; g < works->groups.n && !status; g++) {
         struct op_inputs inputs;
-        row_t host = hosts[works->groups.member[works->groups.first[g]]];
-        if (op_costs_inputs(works, g, &parser, &inputs))
-            works->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
-        else
+        row_t member = works->groups.member[works->groups.first[g]], host = hosts[member];
+        if (!op_costs_inputs(works, g, &parser, &inputs)) {
             status = error_memory(error);
+            continue;
+        }
+        inputs.name = strings_text(model->strings, host_name(model, host));
+        if (iterations && iterations[member] != STRING_NONE)
+            inputs.annotation = strings_text(model->strings, iterations[member]);
+        works->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
     }
     op_inputs_parser_free(&parser);
     return status;

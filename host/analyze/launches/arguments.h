@@ -62,6 +62,10 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
                                 struct sutra_error *error);
 void op_costs_free(struct op_costs *works);
 
+/* Parses the arguments at an index of a list, which are valid until the next call. False: out of memory. */
+bool op_arguments_parse(const struct op_arguments *arguments, row_t i, struct op_inputs_parser *parser,
+                        struct op_inputs *inputs);
+
 /* Parses the inputs of a group's operators, which are valid until the next call. False: out of memory. */
 bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);

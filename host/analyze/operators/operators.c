@@ -367,6 +367,21 @@ const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
                                                      {"kernels", INTEGER},
                                                      {"device_us", REAL},
                                                      {"percent", REAL}}},
+    [SUTRA_OPERATORS_TRITON] = {"triton", OF_JOB,
+                                .columns = {{"rank", INTEGER},
+                                            {"kernel", TEXT},
+                                            {"source_operators", TEXT},
+                                            {"xnumel", REAL},
+                                            {"rnumel", REAL},
+                                            {"calls", INTEGER},
+                                            {"kernels", INTEGER},
+                                            {"device_us", REAL},
+                                            {"gflops", REAL},
+                                            {"mbytes", REAL},
+                                            {"kernel_hash", TEXT},
+                                            {"kernel_file", TEXT},
+                                            {"kernel_kwargs", TEXT},
+                                            {"missing", TEXT}}},
     [SUTRA_KERNELS_BY_NAME] = {"kernels", OF_JOB,
                                .columns = {{"rank", INTEGER},
                                            {"name", TEXT},
@@ -525,6 +540,8 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     }
     if (!status && operators)
         status = operators_by_module(input, scratch, made, error);
+    if (!status && operators)
+        status = operators_triton(input, scratch, made, error);
     if (!status && kernels)
         status = launch_configs_preread(input->context, reading, error);
     if (!status)

@@ -189,7 +189,7 @@ typedef enum sutra_status op_maker(const struct op_input *input, struct arena *a
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
     tracelens_kernels, tracelens_unified, tracelens_sheets, tracelens_rates, operators_timeline, operators_by_name,
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
-    operators_rates, operators_kernels, operators_graphs;
+    operators_rates, operators_kernels, operators_graphs, operators_triton;
 
 /* ---- Many ranks (ranks.c) ---- */
 

@@ -189,7 +189,7 @@ static void add_known(const struct rates_work *work, const struct rate_row *row,
     table_text(table, unit, (size_t)n_unit);
     table_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
     table_real(table, self_device_us > 0 ? at.least_s * 1e6 * calls / self_device_us * 100 : none);
-    table_words(table, "");
+    table_words(table, flops->remark ? flops->remark : "");
 }
 
 static void add_row(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
