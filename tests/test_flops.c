@@ -492,6 +492,128 @@ static void attention_of_inference_libraries(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
+/* An operator with a pattern of names, and the annotation around it. */
+struct inference_answer {
+    const char *name, *annotation, *shapes, *types, *values;
+    double flops, bytes;
+    const char *missing;
+};
+
+static void assert_inference(const struct inference_answer *answers, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const struct inference_answer *of = &answers[i];
+        struct op_inputs_parser parser = {0};
+        struct op_inputs inputs;
+        const struct op_input_texts texts = {.shapes = {of->shapes, of->shapes ? strlen(of->shapes) : 0},
+                                             .types = {of->types, of->types ? strlen(of->types) : 0},
+                                             .values = {of->values, of->values ? strlen(of->values) : 0}};
+        assert_true(op_inputs_parse(&parser, &texts, &inputs));
+        inputs.name = of->name;
+        inputs.annotation = of->annotation;
+        const struct op_kind *kind = op_formula_find(of->name, strlen(of->name), OP_TABLE_ALL);
+        struct op_flops found = op_flops_find(kind, &inputs, FLOPS_OURS);
+        const char *missing = found.missing ? found.missing : found.remark;
+        if ((missing || of->missing) && (!missing || !of->missing || strcmp(missing, of->missing) != 0))
+            fail_msg("%s %s: %s", of->name, of->shapes, missing ? missing : "known");
+        if (!found.missing &&
+            (fabs(found.flops - of->flops) > 1e-9 * of->flops || fabs(found.bytes - of->bytes) > 1e-9 * of->bytes))
+            fail_msg("%s %s: %.17g FLOPs, %.17g bytes", of->name, of->shapes, found.flops, found.bytes);
+        op_inputs_parser_free(&parser);
+    }
+}
+
+#define ASSERT_INFERENCE(answers) assert_inference(answers, sizeof(answers) / sizeof *(answers))
+
+#define TENSORS "[[10, 100], [10, 100], [], []]"
+#define FLOATS  "['float', 'float', 'Scalar', 'Scalar']"
+
+static void triton_kernels_have_the_flops_of_their_sources(void **state) {
+    (void)state;
+    static const struct inference_answer answers[] = {
+        /* 2 tensors of 1000 floats, and the first one again */
+        {"triton_poi_fused_add_relu_0", NULL, TENSORS, FLOATS, "['', '', '1000', '']", 2000, 12000, NULL},
+        {"triton_poi_fused_add_relu_0", NULL, TENSORS, FLOATS, "['', '', '7', ' +1000 ']", 2000, 12000, NULL},
+        /* the last two integers: 10 rows of 100 elements; silu 4, mean 1, rsqrt 2 */
+        {"triton_red_fused__to_copy_mean_rsqrt_silu_12", NULL, TENSORS, FLOATS, "['', '', '10', '100']", 7000, 8000,
+         NULL},
+        {"triton_per_fused_sum_3", NULL, TENSORS, FLOATS, "['', '', '10']", 10, 8000, NULL},
+        {"triton_poi_fused_add_9", NULL, NULL, NULL, NULL, 0, 0, "no argument shapes in the trace"},
+        {"triton_poi_fused_add_9", NULL, TENSORS, FLOATS, "['', '', '1.5', 'x']", 0, 0,
+         "no argument shapes in the trace"},
+        {"triton_poi_fused_add_9", NULL, TENSORS, "['float', 'c10::Odd', 'Scalar']", "['', '', '1000']", 0, 0,
+         "element type unknown"},
+        {"triton_poi_fused_add_frobnicate_1", NULL, TENSORS, FLOATS, "['', '', '1000']", 0, 12000,
+         "source operators unknown"},
+        {"triton_poi_fused_add", NULL, TENSORS, FLOATS, "['', '', '1000']", 0, 12000, "source operators unknown"},
+        {"triton_poi_fused__to_copy_mul_3", NULL, "[[1024], [1024], []]",
+         "['c10::Float8_e4m3fn', 'c10::Float', 'Scalar']", "['', '', '1024']", 1024, 1024 + 4096 + 1024, NULL},
+    };
+    static const struct {
+        const char *name, *sources;
+    } names[] = {
+        {"triton_poi_fused_add_mul_silu_0", "add mul silu"},
+        {"triton_poi_fused__unsafe_view_add_3", "_unsafe_view add"},
+        {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", "_to_copy add mean mul pow rsqrt"},
+        {"triton_poi_fused_all_to_all_single_copy__17", "all_to_all_single copy_"},
+        {"triton_poi_fused_native_layer_norm_backward_1", "native_layer_norm_backward"}, /* the longest name */
+        {"triton_poi_fused_max_pool2d_with_indices_max_0", "max_pool2d_with_indices max"},
+        {"triton_poi_fused__0", NULL},
+        {"triton_poi_fused_0", NULL},
+        {"triton_poi_", NULL},
+        {"triton_tem_fused_mm_0", NULL},
+    };
+    ASSERT_INFERENCE(answers);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct triton_sources sources;
+        bool found = triton_sources_find(names[i].name, strlen(names[i].name), &sources);
+        sources.text[sources.text_length] = 0;
+        if (found != (names[i].sources != NULL) || (found && strcmp(sources.text, names[i].sources) != 0))
+            fail_msg("%s: %s", names[i].name, found ? sources.text : "unknown");
+    }
+}
+
+static void inference_operators_follow_annotations_and_experts(void **state) {
+    (void)state;
+    static const char mixed[] = "execute_7_context_1(sq5sk8sqsq25sqsk40)_generation_2(sq2sk30sqsq2sqsk30)";
+    static const char qkv[] = "[[7, 4, 8], [7, 2, 8], [7, 2, 8]]", bf16[] = "[" BF16 ", " BF16 ", " BF16 "]";
+    const struct inference_answer answers[] = {
+        /* 4 (8 + 8) (2 40 - 25 + 2 30); 7 (4 + 2) 16 new and 31 2 16 cached elements */
+        {"vllm::unified_attention_with_output", mixed, qkv, bf16, NULL, 64 * 115, 2 * (7 * 6 * 16 + 31 * 2 * 16), NULL},
+        {"aiter::my_unified_attention", mixed, qkv, "[" BF16 ", 'c10::Float8_e4m3fn']", NULL, 64 * 115,
+         2 * (7 * 6 * 16) + 31 * 2 * 16, NULL},
+        {"sglang_profiler::attention_decode_3", "step[DECODE bs=2 g_sq=2 g_sqsq=2 g_sqsk=30 g_sk=30]", qkv, bf16, NULL,
+         64 * 60, 2 * (2 * 6 * 16 + 28 * 2 * 16), NULL},
+        /* results and a workspace precede the queries; keys are pages */
+        {"sglang_profiler::attention_paged_attention_ragged_0",
+         "step[MIXED bs=3 c=1 g=2 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=2 g_sk=30 g_sqsq=2 g_sqsk=30]",
+         "[[7, 4, 8], [4096], [7, 4, 8], [9, 16, 2, 8], [9, 16, 2, 8]]",
+         "[" BF16 ", 'unsigned char', " BF16 ", " BF16 ", " BF16 "]", NULL, 64 * 115, 2 * (7 * 6 * 16 + 31 * 2 * 16),
+         NULL},
+        {"vllm::unified_attention_with_output", NULL, qkv, bf16, NULL, 0, 0, "needs the iteration annotation"},
+        {"vllm::unified_attention_with_output", "execute_context_0(0)_generation_64(64)", qkv, bf16, NULL, 0, 0,
+         "needs the iteration annotation"},
+        /* 2 tokens of width 4, inner width 3, gated, 2 of 8 experts: 8 (1 - 0.75^2) = 3.5 are active */
+        {"vllm::rocm_aiter_fused_moe", NULL, "[[2, 4], [8, 6, 4], [8, 4, 3], [2, 2]]",
+         "[" BF16 ", 'c10::Float8_e4m3fn', 'c10::Float8_e4m3fn', 'float']", NULL, 2 * 2 * 4 * 3 * 2 * 3 + 8 * 3,
+         16 + 3.5 * 12 * 3 + 16, NULL},
+        {"vllm::outplace_fused_experts", NULL, "[[2, 4], [8, 3, 4], [8, 4, 3], [2, 2]]", "[" BF16 ", " BF16 "]", NULL,
+         2 * 2 * 4 * 3 * 2 * 2 + 8 * 3, 16 + 3.5 * 12 * 2 * 2 + 16, NULL},
+        {"aiter::fmoe_g1u1", NULL, "[[2, 4], [2, 4], [8, 6, 4], [8, 4, 3]]",
+         "[" BF16 ", 'c10::Float8_e4m3fn', 'c10::Float8_e4m3fn', 'c10::Float8_e4m3fn']",
+         "['', '', '', '', '', '', '', '', '2']", 2 * 2 * 4 * 3 * 2 * 3 + 8 * 3, 8 + 3.5 * 12 * 3 + 16, NULL},
+        {"aiter::fmoe_g1u1", NULL, "[[2, 4], [2, 4], [8, 6, 4], [8, 4, 3]]", bf16, NULL, 0, 0,
+         "number of experts per token not recorded"},
+        /* 4 rows of width 4 to 6 */
+        {"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel_12", NULL,
+         "[[2, 4], [8, 6, 4], [], [4, 6], [], [8], [], [], [2, 2]]", "[" BF16 ", 'c10::Float8_e4m3fn', '', " BF16 "]",
+         NULL, 2 * 4 * 6 * 4, 4 * 4 * 2 + 3.5 * 24 + 4 * 6 * 2, NULL},
+        /* FP8 without a recorded type of the result: 2 bytes */
+        {"aten::_scaled_mm", NULL, "[[2, 3], [3, 5]]", "['c10::Float8_e4m3fn', 'c10::Float8_e4m3fn']", NULL, 60,
+         21 + 20, NULL},
+    };
+    ASSERT_INFERENCE(answers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_matrices),
@@ -509,6 +631,8 @@ int main(void) {
         cmocka_unit_test(gradients_of_norms),
         cmocka_unit_test(first_operand_determines_unit_and_precision),
         cmocka_unit_test(unknown_flops_have_a_reason),
+        cmocka_unit_test(triton_kernels_have_the_flops_of_their_sources),
+        cmocka_unit_test(inference_operators_follow_annotations_and_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

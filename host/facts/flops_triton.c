@@ -181,7 +181,7 @@ bool triton_sources_find(const char *name, size_t length, struct triton_sources 
     for (uint32_t w = 1; w <= n; w++) {
         from[w] = -1;
         uint32_t first = 0;
-        if (stop[w - 1] > begin + MAX_NAME) /* longer names are not known */
+        if (stop[w - 1] > begin + MAX_NAME) /* no known name is longer */
             while (first < w && (first ? stop[first - 1] + 1 : begin) + MAX_NAME < stop[w - 1])
                 first++;
         for (uint32_t s = first; s < w && from[w] < 0; s++) {
@@ -212,7 +212,7 @@ bool triton_sources_find(const char *name, size_t length, struct triton_sources 
     return true;
 }
 
-/* A decimal integer, with spaces around it. */
+/* A decimal integer, between optional spaces. */
 static bool read_integer(struct input_text value, double *number) {
     size_t at = 0, digits = 0;
     while (at < value.length && strchr(" \t\n\r\f\v", value.at[at]))

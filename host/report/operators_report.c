@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "base/shared.h"
 #include "columns/column.h"
@@ -442,6 +443,59 @@ void operators_show_configurations(struct page *page, const void *of) {
                       "Kernels by launch configuration", "the traces have no kernels");
 }
 
+/* ---- Kernels of graphs ---- */
+
+void graph_totals_of(const struct sutra_table *table, int64_t rank, struct graph_totals totals[GRAPHS_N]) {
+    static const char *const names[GRAPHS_N] = {"exact", "high", "medium", "none"};
+    size_t length;
+    for (int k = 0; k < GRAPHS_N; k++)
+        totals[k] = (struct graph_totals){.confidence = names[k]};
+    for (uint64_t row = 0; table && row < table->n_rows; row++)
+        for (int k = 0; k < GRAPHS_N; k++) {
+            if (strcmp(text_at(table, "confidence", row, &length), names[k]) != 0 ||
+                (rank >= 0 && table_get_integer(table, table_column(table, "rank"), row) != rank))
+                continue;
+            totals[k].n += (uint64_t)table_get_integer(table, table_column(table, "kernels"), row);
+            totals[k].us += real_at(table, "device_us", row);
+            totals[k].percent += real_at(table, "percent", row);
+        }
+}
+
+void operators_show_graphs(struct page *page, const void *of) {
+    const struct operators_source *source = of;
+    const struct sutra_table *launches = table_of(source, SUTRA_OPERATORS_GRAPH_KERNELS);
+    const struct sutra_table *by_operator = table_of(source, SUTRA_OPERATORS_GRAPH_OPERATORS);
+    struct graph_totals totals[GRAPHS_N];
+    double all_us = 0;
+    if (!launches) {
+        page_missing(page, "CUDA graphs", "the traces have no kernels of graph launches");
+        return;
+    }
+    graph_totals_of(launches, -1, totals);
+    for (int k = 0; k < GRAPHS_N; k++)
+        all_us += totals[k].us;
+    for (int k = 0; k < GRAPHS_N; k++) {
+        char words[256];
+        const char *remark = graph_remark(totals[k].confidence);
+        if (totals[k].n == 0)
+            continue;
+        snprintf(words, sizeof words, "%s (%s of the time of graphs), confidence %s%s%s.",
+                 counted_text(totals[k].n, "kernel of graphs", "kernels of graphs").text,
+                 shown_figure(all_us > 0 ? totals[k].us / all_us * 100 : NAN, UNIT_PERCENT).text, totals[k].confidence,
+                 *remark ? ": " : "", remark);
+        page_words(page, words);
+    }
+    page_table(page, launches, "Kernels of graphs by launch and method", "graph_kernels");
+    if (by_operator)
+        page_table(page, by_operator,
+                   totals[GRAPHS_MEDIUM].n
+                       ? "Operators of graphs; medium confidence: by position, kernel names were not "
+                         "recorded; high: by kernel name"
+                   : totals[GRAPHS_HIGH].n ? "Operators of graphs; high confidence: by kernel name"
+                                           : "Operators of graphs",
+                   "graph_operators");
+}
+
 /* ---- Rates: a roofline of the first rank, and tables ---- */
 
 /* Maximum number of points of a roofline, the operators with most time, and of peaks. */
@@ -585,6 +639,9 @@ void operators_show_rates(struct page *page, const void *of) {
     page_table(page, sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_RATE_STEPS, NULL),
                "FLOPs of steps and model FLOPs utilization (MFU)", "rate_steps");
     page_table(page, rates, "Rates", "rates");
+    if (table_of(source, SUTRA_OPERATORS_TRITON))
+        page_table(page, table_of(source, SUTRA_OPERATORS_TRITON),
+                   "Triton kernels of torch.compile: FLOPs and bytes of one call", "triton");
     /* Operators whose FLOPs or bytes are unknown. */
     struct sutra_table table;
     table_init(&table, "rates_unknown", specs, sizeof specs / sizeof *specs);
@@ -610,8 +667,7 @@ static const struct page_section of_operators[] = {
     {"time", "GPU time",
      "Time from the first to the last GPU activity, and its attribution. Exposed communication does not overlap with "
      "compute, exposed memcpy with neither. Each GPU activity is attributed once: to the innermost enclosing operator "
-     "of its launch call, or to the call if no operator runs (CUDA graphs). Without a launch call in the trace it is "
-     "unattributed.",
+     "of its launch call, or to the call if no operator runs. Without a launch call in the trace it is unattributed.",
      operators_show_time},
     {"operators", "Operators", "GPU activity that each operator launches itself, without its child operators.",
      operators_show_operators},
@@ -621,6 +677,11 @@ static const struct page_section of_operators[] = {
     {"arguments", "Arguments", "Operators by shapes, types, strides and values of their inputs.",
      operators_show_arguments},
     {"rates", "Rates", "FLOP rates of operators against the peak rates of the GPU.", operators_show_rates},
+    {"graphs", "CUDA graphs",
+     "Kernels of CUDA and HIP graphs, by the operators that launched them when the graph was captured. A graph has one "
+     "launch call for all of its kernels. Confidence exact: graph node ids, or the kernel names of the capture in the same "
+     "order. High: kernel names. Medium: positions. None: the kernels belong to the launch.",
+     operators_show_graphs},
     {"annotations", "Annotations", "Steps and other annotations, with all GPU activity launched inside.",
      operators_show_annotations},
     {0},

@@ -16,6 +16,17 @@ void durations_table(struct sutra_table *table, const struct sutra_table *durati
 /* The same for the timeline, summed over all ranks: type, time_us, share_pctg of "total" or "all GPU activity". */
 void lines_table(struct sutra_table *table, const struct sutra_table *timeline);
 
+/* Kernels of graphs by the confidence of their attribution. */
+enum { GRAPHS_EXACT, GRAPHS_HIGH, GRAPHS_MEDIUM, GRAPHS_UNMATCHED, GRAPHS_N };
+struct graph_totals {
+    const char *confidence;
+    uint64_t n;
+    double us, percent; /* of all GPU activity of the rank */
+};
+
+/* Sums a table of graph kernels over the rows of a rank; -1: over all ranks. O(rows). */
+void graph_totals_of(const struct sutra_table *table, int64_t rank, struct graph_totals totals[GRAPHS_N]);
+
 /* The source of each section. */
 struct operators_source {
     const struct sutra_operators_ranks *ranks;
@@ -28,6 +39,6 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
 /* Contents of sections: charts with their tables, or why they are missing. */
 page_show operators_show_operators, operators_show_categories, operators_show_modules, operators_show_arguments;
 page_show operators_show_annotations, operators_show_rates, operators_show_kernels, operators_show_durations;
-page_show operators_show_configurations;
+page_show operators_show_configurations, operators_show_graphs;
 
 #endif

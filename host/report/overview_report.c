@@ -262,6 +262,12 @@ static void show_operators(struct page *page, const void *of) {
     operators_show_categories(page, source);
     operators_show_arguments(page, source);
     operators_show_annotations(page, source);
+    const struct sutra_table *graphs =
+        sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_GRAPH_KERNELS, NULL);
+    if (graphs && graphs->n_rows) {
+        page_subtitle(page, "CUDA graphs");
+        operators_show_graphs(page, source);
+    }
 }
 
 static void show_modules(struct page *page, const void *of) {

@@ -7,8 +7,9 @@
  * GPU work (kernels, memcpys, memsets) belongs to the runtime call with its correlation. sutra attributes it once: to
  * the innermost operator that runs during this call, on any thread; without an operator, to the call, such as a launch
  * of a CUDA graph. Work without a call in the trace is unattributed and reported. The three parts add up to all GPU
- * work exactly, in nanoseconds. Kernels of CUDA and HIP graphs belong to the operators that launched them when the graph
- * was captured, as far as capture traces or the trace itself show them; the method and its confidence are in tables.
+ * work exactly, in nanoseconds. Kernels of CUDA and HIP graphs belong to the operators that launched them when the
+ * graph was captured, as far as capture traces or the trace itself show them; tables list the method and its
+ * confidence.
  *
  *     direct    time with GPU work attributed to an operator; concurrent work counts once
  *     subtree   the same, including work launched by operators below it

@@ -133,17 +133,23 @@ static enum sutra_status run_operators(struct job *job, struct sutra_context *co
                  sutra_operators);
 }
 
+/* Texts: restriction, peaks, capture traces, paths. Numbers: TraceLens, kernels, number of capture traces, restriction.
+ */
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
-    enum { PEAKS = RESTRICTION_TEXTS, PATHS };
-    const struct sutra_operators_options each = job_operators_options(job, job->texts[PEAKS]);
+    enum { PEAKS = RESTRICTION_TEXTS, CAPTURES };
+    struct sutra_operators_options each = job_operators_options(job, job->texts[PEAKS]);
     const struct sutra_operators_ranks_options options = {
-        .size = sizeof options, .operators = &each, .restriction = job_restriction(job, OPERATORS_NUMBERS)};
+        .size = sizeof options, .operators = &each, .restriction = job_restriction(job, OPERATORS_NUMBERS + 1)};
+    const size_t n_captures = (size_t)job->numbers[OPERATORS_NUMBERS];
+    const char *const *paths = (const char *const *)job->texts + CAPTURES + n_captures;
     if (!options.restriction)
         return SUTRA_SYSTEM;
-    RETURN_THING(job,
-                 sutra_operators_ranks_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS,
-                                           &options, &made, &job->error),
-                 sutra_operators_ranks);
+    each.captures = (const char *const *)job->texts + CAPTURES;
+    each.n_captures = n_captures;
+    RETURN_THING(
+        job,
+        sutra_operators_ranks_run(context, paths, job->n_texts - CAPTURES - n_captures, &options, &made, &job->error),
+        sutra_operators_ranks);
 }
 
 static enum sutra_status run_operators_page(struct job *job, struct sutra_context *context) {
@@ -244,7 +250,7 @@ const struct operation analysis_operations[] = {
     {"operators_ranks",
      {NULL},
      RESTRICTION_TEXTS + 2,
-     OPERATORS_NUMBERS + RESTRICTION_NUMBERS,
+     OPERATORS_NUMBERS + 1 + RESTRICTION_NUMBERS,
      RETURNS_THING,
      run_operators_ranks,
      &operators_ranks_kind},

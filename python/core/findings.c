@@ -36,20 +36,24 @@ static PyObject *overview_report(const void *thing) {
 static const struct kind overview_kind = {
     .name = "overview", .free = overview_release, .result = overview_result, .report = overview_report};
 
-/* Texts: restriction, annotation, peaks, paths. Numbers: 1 if a page will be written, restriction. */
+/* Texts: restriction, annotation, peaks, capture traces, paths. Numbers: 1 if a page will be written, number of capture
+ * traces, restriction. */
 static enum sutra_status run_overview(struct job *job, struct sutra_context *context) {
-    enum { ANNOTATION = RESTRICTION_TEXTS, PEAKS, PATHS };
-    const struct sutra_restriction *restriction = job_restriction(job, 1);
+    enum { ANNOTATION = RESTRICTION_TEXTS, PEAKS, CAPTURES };
+    const struct sutra_restriction *restriction = job_restriction(job, 2);
+    const size_t n_captures = (size_t)job->numbers[1];
+    const char *const *paths = (const char *const *)job->texts + CAPTURES + n_captures;
     if (!restriction)
         return SUTRA_SYSTEM;
     const struct sutra_overview_options options = {.size = sizeof options,
                                                    .annotation = job->texts[ANNOTATION],
                                                    .peaks = job->texts[PEAKS],
                                                    .tables = job->numbers[0] != 0,
-                                                   .restriction = restriction};
+                                                   .restriction = restriction,
+                                                   .captures = (const char *const *)job->texts + CAPTURES,
+                                                   .n_captures = n_captures};
     RETURN_THING(job,
-                 sutra_overview_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
-                                    &made, &job->error),
+                 sutra_overview_run(context, paths, job->n_texts - CAPTURES - n_captures, &options, &made, &job->error),
                  sutra_overview);
 }
 
@@ -213,7 +217,7 @@ static enum sutra_status run_diff_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation finding_operations[] = {
-    {"overview", {NULL}, RESTRICTION_TEXTS + 3, 1 + RESTRICTION_NUMBERS, RETURNS_THING, run_overview, &overview_kind},
+    {"overview", {NULL}, RESTRICTION_TEXTS + 3, 2 + RESTRICTION_NUMBERS, RETURNS_THING, run_overview, &overview_kind},
     {"overview_page", {"overview"}, 1, 0, RETURNS_NUMBER, run_overview_page, NULL},
     {"collectives",
      {NULL},

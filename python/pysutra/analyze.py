@@ -200,11 +200,13 @@ class OperatorsResult(Result):
         self._run("operators_page", (self._thing,), (folder,))
 
 
-def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Optional[Path], part: Part,
-               context: Optional[Context], progress: Optional[Progress]) -> OperatorsResult:
+def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Optional[Path],
+               capture: Union[Path, Sequence[Path]], part: Part, context: Optional[Context],
+               progress: Optional[Progress]) -> OperatorsResult:
     context = context or shared()
-    texts = (*part.texts, None if peaks is None else path_bytes(peaks), *path_list(paths))
-    numbers = (False, is_kernels, *part.numbers)
+    captures = path_list(capture)
+    texts = (*part.texts, None if peaks is None else path_bytes(peaks), *captures, *path_list(paths))
+    numbers = (False, is_kernels, len(captures), *part.numbers)
     result = OperatorsResult(context, context.run("operators_ranks", (), texts, numbers, progress))
     result._page = "kernels" if is_kernels else "operators"
     return result
@@ -212,7 +214,8 @@ def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Opti
 
 def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Step = None, from_us: float = 0,
               to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
-              rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
+              rank: Ranks = None, capture: Union[Path, Sequence[Path]] = (), context: Optional[Context] = None,
+              progress: Optional[Progress] = None) -> OperatorsResult:
     """Computes device time by operator, arguments, category, module, annotation and call path, with rates.
 
     Args:
@@ -224,9 +227,11 @@ def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, 
         stream: only GPU activity on this stream.
         category: only GPU activity of operators in this category, such as "GEMM".
         rank: only the traces of this rank or these ranks: ``range(4)``; other traces are not read.
+        capture: traces that recorded the capture of CUDA or HIP graphs, or an eager run of the same model: kernels of
+            graphs are attributed to operators of the capture (tables ``graph_kernels`` and ``graph_operators``).
     """
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    return _operators(paths, False, peaks, part, context, progress)
+    return _operators(paths, False, peaks, capture, part, context, progress)
 
 
 def kernels(paths: Union[Path, Sequence[Path]], step: Step = None, from_us: float = 0,
@@ -234,7 +239,7 @@ def kernels(paths: Union[Path, Sequence[Path]], step: Step = None, from_us: floa
             rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
     """Computes kernel time by name and by launch; for the arguments see ``operators()``."""
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    return _operators(paths, True, None, part, context, progress)
+    return _operators(paths, True, None, (), part, context, progress)
 
 
 class TracelensResult(Result):
@@ -373,7 +378,8 @@ class OverviewResult(Result):
 def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = None, peaks: Optional[Path] = None,
              page: bool = True, step: Step = None, from_us: float = 0,
              to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
-             rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OverviewResult:
+             rank: Ranks = None, capture: Union[Path, Sequence[Path]] = (), context: Optional[Context] = None,
+             progress: Optional[Progress] = None) -> OverviewResult:
     """Finds why training is slow: time breakdown and GPU idle causes per step, and findings.
 
     Args:
@@ -382,11 +388,13 @@ def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = Non
         peaks: file with the peak rates of the device.
         page: compute the tables of ``operators()`` and ``hta()`` too, which the page shows.
         step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
+        capture: traces of the capture of CUDA or HIP graphs, see ``operators()``.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    texts = (*part.texts, annotation, None if peaks is None else path_bytes(peaks), *path_list(paths))
-    return OverviewResult(context, context.run("overview", (), texts, (page, *part.numbers), progress))
+    captures = path_list(capture)
+    texts = (*part.texts, annotation, None if peaks is None else path_bytes(peaks), *captures, *path_list(paths))
+    return OverviewResult(context, context.run("overview", (), texts, (page, len(captures), *part.numbers), progress))
 
 
 class CollectivesResult(Result):

@@ -1,6 +1,6 @@
 /*
  * graph_captures.c - reads the traces that recorded the capture of graphs (graphs.h): segments of dispatches, recorded
- * kernel names, graph node ids, the operators and modules around the calls, and captured batch sizes.
+ * kernel names, graph node ids, the enclosing operators and modules of the calls, and captured batch sizes.
  *
  *     calls by time   |Begin|  launch a  memcpy  launch b  |End|   ...   |Begin| ...
  *                             \---------- segment ---------/

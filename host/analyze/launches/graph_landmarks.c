@@ -13,8 +13,8 @@
  * kernels between them have outside of graphs. A graph kernel takes the operator if exactly one remains without the
  * operators of the other kernels in its gap. A kernel without an operator makes its set unusable.
  *
- * For each set, its size and the sum of its operators are kept: with those of the operators in the gap subtracted, a
- * size of 1 leaves the operator itself.
+ * For each set, its size and the sum of its operators are kept: after subtracting the operators in the gap, a size
+ * of 1 leaves the operator itself.
  *
  * Cost: O(n) in expectation.
  */

@@ -28,6 +28,18 @@ const char *const graph_method_names[GRAPH_N_METHODS] = {"",     "node",    "ver
 const char *const graph_confidence_names[GRAPH_N_METHODS] = {"",     "exact",  "exact",  "high",
                                                              "high", "medium", "medium", "none"};
 
+const char *graph_remark(const char *confidence) {
+    static const char *const remarks[][2] = {
+        {"high", "by kernel name"},
+        {"medium", "by position: kernel names were not recorded"},
+        {"none", "no operator: record the capture and pass --capture FILE"},
+    };
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (strcmp(confidence, remarks[i][0]) == 0)
+            return remarks[i][1];
+    return "";
+}
+
 /* ---- Launches ---- */
 
 /* Lists the launches that have kernels; launch_of[device] becomes the index of its launch, or ROW_NONE. */
@@ -105,7 +117,7 @@ struct segment_at {
 struct segment_set {
     int64_t size;   /* -1: all */
     row_t n, first; /* in the list of segments */
-    row_t n_launches, n_seen;
+    row_t n_launches, n_matched;
 };
 
 /* The result of comparing a sequence of kernels with a segment. */
@@ -123,7 +135,7 @@ struct capture_search {
     struct graph_launches launches;
     struct arena *scratch;
     uint8_t *name_flags;  /* by string: NAME_KNOWN and so on */
-    uint32_t **symbol_of; /* by capture and string: symbol + 1; 0: not known yet */
+    uint32_t **symbol_of; /* by capture and string: symbol + 1; 0: not looked up yet */
     struct segment_at *segments;
     struct segment_set *sets; /* the first one has all segments */
     row_t n_sets;
@@ -172,7 +184,7 @@ static void add_segments(struct capture_search *search, uint32_t capture, struct
         search->segments[set->first + set->n++] = (struct segment_at){capture, &of->segments[i]};
 }
 
-/* Lists the segments by set: all of them, then those of the capture traces of each batch size, ascending. */
+/* Lists the segments by set: all segments, then the segments of the capture traces of each batch size, ascending. */
 static enum sutra_status list_segments(struct capture_search *search, struct sutra_error *error) {
     const struct graph_captures *captures = search->captures;
     struct sized_capture *sized = arena_alloc(search->scratch, captures->n, sizeof *sized);
@@ -321,7 +333,7 @@ static const struct aligned *try_segment(struct capture_search *search, row_t la
 static enum sutra_status match_segments(struct capture_search *search, row_t launch, struct sutra_error *error) {
     const struct graph_launches *launches = &search->launches;
     struct segment_set *set = &search->sets[search->set_of[launch]];
-    row_t index = set->n_seen++, preferred = ROW_NONE, n_tries = MIN(set->n, GRAPH_SEGMENTS_MAX);
+    row_t index = set->n_matched++, preferred = ROW_NONE, n_tries = MIN(set->n, GRAPH_SEGMENTS_MAX);
     if (set->n == 0)
         return SUTRA_OK;
     if (set->n_launches % set->n == 0)
@@ -436,13 +448,13 @@ static enum sutra_status match_captures(struct capture_search *search, struct su
 /* ---- Names ---- */
 
 /* Interns names in the strings of the model, which are copied when the first new name comes. */
-struct name_table {
+struct graph_names {
     struct launch_model *model;
     struct graph_kernels *graphs;
 };
 
 /* STRING_NONE: out of memory. */
-static uint32_t name_number(struct name_table *names, const char *text, size_t length) {
+static uint32_t name_number(struct graph_names *names, const char *text, size_t length) {
     struct strings *own = &names->graphs->strings;
     uint32_t number = strings_find(names->model->strings, text, length);
     if (number != STRING_NONE)
@@ -461,7 +473,7 @@ static uint32_t name_number(struct name_table *names, const char *text, size_t l
 }
 
 /* The class of a module: its name without the prefix and the number of the instance. */
-static uint32_t module_number(struct name_table *names, const char *text, size_t length) {
+static uint32_t module_number(struct graph_names *names, const char *text, size_t length) {
     text += strlen(MODULE_PREFIX);
     length -= strlen(MODULE_PREFIX);
     size_t cut = length;
@@ -472,7 +484,7 @@ static uint32_t module_number(struct name_table *names, const char *text, size_t
 
 /* The number of a name of a capture's row; number_of[], by string of the capture, caches it. STRING_NONE: out of
  * memory. */
-static uint32_t row_name(struct name_table *names, const struct graph_capture *capture, row_t row, bool module,
+static uint32_t row_name(struct graph_names *names, const struct graph_capture *capture, row_t row, bool module,
                          uint32_t *number_of) {
     uint32_t string = capture->model.hosts.name[row], *number = &number_of[string];
     if (*number == ROW_NONE)
@@ -481,8 +493,8 @@ static uint32_t row_name(struct name_table *names, const struct graph_capture *c
     return *number;
 }
 
-/* Names the owners whose dispatches are in one capture trace, and the rows around them. */
-static enum sutra_status name_owners_of(struct name_table *names, uint32_t capture_number, struct arena *scratch,
+/* Names the owners whose dispatches are in one capture trace, and their enclosing rows. */
+static enum sutra_status name_owners_of(struct graph_names *names, uint32_t capture_number, struct arena *scratch,
                                         struct sutra_error *error) {
     struct graph_kernels *graphs = names->graphs;
     const struct graph_capture *capture = &graphs->captures->list[capture_number];
@@ -514,10 +526,10 @@ static enum sutra_status name_owners_of(struct name_table *names, uint32_t captu
     return SUTRA_OK;
 }
 
-/* Names the operator and module around the dispatch of each kernel; a kernel without an operator is unmatched. */
+/* Names the enclosing operator and module of each kernel's dispatch; a kernel without an operator is unmatched. */
 static enum sutra_status name_owners(struct launch_model *model, struct graph_kernels *graphs, struct arena *arena,
                                      struct arena *scratch, struct sutra_error *error) {
-    struct name_table names = {model, graphs};
+    struct graph_names names = {model, graphs};
     uint32_t n_strings = model->strings->n;
     enum sutra_status status = SUTRA_OK;
     for (uint32_t c = 0; graphs->captures && c < graphs->captures->n && !status; c++)

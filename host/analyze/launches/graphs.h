@@ -45,6 +45,9 @@ enum graph_method {
 extern const char *const graph_method_names[GRAPH_N_METHODS];
 extern const char *const graph_confidence_names[GRAPH_N_METHODS];
 
+/* What readers of an attribution should know, by its confidence: "by kernel name"; "" if it is exact. */
+const char *graph_remark(const char *confidence);
+
 /* ---- Alignment of a launch with a segment (graph_align.c) ---- */
 
 /* Segments that are compared with a launch at most, and streams of a launch that is aligned by stream. */
@@ -119,7 +122,7 @@ int64_t graph_capture_size(const char *name);
 
 /* ---- Owners of graph kernels (graph_owners.c, graph_landmarks.c) ---- */
 
-/* Operators and modules around a kernel that are replayed at most: the innermost ones. */
+/* Enclosing operators and modules of a kernel that are replayed at most: the innermost ones. */
 #define GRAPH_DEPTH 16
 
 /* By row of devices. */

@@ -21,11 +21,10 @@ struct graph_sum {
     wide_t ticks;
 };
 
-/* Sums the kernels of each key; rows whose part 0 is STRING_NONE are skipped. */
-static enum sutra_status sum_kernels(const struct op_input *input, bool by_operator, struct arena *arena,
+/* Sums the kernels of each launch name and method, or of each operator, module and method; order[] is by time. */
+static enum sutra_status sum_kernels(const struct launch_model *model, bool by_operator, struct arena *arena,
                                      struct graph_sum **sums, uint32_t **order, uint32_t *n,
                                      struct sutra_error *error) {
-    const struct launch_model *model = input->reading;
     const struct graph_kernels *graphs = model->graphs;
     const struct device_rows *devices = &model->devices;
     struct tuples keys = {0};
@@ -56,17 +55,20 @@ static enum sutra_status sum_kernels(const struct op_input *input, bool by_opera
     return op_groups_order(values, *n, arena, *order, error);
 }
 
-static enum sutra_status add_table(const struct op_input *input, bool by_operator, struct arena *arena,
-                                   struct sutra_table *table, struct sutra_error *error) {
-    const struct launch_model *model = input->reading;
+enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank, bool by_operator, struct arena *arena,
+                                  struct sutra_table *table, struct sutra_error *error) {
     const struct graph_kernels *graphs = model->graphs;
     struct graph_sum *sums = NULL;
     uint32_t *order, n = 0;
-    enum sutra_status status = sum_kernels(input, by_operator, arena, &sums, &order, &n, error);
+    if (!graphs)
+        return SUTRA_OK;
+    struct arena_mark mark = arena_mark(arena);
+    double all = (double)op_reading_device_time(model);
+    enum sutra_status status = sum_kernels(model, by_operator, arena, &sums, &order, &n, error);
     for (uint32_t k = 0; k < n && !status; k++) {
         const struct graph_sum *sum = &sums[order[k]];
         uint8_t method = graphs->method[sum->first];
-        table_integer(table, input->options.rank);
+        table_integer(table, rank);
         table_string(table, model->strings,
                      by_operator ? graphs->op[sum->first] : model->hosts.name[model->devices.call[sum->first]]);
         if (by_operator && graphs->module[sum->first] != STRING_NONE)
@@ -77,8 +79,9 @@ static enum sutra_status add_table(const struct op_input *input, bool by_operato
         table_words(table, graph_confidence_names[method]);
         table_integer(table, sum->n);
         table_real(table, (double)sum->ticks / model->ticks_per_us);
-        table_real(table, input->device_ticks ? (double)sum->ticks / (double)input->device_ticks * 100 : (double)NAN);
+        table_real(table, all > 0 ? (double)sum->ticks / all * 100 : (double)NAN);
     }
+    arena_release(arena, mark);
     return status;
 }
 
@@ -86,12 +89,6 @@ enum sutra_status operators_graphs(const struct op_input *input, struct arena *a
                                    struct sutra_error *error) {
     struct sutra_table *kernels = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_KERNELS);
     struct sutra_table *by_operator = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_OPERATORS);
-    struct arena_mark mark = arena_mark(arena);
-    if (!input->reading->graphs)
-        return SUTRA_OK;
-    enum sutra_status status = add_table(input, false, arena, kernels, error);
-    if (!status)
-        status = add_table(input, true, arena, by_operator, error);
-    arena_release(arena, mark);
-    return status;
+    enum sutra_status status = graph_table_add(input->reading, input->options.rank, false, arena, kernels, error);
+    return status ? status : graph_table_add(input->reading, input->options.rank, true, arena, by_operator, error);
 }

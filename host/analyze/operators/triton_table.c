@@ -32,7 +32,7 @@ struct triton_rows {
     row_t n_hosts;
     row_t *hosts;    /* operators that bear the name of a kernel they launch */
     row_t *of_host;  /* by launcher: index in this list, or ROW_NONE */
-    uint8_t *triton; /* by string: enum triton_kind + 1; 0: not known yet */
+    uint8_t *triton; /* by string: enum triton_kind + 1; 0: not classified yet */
     struct op_arguments arguments;
     struct requested_column fields[3]; /* hash, file, options of the kernel; by event */
     struct tuples keys;                /* (name, arguments + 1 or 0, hash) */

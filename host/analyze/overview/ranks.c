@@ -82,6 +82,14 @@ const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
                                             {"communication_us", REAL},
                                             {"copies_us", REAL},
                                             {"work_us", REAL}}},
+    [SUTRA_OVERVIEW_GRAPHS] = {"overview_graphs", OF_JOB,
+                               .columns = {{"rank", INTEGER},
+                                           {"launch", TEXT},
+                                           {"method", TEXT},
+                                           {"confidence", TEXT},
+                                           {"kernels", INTEGER},
+                                           {"device_us", REAL},
+                                           {"percent", REAL}}},
     [SUTRA_OVERVIEW_STEPS] = {"steps", OF_JOB,
                               .columns = {{"rank", INTEGER},
                                           {"step", TEXT},
@@ -315,6 +323,9 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     if (!status)
         status = overview_streams_add(&overview, &context->values, task->rank, scratch,
                                       result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error);
+    if (!status)
+        status = graph_table_add(reading, task->rank, false, scratch,
+                                 result_table_begin(&rank->result, SUTRA_OVERVIEW_GRAPHS), error);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/launches/graphs.h"
 #include "base/error.h"
 #include "cli/analyze/analysis.h"
 #include "cli/job.h"
@@ -20,6 +21,7 @@
 #include "cli/terminal.h"
 #include "context/context.h"
 #include "read/source.h"
+#include "report/operators_report.h"
 #include "sutra/link.h"
 #include "text/numbers.h"
 #include "text/quantities.h"
@@ -30,6 +32,25 @@
 const char *const table_formats[] = {"csv", "json", NULL};
 const struct stage_share analysis_stages[] = {
     {"analyze ranks", 90, false}, STAGES_READ("device trace", 55), {"analyze", 35, false}, {"write", 10, false}, {0}};
+
+void print_graphs(const struct sutra_table *table, int64_t rank) {
+    struct graph_totals totals[GRAPHS_N];
+    graph_totals_of(table, rank, totals);
+    const char *title = "graphs";
+    for (int k = 0; k < GRAPHS_UNMATCHED; k++) {
+        const char *remark = graph_remark(totals[k].confidence);
+        if (totals[k].n == 0)
+            continue;
+        printf("  %-11s %11s %7s  %s%s%s\n", title, time_text(totals[k].us).text,
+               share_text(totals[k].percent, 100).text,
+               counted_text(totals[k].n, "kernel of graphs", "kernels of graphs").text, *remark ? ", " : "", remark);
+        title = "";
+    }
+    if (totals[GRAPHS_UNMATCHED].n)
+        printf("\n%s (%s of GPU time) of graph launches have %s\n",
+               counted_text(totals[GRAPHS_UNMATCHED].n, "kernel", "kernels").text,
+               share_text(totals[GRAPHS_UNMATCHED].percent, 100).text, graph_remark("none"));
+}
 
 struct sutra_column column_named(const struct sutra_table *table, const char *name) {
     struct sutra_column column;

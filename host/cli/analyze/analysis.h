@@ -183,6 +183,9 @@ int analysis_close(struct analysis *analysis, const struct named_count *counts, 
 /* The column of a table; all zeros: the table has none of this name. */
 struct sutra_column column_named(const struct sutra_table *table, const char *name);
 
+/* Prints the kernels of graphs of a rank by confidence. */
+void print_graphs(const struct sutra_table *table, int64_t rank);
+
 /*
  * Result files.
  */

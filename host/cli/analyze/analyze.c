@@ -144,6 +144,9 @@ static void print_page(const struct sutra_overview *overview, const char *trace)
     print_timeline(overview);
     print_names(overview, SUTRA_OVERVIEW_OPERATORS, "operators");
     print_names(overview, SUTRA_OVERVIEW_KERNELS, "kernels");
+    if (n_rows(overview, SUTRA_OVERVIEW_GRAPHS))
+        print_graphs(sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_GRAPHS, NULL),
+                     column_of(overview, SUTRA_OVERVIEW_RANKS, "rank").integers[0]);
     printf("\nnext:\n");
     printf("  sutra analyze %s -o DIR   report with charts and all tables\n", typed);
     printf("  sutra analyze operators %s\n", typed);
@@ -231,6 +234,7 @@ static int print_json(const struct sutra_overview *overview) {
         add_rows(&json, overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
         add_rows(&json, overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
         add_rows(&json, overview, SUTRA_OVERVIEW_KERNELS, rank, "kernels", N_TOP_JSON);
+        add_rows(&json, overview, SUTRA_OVERVIEW_GRAPHS, rank, "graphs", 0);
         json_close_line(&json);
     }
     json_close_lines(&json, ']');
