@@ -29,15 +29,19 @@ enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, 
 
 #define N_SENSITIVITY 10 /* names */
 #define CHANGES_MAX   (LIST_MAX + 1)
+#define SCALE_MAX     100000 /* layers, micro-batches, replicas */
 
 struct simulate_job {
     struct job job; /* its output is the trace */
     struct sutra_simulate_options options;
+    struct sutra_scale_options scale;
+    const char *hop;
     int gpu, cpu, format, overlap, straggler;
     struct option_list scales, removals;
     const char *bandwidth, *folder; /* folder: for the changed files */
     bool sensitivity, what_ifs;
-    struct sutra_et_ranks *ranks;
+    struct sutra_et_ranks *ranks, *scaled; /* scaled NULL: no other number of layers, micro-batches or replicas */
+    struct sutra_simulated_interval interval; /* high_ns 0: none */
     uint64_t *numbers;                            /* ranks of the files */
     const char *changes[CHANGES_MAX + 1];         /* one more for what-ifs */
     struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
@@ -114,6 +118,12 @@ static void print_summary(const struct simulate_job *simulate) {
     if (n_ran < n_nodes)
         printf(", only %s ran", count_text(n_ran).text);
     putchar('\n');
+    if (simulate->interval.high_ns)
+        printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
+               time_text(us_of(simulate->interval.high_ns)).text,
+               simulate->interval.has_one_size
+                   ? "; wide, because collectives of one size do not determine the bandwidth"
+                   : "");
     if (simulate->before) {
         uint64_t before = sutra_simulation_time_ns(simulate->before);
         printf("%s without the changes, %s with them\n", time_text(us_of(before)).text, change_text(end, before).text);
@@ -423,6 +433,14 @@ static int print_json(const struct simulate_job *simulate) {
     add_us(&json, "time_us", sutra_simulation_time_ns(simulate->simulation));
     if (simulate->before)
         add_us(&json, "time_before_us", sutra_simulation_time_ns(simulate->before));
+    if (simulate->interval.high_ns) {
+        json_key(&json, "interval", strlen("interval"));
+        json_open_line(&json);
+        add_us(&json, "low_us", simulate->interval.low_ns);
+        add_us(&json, "high_us", simulate->interval.high_ns);
+        json_add_format(&json, "one_size", "%s", simulate->interval.has_one_size ? "true" : "false");
+        json_close_line(&json);
+    }
     json_add_count(&json, "never_ran", sutra_simulation_n_deadlocked(simulate->simulation));
     add_ranks(&json, simulate->simulation);
     add_collectives(&json, simulate->simulation);
@@ -511,6 +529,17 @@ static const struct option_row options[] = {
          "of each rank's link"},
     {"straggler", 0, OPTION_CHOICE, "WHAT", AT(simulate_job, straggler), .choices = stragglers,
      .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)"},
+    {"data-parallel", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.data_parallel), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N data-parallel replicas and the same batch per rank, with an interval"},
+    {"micro-batches", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.micro_batches), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N micro-batches per step and pipeline"},
+    {"layers", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.layers), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N repeated layers in the whole pipeline, a multiple of its stages"},
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.ranks_per_host), .minimum = 1,
+     .maximum = UINT32_MAX, .help = "let N consecutive ranks share a host, for --data-parallel (default: 8)"},
+    {"hop", 0, OPTION_TEXT, "US", AT(simulate_job, hop),
+     .help = "assume US microseconds per hop of a collective, for --data-parallel, if the recorded collectives do not "
+             "determine it (default: 0.6 on a host, 2.7 across hosts)"},
     {"what-if-summary", 0, OPTION_FLAG, AT(simulate_job, what_ifs),
      .help = "print the time without stragglers, with twice the bandwidth and without communication, with the known "
              "errors of these estimates"},
@@ -561,6 +590,16 @@ static int check(struct job *job) {
         bool valid = end != text + leads && how->bandwidth > 0 && how->bandwidth <= 1e6;
         if (!valid || (*end && (leads || strcmp(end, "x") != 0)))
             return message_fail(SUTRA_USAGE, "--bandwidth: '%s' is not a factor such as 2x", text);
+    }
+    const struct sutra_scale_options *scale = &simulate->scale;
+    if (!scale->data_parallel && !scale->micro_batches && !scale->layers && (scale->ranks_per_host || simulate->hop))
+        return message_fail(SUTRA_USAGE, "--%s needs --data-parallel", simulate->hop ? "hop" : "ranks-per-host");
+    if (simulate->hop) {
+        char *end;
+        simulate->scale.hop_us = strtod(simulate->hop, &end);
+        simulate->scale.has_hop = true;
+        if (end == simulate->hop || *end || !(scale->hop_us >= 0 && scale->hop_us <= 1e9))
+            return message_fail(SUTRA_USAGE, "--hop: '%s' is not a number of microseconds", simulate->hop);
     }
     return job_list_inputs(job, NAMES_ET);
 }
@@ -687,7 +726,18 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         .size = sizeof plain, .gpu_streams = how->gpu_streams, .cpu_threads = how->cpu_threads, .alone = how->alone};
     bool is_changed = how->n_scales || how->n_removals || how->no_launch_latency || simulate->bandwidth ||
                       how->network || how->no_straggler;
-    enum sutra_status status = sutra_simulate_ranks(context, simulate->ranks, how, &simulate->simulation, error);
+    const struct sutra_et_ranks *ranks = simulate->ranks;
+    enum sutra_status status = SUTRA_OK;
+    simulate->scale.network = how->network;
+    if (simulate->scale.layers || simulate->scale.micro_batches || simulate->scale.data_parallel) {
+        status = sutra_et_ranks_scale(context, simulate->ranks, &simulate->scale, &simulate->scaled, error);
+        ranks = simulate->scaled;
+        is_changed = true;
+    }
+    if (!status)
+        status = sutra_simulate_ranks(context, ranks, how, &simulate->simulation, error);
+    if (!status && simulate->scale.data_parallel)
+        status = sutra_simulate_interval(context, ranks, how, &simulate->interval, error);
     if (!status && is_changed)
         status = sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error);
     if (!status && simulate->sensitivity)
@@ -699,7 +749,7 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         more.no_straggler |= what_if == WHAT_IF_NO_STRAGGLER;
         more.bandwidth *= what_if == WHAT_IF_NETWORK ? 2 : 1;
         more.n_scales += what_if == WHAT_IF_NO_COMMUNICATION;
-        status = sutra_simulate_ranks(context, simulate->ranks, &more, &simulation, error);
+        status = sutra_simulate_ranks(context, ranks, &more, &simulation, error);
         if (!status)
             simulate->what_if_ns[what_if] = sutra_simulation_time_ns(simulation);
         sutra_simulation_free(simulation);
@@ -764,12 +814,15 @@ static void release(struct job *job) {
     struct simulate_job *simulate = (struct simulate_job *)job;
     sutra_simulation_free(simulate->simulation);
     sutra_simulation_free(simulate->before);
+    sutra_et_ranks_free(simulate->scaled);
     sutra_et_ranks_free(simulate->ranks);
     free(simulate->numbers);
 }
 
 static const struct simulate_job defaults = {.job = {.device.choice = SUTRA_DEVICE_CPU, .stages = stages},
                                              .options.size = sizeof(struct sutra_simulate_options),
+                                             .scale.size = sizeof(struct sutra_scale_options),
+                                             .interval.size = sizeof(struct sutra_simulated_interval),
                                              .gpu = GPU_DEFAULT};
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};

@@ -293,7 +293,8 @@ void sutra_et_ranks_free(struct sutra_et_ranks *ranks) {
         return;
     for (uint32_t r = 0; r < ranks->n && ranks->arenas; r++)
         arena_free(&ranks->arenas[r]);
-    strings_free(&ranks->names);
+    if (!ranks->shares_names)
+        strings_free(&ranks->names);
     arena_free(&ranks->arena);
     free(ranks);
 }

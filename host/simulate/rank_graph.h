@@ -26,8 +26,11 @@ struct transfer {
     row_t node; /* of the graph */
     enum comm_kind kind;
     uint32_t n_ranks;
+    bool receives; /* a message that the file marks as received */
     uint64_t bytes;
-    uint32_t link; /* index of its link in the network (what_if.h) */
+    uint32_t link;          /* index of its link in the network (what_if.h) */
+    uint32_t process_group; /* id of the name of its process group */
+    double bound_ns[2];     /* of a changed job: what its time may be less and more than its estimate */
 };
 
 /* A communication, with the fields that match it with other ranks. */

@@ -41,6 +41,12 @@ struct sutra_et_ranks {
     bool gpu_streams;     /* all files were made for a resource per stream */
     struct arena *arenas; /* per rank: its graph */
     struct arena arena;
+    /* Of a changed job (scale.c): */
+    bool shares_names;    /* with the recorded job */
+    uint32_t *sources;    /* the recorded rank of each rank; NULL: a recorded job */
+    bool has_interval;    /* the time has an interval, */
+    bool has_one_size;    /* which is wide, as collectives of one size do not determine the bandwidth */
+    double start_skew_ns; /* between the recorded ranks */
 };
 
 /* The ranks of files that were read. SUTRA_DATA, SUTRA_SYSTEM: as sutra_simulate(). */
