@@ -150,8 +150,9 @@ static bool move_waits(struct programs *programs, const struct program *program,
     return true;
 }
 
-/* Bytes of the collectives on streams that reduce gradients. */
-static double gradient_bytes(const struct rank_graph *graph, const struct program_items *items, const bool *reduces) {
+/* Bytes of the collectives on the streams with all-reduces or reduce-scatters: the gradients and, with tensor
+ * parallelism, activations, which grow with the layers as well. */
+static double reduced_bytes(const struct rank_graph *graph, const struct program_items *items, const bool *reduces) {
     double bytes = 0;
     for (row_t i = 0; i < items->n; i++)
         if (items->list[i].transfer != ROW_NONE && reduces[items->list[i].resource])
@@ -159,21 +160,20 @@ static double gradient_bytes(const struct rank_graph *graph, const struct progra
     return bytes;
 }
 
-/* Scales the kernels of the optimizer with the bytes of the gradients; without these, with the layers. */
+/* Scales the kernels of the optimizer with these bytes; without them, with the layers. */
 static bool scale_optimizer(const struct programs *programs, const struct program *program,
-                            struct program_items *edited, double layers_factor, struct arena *arena) {
+                            struct program_items *edited, double layers_factor, struct arena *scratch) {
     const struct rank_graph *graph = program_graph_of(programs, program);
-    bool *reduces = arena_zeros(arena, program->n_resources, sizeof *reduces);
+    bool *reduces = arena_zeros(scratch, program->n_resources, sizeof *reduces);
     if (!reduces)
         return false;
     for (row_t i = 0; i < program->items.n; i++) {
-        const struct program_item *item = &program->items.list[i];
-        if (item->transfer != ROW_NONE && (graph->transfers[item->transfer].kind == COMM_ALL_REDUCE ||
-                                           graph->transfers[item->transfer].kind == COMM_REDUCE_SCATTER))
-            reduces[item->resource] = true;
+        const struct transfer *transfer = item_transfer(graph, &program->items.list[i]);
+        if (transfer && (transfer->kind == COMM_ALL_REDUCE || transfer->kind == COMM_REDUCE_SCATTER))
+            reduces[program->items.list[i].resource] = true;
     }
-    const double before = gradient_bytes(graph, &program->items, reduces);
-    const double factor = before > 0 ? gradient_bytes(graph, edited, reduces) / before : layers_factor;
+    const double before = reduced_bytes(graph, &program->items, reduces);
+    const double factor = before > 0 ? reduced_bytes(graph, edited, reduces) / before : layers_factor;
     for (row_t i = 0; i < edited->n; i++) {
         struct program_item *item = &edited->list[i];
         if (!item_computes(item) || !(programs->names[graph->name[item->node]] & NAME_IS_OPTIMIZER))

@@ -227,11 +227,11 @@ static double time_in_group(const struct job_network *network, enum network_boun
 /* Partitions of the ranks that are examined, of each size of groups and in all. */
 #define PARTITIONS_MAX 64
 
-/* Bytes of the gradients that the groups reduce, and whether they reduce before the first backward operator of a step,
- * as tensor parallelism does. */
+/* What a group of ranks reduces. */
 struct group_use {
-    double bytes;
-    bool is_used, in_forward;
+    double bytes;    /* of all-reduces and reduce-scatters */
+    bool is_used;    /* it has all-reduces, reduce-scatters or all-gathers */
+    bool in_forward; /* it reduces before the first backward operator of a step, as tensor parallelism does */
 };
 
 static void find_uses(const struct programs *programs, struct group_use *uses) {
@@ -365,7 +365,7 @@ static uint32_t find_replicas(const struct programs *programs, const uint32_t *p
             last[replica] = g;
         }
     }
-    return n_replicas;
+    return n_replicas > 1 ? n_replicas : 0;
 }
 
 enum sutra_status programs_find_replicas(struct programs *programs, struct replicas *replicas,
