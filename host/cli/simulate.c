@@ -562,18 +562,14 @@ static const struct option_row options[] = {
 };
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
-static bool rank_of_name(const char *path, uint64_t *rank) {
-    const char *name = path_file_name(path), *end;
-    const char *suffix = strstr(name, ".et");
-    if (!suffix)
+static bool rank_digits(const char *name, const char **digits, const char **end) {
+    *end = strstr(name, ".et");
+    if (!*end)
         return false;
-    const char *digits = suffix;
-    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
-        digits--;
-    if (digits == suffix || digits == name || digits[-1] != '.')
-        return false;
-    *rank = strtoull(digits, (char **)&end, 10);
-    return true;
+    *digits = *end;
+    while (*digits > name && (*digits)[-1] >= '0' && (*digits)[-1] <= '9')
+        (*digits)--;
+    return *digits < *end && *digits > name && (*digits)[-1] == '.';
 }
 
 static int check(struct job *job) {
@@ -614,7 +610,9 @@ static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutr
     for (unsigned i = 0; i < job->operands.n; i++)
         has_folder = has_folder || path_is_folder(job->operands.words[i]);
     for (size_t i = 0; i < job->n_inputs && named; i++) {
-        named = rank_of_name(job->inputs[i], &simulate->numbers[i]);
+        const char *digits, *end;
+        named = rank_digits(path_file_name(job->inputs[i]), &digits, &end);
+        simulate->numbers[i] = named ? strtoull(digits, NULL, 10) : 0;
         for (size_t k = 0; k < i && named; k++) {
             named = simulate->numbers[k] != simulate->numbers[i];
             if (!named && has_folder)
@@ -660,6 +658,16 @@ static bool what_if_text(const struct simulate_job *simulate, struct text_out *t
         out_format(text, " --network %s", how->network);
     if (how->no_straggler)
         out_add(text, " --straggler none");
+    if (simulate->scale.layers)
+        out_format(text, " --layers %u", simulate->scale.layers);
+    if (simulate->scale.micro_batches)
+        out_format(text, " --micro-batches %u", simulate->scale.micro_batches);
+    if (simulate->scale.data_parallel)
+        out_format(text, " --data-parallel %u", simulate->scale.data_parallel);
+    if (simulate->scale.ranks_per_host)
+        out_format(text, " --ranks-per-host %u", simulate->scale.ranks_per_host);
+    if (simulate->hop)
+        out_format(text, " --hop %s", simulate->hop);
     buffer_append(&text->out, "", 1);
     return !text->out.failed;
 }
@@ -671,45 +679,69 @@ struct named_input {
 ORDER_BY(compare_named, struct named_input, ASCENDING_TEXT(name))
 
 /* The files of --write must differ from each other and from the inputs, and must not exist without --force. */
-static enum sutra_status check_changed(const struct simulate_job *simulate, char *const *paths,
+static enum sutra_status check_changed(const struct simulate_job *simulate, char *const *paths, size_t n,
                                        struct sutra_error *error) {
     const struct job *job = &simulate->job;
-    struct named_input *names = calloc(job->n_inputs + 1, sizeof *names);
+    struct named_input *names = calloc(n + 1, sizeof *names);
     enum sutra_status status = names ? SUTRA_OK : error_memory(error);
-    for (size_t i = 0; i < job->n_inputs && names; i++)
-        names[i].name = path_file_name(job->inputs[i]);
+    for (size_t i = 0; i < n && names; i++)
+        names[i].name = path_file_name(paths[i]);
     if (names)
-        qsort(names, job->n_inputs, sizeof *names, compare_named);
-    for (size_t i = 1; i < job->n_inputs && !status; i++)
+        qsort(names, n, sizeof *names, compare_named);
+    for (size_t i = 1; i < n && !status; i++)
         if (strcmp(names[i - 1].name, names[i].name) == 0)
             status = error_file(error, SUTRA_USAGE, names[i].name, "--write: two inputs have this name; rename one");
     free(names);
     for (size_t i = 0; i < job->n_inputs && !status; i++) {
+        char *path = NULL;
         if (path_is_stream(job->inputs[i]))
             return error_set(error, SUTRA_USAGE, "--write needs input files with names, not standard input");
-        if (paths_same(job->inputs[i], paths[i]))
-            return error_file(error, SUTRA_USAGE, job->inputs[i],
-                              "--write would replace the input; name another directory");
-        if (!job->options.force && access(paths[i], F_OK) == 0)
-            return error_file(error, SUTRA_NO_OUTPUT, paths[i], "already exists (--force replaces it)");
+        if (asprintf(&path, "%s/%s", simulate->folder, path_file_name(job->inputs[i])) < 0)
+            return error_memory(error);
+        if (paths_same(job->inputs[i], path))
+            status = error_file(error, SUTRA_USAGE, job->inputs[i],
+                                "--write would replace the input; name another directory");
+        free(path);
     }
+    for (size_t i = 0; i < n && !status && !job->options.force; i++)
+        if (access(paths[i], F_OK) == 0)
+            status = error_file(error, SUTRA_NO_OUTPUT, paths[i], "already exists (--force replaces it)");
     return status;
+}
+
+/* The path of the changed file of rank i: the name of its input, with the number of a new rank. NULL: out of memory. */
+static char *changed_path(const struct simulate_job *simulate, uint32_t i) {
+    const uint32_t source = simulate->scaled ? sutra_et_ranks_source(simulate->scaled, i) : i;
+    const char *name = path_file_name(simulate->job.inputs[source]), *digits, *end;
+    char *path = NULL;
+    int n;
+    if (!simulate->scale.data_parallel)
+        n = asprintf(&path, "%s/%s", simulate->folder, name);
+    else if (rank_digits(name, &digits, &end))
+        n = asprintf(&path, "%s/%.*s%" PRIu64 "%s", simulate->folder, (int)(digits - name), name,
+                     rank_at(simulate->simulation, i).rank, end);
+    else
+        n = asprintf(&path, "%s/rank.%" PRIu64 ".et", simulate->folder, rank_at(simulate->simulation, i).rank);
+    return n < 0 ? NULL : path;
 }
 
 static enum sutra_status write_changed(const struct simulate_job *simulate, struct sutra_error *error) {
     const struct job *job = &simulate->job;
+    const uint32_t n = sutra_simulation_ranks(simulate->simulation);
     struct text_out text = {0};
-    char **paths = calloc(job->n_inputs + 1, sizeof *paths);
+    char **paths = calloc((size_t)n + 1, sizeof *paths);
     enum sutra_status status = folder_create(simulate->folder, error);
     bool ok = paths && what_if_text(simulate, &text);
-    for (size_t i = 0; i < job->n_inputs && ok; i++)
-        ok = asprintf(&paths[i], "%s/%s", simulate->folder, path_file_name(job->inputs[i])) >= 0;
+    for (uint32_t i = 0; i < n && ok; i++)
+        ok = (paths[i] = changed_path(simulate, i));
     if (!status)
-        status = ok ? check_changed(simulate, paths, error) : error_memory(error);
+        status = ok ? check_changed(simulate, paths, n, error) : error_memory(error);
     if (!status)
         status = sutra_simulation_write(job->context, simulate->simulation, job->inputs, (const char *const *)paths,
                                         text.out.bytes + (*text.out.bytes == ' '), error);
-    for (size_t i = 0; i < job->n_inputs && ok; i++)
+    if (!status && simulate->scaled)
+        status = sutra_simulation_write_groups(job->context, simulate->simulation, simulate->folder, error);
+    for (uint32_t i = 0; i < n && paths; i++)
         free(paths[i]);
     free(paths);
     buffer_free(&text.out);

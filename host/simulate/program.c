@@ -361,14 +361,15 @@ bool program_append(struct program_items *items, const struct program *program, 
 
 /* ---- The graph of an edited program ---- */
 
-/* The number of the match of an item of the rank. NO_MATCH: out of memory. */
+/* The number of the match of an item of the rank, and its channel. NO_MATCH: out of memory. */
 static uint32_t number_match(struct match_counts *counts, uint64_t rank, const struct program_item *item,
-                             const struct transfer *transfer) {
+                             const struct transfer *transfer, uint32_t *number_of_channel) {
     const bool is_message = transfer->kind == COMM_MESSAGE;
     const uint32_t channel = tuples_number(
         &counts->channels,
         (struct tuple){{(value_key)item->group, (value_key)transfer->process_group, (value_key)is_message, 0}});
     struct pair_entry *order = channel == TUPLE_NONE ? NULL : pair_table_insert(&counts->counts, rank, channel);
+    *number_of_channel = channel;
     if (!order)
         return NO_MATCH;
     if (order->number == PAIR_NONE)
@@ -479,9 +480,13 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         transfer->receives = item->receives;
         if (!programs->groups[item->group].members)
             transfer->n_ranks = programs->groups[item->group].n;
-        graph->contacts[graph->n_contacts++] =
-            (struct contact){.node = i, .is_message = transfer->kind == COMM_MESSAGE, .sends = !item->receives};
-        graph->meeting[i] = number_match(counts, program->rank, item, transfer);
+        const struct program_group *group = &programs->groups[item->group];
+        struct contact *contact = &graph->contacts[graph->n_contacts++];
+        *contact = (struct contact){.node = i,
+                                    .is_message = transfer->kind == COMM_MESSAGE,
+                                    .sends = !item->receives,
+                                    .peer = (int64_t)(group->first == program->rank ? group->last : group->first)};
+        graph->meeting[i] = number_match(counts, program->rank, item, transfer, &contact->group);
         done = graph->meeting[i] != NO_MATCH;
     }
     arena_free(&scratch);

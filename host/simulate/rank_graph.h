@@ -39,7 +39,7 @@ struct contact {
     bool has_match_number, is_message, sends;
     int64_t match_number; /* the number of its match, if the file records one */
     int64_t peer, tag;    /* of a send or receive; peer < 0: unknown */
-    uint32_t group;       /* of a collective: id of its name */
+    uint32_t group;       /* of a collective: id of its name; in a changed job, its number */
 };
 
 enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };

@@ -225,6 +225,10 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
     return status;
 }
 
+uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i) {
+    return ranks->sources ? ranks->sources[i] : i;
+}
+
 /* ---- The interval ---- */
 
 /* The graph of a rank whose collectives take the time of one bound. */

@@ -242,6 +242,9 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
                                        const struct sutra_scale_options *options, struct sutra_et_ranks **scaled,
                                        struct sutra_error *error);
 
+/* The index of the recorded rank of which rank i of a changed job is a copy; of a recorded job: i. */
+uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i);
+
 /* The interval of the time of a job with another number of replicas. */
 struct sutra_simulated_interval {
     size_t size;
@@ -372,12 +375,17 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes the file of each rank with the durations of the what-if, for other simulators: inputs[i] is the file from
- * which rank i was read, outputs[i] the file to write, compressed if the name ends in .gz or .zst. Ids, order,
+ * which rank i was read (of a changed job: recorded rank i, see sutra_et_ranks_source()), outputs[i] the file to write, compressed if the name ends in .gz or .zst. Ids, order,
  * dependencies and other attributes of the nodes stay. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing.
  * Writes as sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
 enum sutra_status sutra_simulation_write(struct sutra_context *context, const struct sutra_simulation *simulation,
                                          const char *const *inputs, const char *const *outputs, const char *what_if,
                                          struct sutra_error *error);
+
+/* Writes comm_groups.json of a changed job into a directory: the process groups of the written files, by pg_name. */
+enum sutra_status sutra_simulation_write_groups(struct sutra_context *context,
+                                                const struct sutra_simulation *simulation, const char *folder,
+                                                struct sutra_error *error);
 
 /* ---- Drawings ---- */
 
