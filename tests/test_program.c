@@ -36,7 +36,8 @@ static void periodic_runs_match_their_definition(void **state) {
         uint32_t symbols[120], n = random_below(&random, 120);
         const uint32_t alphabet = 1 + random_below(&random, 4), period = 1 + random_below(&random, 9);
         for (uint32_t i = 0; i < n; i++) /* random, with long repeats */
-            symbols[i] = i >= period && random_below(&random, 12) ? symbols[i - period] : random_below(&random, alphabet);
+            symbols[i] =
+                i >= period && random_below(&random, 12) ? symbols[i - period] : random_below(&random, alphabet);
         struct arena arena = {0};
         struct periodic_run run;
         assert_true(periodic_run_find(symbols, n, &arena, &run));
@@ -57,11 +58,10 @@ static void schedules_are_recognized(void **state) {
         enum schedule_kind kind;
         uint32_t n_micro_batches, n_warmup;
     } cases[] = {
-        {"FB", SCHEDULE_1F1B, 1, 0},           {"FBFBFB", SCHEDULE_1F1B, 3, 0},
-        {"FFBFBB", SCHEDULE_1F1B, 3, 1},       {"FFFBFBFBBB", SCHEDULE_1F1B, 5, 2},
-        {"FFFBBB", SCHEDULE_ALL_FORWARD, 3, 2}, {"FFBFB", SCHEDULE_UNKNOWN, 0, 0},
-        {"BF", SCHEDULE_UNKNOWN, 0, 0},         {"FFBBFFBB", SCHEDULE_UNKNOWN, 0, 0},
-        {"F", SCHEDULE_UNKNOWN, 0, 0},          {"", SCHEDULE_UNKNOWN, 0, 0},
+        {"FB", SCHEDULE_1F1B, 1, 0},         {"FBFBFB", SCHEDULE_1F1B, 3, 0},        {"FFBFBB", SCHEDULE_1F1B, 3, 1},
+        {"FFFBFBFBBB", SCHEDULE_1F1B, 5, 2}, {"FFFBBB", SCHEDULE_ALL_FORWARD, 3, 2}, {"FFBFB", SCHEDULE_UNKNOWN, 0, 0},
+        {"BF", SCHEDULE_UNKNOWN, 0, 0},      {"FFBBFFBB", SCHEDULE_UNKNOWN, 0, 0},   {"F", SCHEDULE_UNKNOWN, 0, 0},
+        {"", SCHEDULE_UNKNOWN, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct program_unit list[16] = {0};
@@ -71,8 +71,8 @@ static void schedules_are_recognized(void **state) {
             list[u].is_backward = cases[i].units[u] == 'B';
         const struct schedule schedule = schedule_find(&units, &step);
         if (schedule.kind != cases[i].kind ||
-            (schedule.kind != SCHEDULE_UNKNOWN && (schedule.n_micro_batches != cases[i].n_micro_batches ||
-                                                   schedule.n_warmup != cases[i].n_warmup)))
+            (schedule.kind != SCHEDULE_UNKNOWN &&
+             (schedule.n_micro_batches != cases[i].n_micro_batches || schedule.n_warmup != cases[i].n_warmup)))
             fail_msg("%s: kind %d, %u micro-batches, %u of warm-up", cases[i].units, (int)schedule.kind,
                      schedule.n_micro_batches, schedule.n_warmup);
     }
@@ -99,17 +99,18 @@ static unsigned add_node(struct job_text *text, const char *name, const char *ty
     char deps[40] = "";
     if (cpu)
         snprintf(deps, sizeof deps, gpu ? "'%u','%u'" : "'%u'", cpu, gpu);
-    text->length += (size_t)snprintf(
-        text->lines + text->length, TEXT_MAX - text->length,
-        "{'id':'%u','name':'%s','type':'%s','durationMicros':'%u','dataDeps':[%s],'attr':[%s]}\n", ++text->id, name, type,
-        us, deps, attributes);
+    text->length +=
+        (size_t)snprintf(text->lines + text->length, TEXT_MAX - text->length,
+                         "{'id':'%u','name':'%s','type':'%s','durationMicros':'%u','dataDeps':[%s],'attr':[%s]}\n",
+                         ++text->id, name, type, us, deps, attributes);
     assert_true(text->length < TEXT_MAX);
     return text->id;
 }
 
 static void add_cpu(struct job_text *text, const char *name, unsigned us, unsigned thread) {
     char attributes[120];
-    snprintf(attributes, sizeof attributes, "{'name':'is_cpu_op','boolVal':true},{'name':'tid','int64Val':'%u'}", thread);
+    snprintf(attributes, sizeof attributes, "{'name':'is_cpu_op','boolVal':true},{'name':'tid','int64Val':'%u'}",
+             thread);
     const unsigned made = add_node(text, name, "COMP_NODE", us, text->cpu, 0, attributes);
     if (us)
         text->cpu = made;
@@ -118,18 +119,21 @@ static void add_cpu(struct job_text *text, const char *name, unsigned us, unsign
 static void add_collective(struct job_text *text, const char *kind, bool sends, unsigned match, unsigned n_ranks) {
     char attributes[400];
     const bool is_message = strcmp(kind, "message") == 0;
-    snprintf(attributes, sizeof attributes,
-             "{'name':'is_cpu_op','boolVal':false},{'name':'stream','int64Val':'20'},{'name':'pg_name','stringVal':'1'},"
-             "{'name':'meeting','int64Val':'%u'},{'name':'meeting_kind','stringVal':'%s'},{'name':'meeting_ranks',"
-             "'int64Val':'%u'},{'name':'meeting_bytes','int64Val':'1000'},{'name':'kernel_exec_ns','int64Val':'9000'}",
-             match, kind, n_ranks);
-    text->gpu = add_node(text, "ncclDevKernel", is_message ? sends ? "COMM_SEND_NODE" : "COMM_RECV_NODE" : "COMM_COLL_NODE",
-                         10, text->cpu, text->gpu, attributes);
+    snprintf(
+        attributes, sizeof attributes,
+        "{'name':'is_cpu_op','boolVal':false},{'name':'stream','int64Val':'20'},{'name':'pg_name','stringVal':'1'},"
+        "{'name':'meeting','int64Val':'%u'},{'name':'meeting_kind','stringVal':'%s'},{'name':'meeting_ranks',"
+        "'int64Val':'%u'},{'name':'meeting_bytes','int64Val':'1000'},{'name':'kernel_exec_ns','int64Val':'9000'}",
+        match, kind, n_ranks);
+    text->gpu =
+        add_node(text, "ncclDevKernel", is_message ? sends ? "COMM_SEND_NODE" : "COMM_RECV_NODE" : "COMM_COLL_NODE", 10,
+                 text->cpu, text->gpu, attributes);
 }
 
 static void write_rank(struct job_text *text, const char *letters, unsigned n_ranks) {
-    text->length = (size_t)snprintf(text->lines, TEXT_MAX, "{'attr':[{'name':'schema','stringVal':'1.1.1-chakra.0.0.4'},"
-                                                           "{'name':'gpu','stringVal':'streams'}]}\n");
+    text->length = (size_t)snprintf(text->lines, TEXT_MAX,
+                                    "{'attr':[{'name':'schema','stringVal':'1.1.1-chakra.0.0.4'},"
+                                    "{'name':'gpu','stringVal':'streams'}]}\n");
     for (; *letters; letters++) {
         const char name[] = {'k', *letters, 0};
         switch (*letters) {
@@ -229,14 +233,14 @@ static void units_end_at_threads_sends_and_receives(void **state) {
     static const struct {
         const char *ranks, *units;
     } cases[] = {
-        {"Sfgbc", "|FfgBbc"},                      /* a change of the thread */
-        {"Sfgbcfgbc", "|FfgBbcFfgBbc"},            /* two micro-batches */
-        {"Sfsgsbc", "|FfFgBbc"},                   /* a send ends a unit */
-        {"Sfrgrhbc", "|FgFhBbc"},                  /* before the first receive of a forward pass is the prologue */
-        {"Sxxfxbxfx", "|FfBb"},                    /* operators without kernels join units; the rest is no unit */
-        {"SfgbcSfgbc", "|FfgBbc|FfgBbc"},          /* steps */
-        {"Sfg", "|"},                              /* no backward pass */
-        {"fgbcSfb", "|FfBb"},                      /* nothing before the first step */
+        {"Sfgbc", "|FfgBbc"},             /* a change of the thread */
+        {"Sfgbcfgbc", "|FfgBbcFfgBbc"},   /* two micro-batches */
+        {"Sfsgsbc", "|FfFgBbc"},          /* a send ends a unit */
+        {"Sfrgrhbc", "|FgFhBbc"},         /* before the first receive of a forward pass is the prologue */
+        {"Sxxfxbxfx", "|FfBb"},           /* operators without kernels join units; the rest is no unit */
+        {"SfgbcSfgbc", "|FfgBbc|FfgBbc"}, /* steps */
+        {"Sfg", "|"},                     /* no backward pass */
+        {"fgbcSfb", "|FfBb"},             /* nothing before the first step */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made_job job;
@@ -301,8 +305,10 @@ static void layers_are_copied_between_the_first_and_the_last(void **state) {
         uint32_t n;
         const char *blocks;
     } cases[] = {
-        {"Sfghfghfghfghbcdbcdbcdbcd", 4, "0123"}, {"Sfghfghfghfghbcdbcdbcdbcd", 7, "0121213"},
-        {"Sfghfghfghfghbcdbcdbcdbcd", 2, "03"},   {"Sfghfghfghfghbcdbcdbcdbcd", 1, "3"},
+        {"Sfghfghfghfghbcdbcdbcdbcd", 4, "0123"},
+        {"Sfghfghfghfghbcdbcdbcdbcd", 7, "0121213"},
+        {"Sfghfghfghfghbcdbcdbcdbcd", 2, "03"},
+        {"Sfghfghfghfghbcdbcdbcdbcd", 1, "3"},
         {"Sfghfghbcdbcd", 4, "0001"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -362,8 +368,8 @@ static uint64_t time_with(struct made_job *job, struct sutra_scale_options optio
         assert_int_equal(job->error.status, SUTRA_DATA);
         return time;
     }
-    assert_int_equal(
-        sutra_simulate_ranks(job->context, changes ? scaled : job->ranks, &how, &simulation, &job->error), SUTRA_OK);
+    assert_int_equal(sutra_simulate_ranks(job->context, changes ? scaled : job->ranks, &how, &simulation, &job->error),
+                     SUTRA_OK);
     assert_int_equal(sutra_simulation_n_deadlocked(simulation), 0);
     time = sutra_simulation_time_ns(simulation);
     sutra_simulation_free(simulation);
@@ -415,7 +421,8 @@ static void unknown_jobs_are_refused(void **state) {
     }
     struct made_job job;
     job_make(&job, "Sfba Sfba");
-    const struct sutra_scale_options options = {.data_parallel = 4, .ranks_per_host = 2, .network = "alpha=1us,beta=1GB/s"};
+    const struct sutra_scale_options options = {
+        .data_parallel = 4, .ranks_per_host = 2, .network = "alpha=1us,beta=1GB/s"};
     assert_true(time_with(&job, options) < UINT64_MAX);
     job_free(&job);
 }

@@ -40,10 +40,10 @@ struct simulate_job {
     struct option_list scales, removals;
     const char *bandwidth, *folder; /* folder: for the changed files */
     bool sensitivity, what_ifs;
-    struct sutra_et_ranks *ranks, *scaled; /* scaled NULL: no other number of layers, micro-batches or replicas */
+    struct sutra_et_ranks *ranks, *scaled;    /* scaled NULL: no other number of layers, micro-batches or replicas */
     struct sutra_simulated_interval interval; /* high_ns 0: none */
-    uint64_t *numbers;                            /* ranks of the files */
-    const char *changes[CHANGES_MAX + 1];         /* one more for what-ifs */
+    uint64_t *numbers;                        /* ranks of the files */
+    const char *changes[CHANGES_MAX + 1];     /* one more for what-ifs */
     struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
     uint64_t n_sensitivity;                       /* names with a time without their nodes */
     uint64_t what_if_ns[N_WHAT_IFS];              /* time of the job */
@@ -122,7 +122,7 @@ static void print_summary(const struct simulate_job *simulate) {
         printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
                time_text(us_of(simulate->interval.high_ns)).text,
                simulate->interval.has_one_size
-                   ? "; wide, because collectives of one size do not determine the bandwidth"
+                   ? "; the collectives of a kind have one size, which does not determine the bandwidth"
                    : "");
     if (simulate->before) {
         uint64_t before = sutra_simulation_time_ns(simulate->before);
@@ -569,7 +569,7 @@ static bool rank_digits(const char *name, const char **digits, const char **end)
     *digits = *end;
     while (*digits > name && (*digits)[-1] >= '0' && (*digits)[-1] <= '9')
         (*digits)--;
-    return *digits < *end && *digits > name && (*digits)[-1] == '.';
+    return *digits<*end && * digits> name && (*digits)[-1] == '.';
 }
 
 static int check(struct job *job) {
@@ -865,6 +865,9 @@ static const char *const description[] = {
     "The ranks synchronize at their collectives, matched by process group and order, and sends are matched with "
     "receives. For a deadlock, sutra prints the chain of waiting nodes (exit code 65).",
     "DIR stands for the .et files in it, such as the files of 'sutra link HOSTS DEVICES -o DIR --format et'.",
+    "--data-parallel, --micro-batches and --layers change the job itself, in the order layers, micro-batches, replicas; "
+    "other what-ifs follow. They need files with a resource per stream. If the recorded job does not determine the "
+    "answer, sutra prints the reason and no time (exit code 65).",
     "What-ifs (--scale to --straggler) change durations, and the output has the time with and without them. Launch "
     "latency is unchanged, except by --remove and --no-launch-latency. --write DIR writes the files with the changed "
     "durations, so that other simulators take the time of the what-if. Files of 'sutra link HOST DEVICE -o X.et' reproduce the "
@@ -877,6 +880,9 @@ static const struct example examples[] = {
     {"sutra simulate rank.*.et --bandwidth x2", "estimate the time of a job with twice the bandwidth"},
     {"sutra simulate linked", "simulate a linked job in this directory"},
     {"sutra simulate rank.*.et --what-if-summary", "estimate the cost of stragglers and communication"},
+    {"sutra simulate linked --data-parallel 64 --ranks-per-host 8", "estimate the time with 64 replicas"},
+    {"sutra simulate linked --micro-batches 16 --layers 48",
+     "estimate the time of a deeper model with 16 micro-batches"},
     {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
     {"sutra simulate rank.0.et --scale gpu:0.5 --write fast", "write the file of a GPU of twice the speed"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},

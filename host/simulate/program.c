@@ -131,8 +131,7 @@ static bool append_refs(struct programs *programs, const struct rank_graph *grap
         if (!arena_grow(programs->arena, &programs->refs, programs->n_refs, &programs->refs_capacity,
                         sizeof *programs->refs))
             return false;
-        programs->refs[programs->n_refs++] =
-            (struct program_ref){resource[dep], counts[resource[dep]] - number[dep]};
+        programs->refs[programs->n_refs++] = (struct program_ref){resource[dep], counts[resource[dep]] - number[dep]};
         item->n_refs++;
     }
     return true;

@@ -244,9 +244,9 @@ struct job_network {
 };
 
 struct replicas {
-    uint32_t n, size;         /* recorded replicas, and ranks of each */
+    uint32_t n, size;          /* recorded replicas, and ranks of each */
     uint32_t *replica, *index; /* of each program: its replica, and its index in the replica */
-    bool *reduces;            /* by group: it reduces gradients over all replicas */
+    bool *reduces;             /* by group: it reduces gradients over all replicas */
     uint32_t n_new;
     uint32_t block; /* consecutive ranks of a replica */
     bool is_sharded;

@@ -99,11 +99,12 @@ static uint32_t block_source(uint32_t j, uint32_t n, uint32_t repeats) {
 static bool move_waits(struct programs *programs, const struct program *program, row_t first, row_t after,
                        struct program_item *copies, row_t n_copies, struct arena *arena) {
     const uint32_t n_resources = program->n_resources;
-    row_t *counts = arena_zeros(arena, n_resources, sizeof *counts);                  /* nodes of the block */
-    uint32_t *first_item = arena_alloc(arena, n_resources, sizeof *first_item);        /* or ROW_NONE */
+    row_t *counts = arena_zeros(arena, n_resources, sizeof *counts);      /* nodes of the block */
+    bool *has_moved = arena_zeros(arena, n_resources, sizeof *has_moved); /* the waits of a stream */
     struct program_ref *waits = NULL;
     uint64_t n_waits = 0, capacity = 0;
-    uint64_t *begin = arena_zeros(arena, n_resources, sizeof *begin), *end = arena_zeros(arena, n_resources, sizeof *end);
+    uint64_t *begin = arena_zeros(arena, n_resources, sizeof *begin),
+             *end = arena_zeros(arena, n_resources, sizeof *end);
     if (arena->failed)
         return false;
     for (row_t i = first; i < after; i++) {
@@ -125,16 +126,12 @@ static bool move_waits(struct programs *programs, const struct program *program,
         }
         counts[stream]++;
     }
-    for (uint32_t s = 0; s < n_resources; s++)
-        first_item[s] = counts[s] && s != CPU_CHAIN ? 0 : ROW_NONE;
     for (row_t i = 0; i < n_copies; i++) {
         struct program_item *item = &copies[i];
         const uint32_t stream = item->resource;
-        if (first_item[stream] == ROW_NONE)
+        if (has_moved[stream] || begin[stream] == end[stream])
             continue;
-        first_item[stream] = ROW_NONE;
-        if (begin[stream] == end[stream])
-            continue;
+        has_moved[stream] = true;
         /* A new list: the recorded references, and the waits. */
         const uint64_t first_ref = programs->n_refs;
         for (uint64_t k = 0; k < item->n_refs + end[stream] - begin[stream]; k++) {
@@ -270,9 +267,10 @@ enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_laye
     enum sutra_status status = stages && programs_stages(programs, &scratch, stages) ? SUTRA_OK : error_memory(error);
     for (uint32_t p = 0; p < programs->n && !status; p++)
         if (stages[p] != stages[0])
-            status = error_set(error, SUTRA_DATA,
-                               "the ranks of pipelines differ in number: %u with rank %" PRIu64 ", %u with rank %" PRIu64,
-                               stages[0], programs->list[0].rank, stages[p], programs->list[p].rank);
+            status =
+                error_set(error, SUTRA_DATA,
+                          "the ranks of pipelines differ in number: %u with rank %" PRIu64 ", %u with rank %" PRIu64,
+                          stages[0], programs->list[0].rank, stages[p], programs->list[p].rank);
         else if (n_layers % stages[p])
             status = error_set(error, SUTRA_DATA, "%u layers are not a multiple of the %u pipeline stages", n_layers,
                                stages[p]);
@@ -296,10 +294,11 @@ static enum sutra_status check_schedules(const struct programs *programs, const 
             const struct program_step *step = &units[p].steps[s];
             const struct schedule schedule = schedule_find(&units[p], step);
             if (schedule.kind == SCHEDULE_UNKNOWN)
-                status = error_set(error, SUTRA_DATA,
-                                   "rank %" PRIu64 ", step %d: the schedule of %u forward and backward passes is neither "
-                                   "1F1B nor all forward passes first; interleaved stages cannot be edited",
-                                   rank, step->step, step->n_units);
+                status =
+                    error_set(error, SUTRA_DATA,
+                              "rank %" PRIu64 ", step %d: the schedule of %u forward and backward passes is neither "
+                              "1F1B nor all forward passes first; interleaved stages cannot be edited",
+                              rank, step->step, step->n_units);
             else if (schedule.n_micro_batches < 2)
                 status = error_set(error, SUTRA_DATA,
                                    "rank %" PRIu64 ", step %d has only one micro-batch; record at least two", rank,

@@ -101,16 +101,16 @@ static bool sum_matches(const struct programs *programs, uint64_t ranks_per_host
         const struct rank_graph *graph = program_graph_of(programs, program);
         for (row_t i = 0; i < program->items.n; i++) {
             const struct program_item *item = &program->items.list[i];
-            const uint32_t match = item->transfer == ROW_NONE || !graph->meeting ? NO_MATCH : graph->meeting[item->node];
+            const uint32_t match =
+                item->transfer == ROW_NONE || !graph->meeting ? NO_MATCH : graph->meeting[item->node];
             if (match == NO_MATCH || is_known[match])
                 continue;
             is_known[match] = true;
             const struct transfer *transfer = &graph->transfers[item->transfer];
             const unsigned kind = item_kind(programs, graph, item);
             const double moved = kind_factor(kind, transfer->n_ranks) * (double)transfer->bytes;
-            struct network_class *class =
-                find_class(sums, kind, transfer->n_ranks,
-                           group_level(&programs->groups[item->group], ranks_per_host), arena);
+            struct network_class *class = find_class(
+                sums, kind, transfer->n_ranks, group_level(&programs->groups[item->group], ranks_per_host), arena);
             if (!class)
                 return false;
             if (!squares) {
@@ -192,8 +192,7 @@ enum sutra_status programs_fit_network(const struct programs *programs, uint64_t
         if (isinf(least))
             least = 0;
         fit->has_one_size = !(sums.moved_squared[level] > SIZES_DIFFER && sums.both[level] > 0);
-        const double slope =
-            fit->has_one_size ? MOVING_SHARE * least : sums.both[level] / sums.moved_squared[level];
+        const double slope = fit->has_one_size ? MOVING_SHARE * least : sums.both[level] / sums.moved_squared[level];
         const double standard_ns = level ? HOP_ACROSS_HOSTS_NS : HOP_ON_HOST_NS;
         fit_hop(&sums, level, slope, isnan(hop_ns) ? standard_ns : hop_ns, fit);
         for (int which = 0; which < N_NETWORKS; which++)
@@ -216,7 +215,8 @@ static double time_in_group(const struct job_network *network, enum network_boun
     const struct level_network *to = &network->levels[group_level(after, network->ranks_per_host)];
     if (!to->is_known)
         return run_ns; /* --network sets the time */
-    const double steps_ns = kind_steps(kind, after->n) * to->hop_ns[which] - kind_steps(kind, n_before) * from->hop_ns[which];
+    const double steps_ns =
+        kind_steps(kind, after->n) * to->hop_ns[which] - kind_steps(kind, n_before) * from->hop_ns[which];
     const double moving_ns = to->ns_per_byte[which] * kind_factor(kind, after->n) * bytes -
                              from->ns_per_byte[which] * kind_factor(kind, n_before) * bytes;
     return fmax(0, run_ns + steps_ns + moving_ns);
@@ -314,8 +314,7 @@ static bool find_partitions(const struct programs *programs, const struct group_
         /* Keep complete partitions, and number them through all sizes. */
         uint32_t kept[PARTITIONS_MAX];
         for (unsigned choice = 0; choice < PARTITIONS_MAX; choice++)
-            kept[choice] =
-                n_ranks[choice] == programs->n && *n_parts < PARTITIONS_MAX ? (*n_parts)++ : ROW_NONE;
+            kept[choice] = n_ranks[choice] == programs->n && *n_parts < PARTITIONS_MAX ? (*n_parts)++ : ROW_NONE;
         for (uint32_t k = first; k < after; k++)
             if (part[keys[k].group] != ROW_NONE)
                 part[keys[k].group] = kept[part[keys[k].group]];
@@ -394,9 +393,10 @@ enum sutra_status programs_find_replicas(struct programs *programs, struct repli
             (best == ROW_NONE || bytes[choice] > bytes[best]))
             best = choice;
     if (!status && best == ROW_NONE)
-        status = error_set(error, SUTRA_DATA,
-                           "no data-parallel replicas found: no groups of equal size reduce gradients of all ranks, one "
-                           "rank of each replica per group");
+        status =
+            error_set(error, SUTRA_DATA,
+                      "no data-parallel replicas found: no groups of equal size reduce gradients of all ranks, one "
+                      "rank of each replica per group");
     if (!status) {
         replicas->n = find_replicas(programs, part, best, numbers, replicas);
         replicas->size = n / replicas->n;
@@ -434,8 +434,7 @@ static enum sutra_status find_new_group(struct programs *programs, struct replic
                                         uint32_t replica, uint32_t *group, struct sutra_error *error) {
     const struct program_group *before = &programs->groups[recorded];
     const bool is_reducing = replicas->reduces[recorded], is_world = before->n == programs->n && !is_reducing;
-    struct pair_entry *entry =
-        pair_table_insert(&replicas->groups, recorded, is_reducing || is_world ? 0 : replica);
+    struct pair_entry *entry = pair_table_insert(&replicas->groups, recorded, is_reducing || is_world ? 0 : replica);
     if (!entry)
         return error_memory(error);
     if (entry->number != PAIR_NONE) {
@@ -443,9 +442,8 @@ static enum sutra_status find_new_group(struct programs *programs, struct replic
         return SUTRA_OK;
     }
     const uint32_t low = replicas->index[before->members[0]], high = replicas->index[before->members[before->n - 1]];
-    struct program_group made = {.n = before->n,
-                                 .first = replica_rank(replicas, replica, low),
-                                 .last = replica_rank(replicas, replica, high)};
+    struct program_group made = {
+        .n = before->n, .first = replica_rank(replicas, replica, low), .last = replica_rank(replicas, replica, high)};
     if (is_world)
         made = (struct program_group){.n = replicas->n_new * replicas->size,
                                       .last = (uint64_t)replicas->n_new * replicas->size - 1};
@@ -457,7 +455,8 @@ static enum sutra_status find_new_group(struct programs *programs, struct replic
     const uint32_t level = group_level(&made, network->ranks_per_host);
     if (!network->levels[level].is_known && !replicas->has_network)
         return error_set(error, SUTRA_DATA,
-                         "no recorded collective %s (%" PRIu64 " ranks per host), so the time of the new ones is unknown; "
+                         "no recorded collective %s (%" PRIu64
+                         " ranks per host), so the time of the new ones is unknown; "
                          "add --network alpha=...,beta=...",
                          level ? "crosses hosts" : "stays on a host", network->ranks_per_host);
     if (!arena_grow(programs->arena, &programs->groups, programs->n_groups, &programs->groups_capacity,
@@ -474,8 +473,8 @@ static bool turn_steps(const struct rank_graph *graph, const struct program *pro
                        uint32_t turn, struct arena *scratch) {
     const row_t n = program->items.n;
     const struct program_item *recorded = program->items.list;
-    row_t *compute = arena_alloc(scratch, n, sizeof *compute);     /* items */
-    row_t *first = arena_alloc(scratch, n, sizeof *first);         /* of the steps to turn, in compute[] */
+    row_t *compute = arena_alloc(scratch, n, sizeof *compute); /* items */
+    row_t *first = arena_alloc(scratch, n, sizeof *first);     /* of the steps to turn, in compute[] */
     if (scratch->failed)
         return false;
     row_t n_compute = 0, n_steps = 0, n_nodes = 0;
@@ -544,7 +543,8 @@ enum sutra_status replica_program(struct programs *programs, struct replicas *re
     row_t n_transfers = 0;
     for (row_t i = 0; i < made->items.n && done; i++) {
         struct program_item *item = &made->items.list[i];
-        if (item_computes(item) && replicas->is_sharded && programs->names[graph->name[item->node]] & NAME_IS_OPTIMIZER) {
+        if (item_computes(item) && replicas->is_sharded &&
+            programs->names[graph->name[item->node]] & NAME_IS_OPTIMIZER) {
             /* Each rank updates its shard of the parameters. */
             const double run_ns = item->run_ns * replicas->n / replicas->n_new;
             item->dur_ns += run_ns - item->run_ns;

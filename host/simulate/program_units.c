@@ -109,8 +109,8 @@ static bool find_step_units(const struct programs *programs, const struct progra
     /* If forward passes receive, everything before the first receive is the prologue. */
     bool receives = false;
     for (uint32_t u = 1; u < step->n_units; u++)
-        receives = receives ||
-                   (!list[u].is_backward && counts->receive[list[u].after] > counts->receive[list[u].first]);
+        receives =
+            receives || (!list[u].is_backward && counts->receive[list[u].after] > counts->receive[list[u].first]);
     if (!list->is_backward && counts->receive[list->after] == counts->receive[list->first] && receives) {
         step->first_unit++;
         step->n_units--;
@@ -165,7 +165,7 @@ struct schedule schedule_find(const struct program_units *units, const struct pr
  *
  *     symbols    x y | a b c a b c a b c a | z     period 3, matches i and i + 3: 7 in a row, so 7 / 3 + 1 repeats
  *
- * A run crosses the middle of a segment: for each period q, the matches next to the middle, and those q symbols earlier,
+ * A run crosses the middle of a segment. For each period q, the matches next to the middle and q symbols before it
  * extend to both sides by the lengths of common prefixes and suffixes of both halves, from four Z functions. Segments
  * double in length, so that each run is inside one whose middle it crosses. A segment that cuts a run off finds a part
  * of it, which covers no more symbols.
@@ -193,8 +193,8 @@ static void z_function(const uint32_t *s, uint32_t n, uint32_t *z) {
 /* The arrays of the search. */
 struct run_search {
     const uint32_t *symbols;
-    uint32_t *equal;                             /* per symbol: number of equal symbols from here on */
-    uint32_t *text;                              /* two halves and a separator */
+    uint32_t *equal;                              /* per symbol: number of equal symbols from here on */
+    uint32_t *text;                               /* two halves and a separator */
     uint32_t *right, *left, *suffixes, *prefixes; /* Z functions */
     struct periodic_run best;
 };
@@ -206,8 +206,8 @@ static void note_run(struct run_search *search, uint32_t start, uint32_t period,
     if (period < 3 || run.repeats < 2 || search->equal[start] >= period)
         return;
     const uint64_t covered = (uint64_t)period * run.repeats, known = (uint64_t)best->period * best->repeats;
-    if (covered > known || (covered == known && (period < best->period ||
-                                                 (period == best->period && start < best->start))))
+    if (covered > known ||
+        (covered == known && (period < best->period || (period == best->period && start < best->start))))
         *best = run;
 }
 

@@ -348,7 +348,8 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
                              "node %llu: the durations of all nodes up to this node exceed 146 years",
                              (unsigned long long)nodes->id[i]);
     if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena) ||
-        (names && !name_nodes(graph, nodes, names, arena)) || (graph->tells && !list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) ||
+        (names && !name_nodes(graph, nodes, names, arena)) ||
+        (graph->tells && !list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) ||
         !list_deps(graph, nodes, pool, arena))
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);

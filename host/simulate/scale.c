@@ -138,8 +138,9 @@ static enum sutra_status find_replicas_and_network(struct programs *programs, co
         status = network_read(&model, options->network, error);
     replicas->has_network = options->network && !isnan(model.alpha_ns) && !isnan(model.bytes_per_ns);
     if (!status)
-        status = programs_fit_network(programs, options->ranks_per_host ? options->ranks_per_host : RANKS_PER_HOST,
-                                      options->has_hop ? 1e3 * options->hop_us : (double)NAN, &replicas->network, error);
+        status =
+            programs_fit_network(programs, options->ranks_per_host ? options->ranks_per_host : RANKS_PER_HOST,
+                                 options->has_hop ? 1e3 * options->hop_us : (double)NAN, &replicas->network, error);
     if (!status)
         status = programs_prepare_replicas(programs, replicas, options->data_parallel, error);
     if (!status)
@@ -233,7 +234,8 @@ uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i) {
 
 /* The graph of a rank whose collectives take the time of one bound. */
 static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_graph *made, struct arena *arena) {
-    uint64_t *dur_ns = arena_alloc(arena, graph->n, sizeof *dur_ns), *run_ns = arena_alloc(arena, graph->n, sizeof *run_ns);
+    uint64_t *dur_ns = arena_alloc(arena, graph->n, sizeof *dur_ns),
+             *run_ns = arena_alloc(arena, graph->n, sizeof *run_ns);
     struct transfer *transfers = arena_alloc(arena, graph->n_transfers, sizeof *transfers);
     if (arena->failed)
         return false;

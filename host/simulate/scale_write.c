@@ -123,8 +123,8 @@ enum sutra_status et_make_scaled(struct et_nodes *made, const struct et_nodes *r
             if (done && order->number == PAIR_NONE)
                 order->number = 0;
             if (done)
-                change_collective(made, i, simulation->ranks[r], &graph->contacts[t], &graph->transfers[t],
-                                  matches[i], order->number++);
+                change_collective(made, i, simulation->ranks[r], &graph->contacts[t], &graph->transfers[t], matches[i],
+                                  order->number++);
             t++;
         }
     }

@@ -117,8 +117,8 @@ struct sutra_simulation {
 };
 
 /* Fills `made`, which the caller initialized, with the nodes of rank r of a changed job: copies of the nodes of the
- * recorded rank, whose texts they share. SUTRA_DATA: `recorded` is not the file that was simulated. SUTRA_SYSTEM: out of
- * memory. O(nodes + dependencies). */
+ * recorded rank, whose texts they share. SUTRA_DATA: `recorded` is not the file that was simulated. SUTRA_SYSTEM: out
+ * of memory. O(nodes + dependencies). */
 enum sutra_status et_make_scaled(struct et_nodes *made, const struct et_nodes *recorded,
                                  const struct sutra_simulation *simulation, uint32_t r, struct sutra_error *error);
 

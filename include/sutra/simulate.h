@@ -220,8 +220,8 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
                                        const struct sutra_simulate_options *options,
                                        struct sutra_simulation **simulation, struct sutra_error *error);
 
-/* What-ifs that change the nodes of a job: the number of data-parallel replicas, micro-batches or layers. Initialize all
- * other fields to zero; `size` is sizeof the caller's struct. Numbers of 0 leave the job as it is. */
+/* What-ifs that change the nodes of a job: the number of data-parallel replicas, micro-batches or layers. Initialize
+ * all other fields to zero; `size` is sizeof the caller's struct. Numbers of 0 leave the job as it is. */
 struct sutra_scale_options {
     size_t size;
     uint32_t layers;         /* repeated blocks of the whole pipeline, a multiple of its stages */
@@ -235,8 +235,8 @@ struct sutra_scale_options {
 };
 
 /* Makes the job with these numbers, for simulations with further changes. Layers change first, then micro-batches, then
- * replicas. *ranks must outlive *scaled, which the caller frees. Errors: SUTRA_DATA: refused, with the reason, such as an
- * unknown pipeline schedule, no repeated layers, no replicas, or a network that no recorded collective uses;
+ * replicas. *ranks must outlive *scaled, which the caller frees. Errors: SUTRA_DATA: refused, with the reason, such as
+ * an unknown pipeline schedule, no repeated layers, no replicas, or a network that no recorded collective uses;
  * SUTRA_USAGE: no number is set; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                        const struct sutra_scale_options *options, struct sutra_et_ranks **scaled,
@@ -375,9 +375,10 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes the file of each rank with the durations of the what-if, for other simulators: inputs[i] is the file from
- * which rank i was read (of a changed job: recorded rank i, see sutra_et_ranks_source()), outputs[i] the file to write, compressed if the name ends in .gz or .zst. Ids, order,
- * dependencies and other attributes of the nodes stay. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing.
- * Writes as sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
+ * which rank i was read (of a changed job: recorded rank i, see sutra_et_ranks_source()), outputs[i] the file to write,
+ * compressed if the name ends in .gz or .zst. Ids, order, dependencies and other attributes of the nodes stay, except
+ * in a changed job. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing. Writes as
+ * sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
 enum sutra_status sutra_simulation_write(struct sutra_context *context, const struct sutra_simulation *simulation,
                                          const char *const *inputs, const char *const *outputs, const char *what_if,
                                          struct sutra_error *error);
