@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "generate/burst.h"
+#include "generate/random.h"
 #include "link_case.h"
 #include "simulate/program.h"
 #include "simulate/simulation.h"
