@@ -8,6 +8,7 @@
 
 #include "analyze/collective_calls.h"
 #include "analyze/launches/arguments.h"
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
@@ -201,16 +202,25 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
         ok ? event_columns_request(context, model->trace, &input_column, 1, events, n, &column, error)
            : error_memory(error);
     if (!status) {
-        struct argument_reader reader = {.raw = event_columns_strings(model->trace), .made = arguments};
+        struct argument_reader reader = {.made = arguments};
+        const struct graph_captures *captures = model->graphs ? model->graphs->captures : NULL;
+        size_t n_traces = 1 + (captures ? captures->n : 0); /* of this trace, then of capture traces */
         uint32_t none = tuples_number(&arguments->kinds, (struct tuple){{0}});
-        uint32_t *kind_of_text = rows_none(&scratch, reader.raw->n); /* TUPLE_NONE: not parsed yet */
+        uint32_t **kind_of_text =
+            arena_zeros(&scratch, n_traces, sizeof *kind_of_text); /* TUPLE_NONE: not parsed yet */
         ok = none != TUPLE_NONE && kind_of_text;
         for (row_t i = 0; i < n && ok; i++) {
-            uint32_t text = column.string[events[i]], *kind = text == STRING_NONE ? &none : &kind_of_text[text];
-            if (*kind == TUPLE_NONE)
+            uint32_t capture, text = graph_replay_arguments(model, hosts[i], &capture);
+            size_t of = text == STRING_NONE ? 0 : 1 + capture;
+            reader.raw = event_columns_strings(of ? captures->list[capture].trace : model->trace);
+            if (!kind_of_text[of])
+                kind_of_text[of] = rows_none(&scratch, reader.raw->n);
+            text = of ? text : column.string[events[i]];
+            uint32_t *kind = text == STRING_NONE ? &none : kind_of_text[of] ? &kind_of_text[of][text] : NULL;
+            if (kind && *kind == TUPLE_NONE)
                 *kind = parse_arguments(&reader, text);
-            arguments->of[i] = *kind;
-            ok = *kind != TUPLE_NONE;
+            arguments->of[i] = kind ? *kind : TUPLE_NONE;
+            ok = arguments->of[i] != TUPLE_NONE;
         }
         buffer_free(&reader.in);
         buffer_free(&reader.out);

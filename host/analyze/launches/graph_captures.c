@@ -157,6 +157,27 @@ static enum sutra_status read_fields(struct capture_build *build, struct sutra_e
     return SUTRA_OK;
 }
 
+/* Reads the inputs of operators, which replays repeat. */
+static enum sutra_status read_arguments(struct capture_build *build, struct sutra_error *error) {
+    static const struct requested_field field = {"args", ASK_ARGUMENTS, true};
+    struct graph_capture *capture = build->capture;
+    const struct host_rows *hosts = &capture->model.hosts;
+    struct requested_column column;
+    struct arena_mark mark = arena_mark(build->scratch);
+    row_t *events = arena_alloc(build->scratch, hosts->n, sizeof *events), n = 0;
+    if (!events)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        if (hosts->kind[row] != HOST_CALL)
+            events[n++] = hosts->event[row];
+    enum sutra_status status =
+        event_columns_request(build->context, capture->trace, &field, 1, events, n, &column, error);
+    arena_release(build->scratch, mark);
+    if (!status)
+        capture->arguments = column.string;
+    return status;
+}
+
 /* Lists the dispatches with their symbols. */
 static enum sutra_status list_dispatches(struct capture_build *build, struct sutra_error *error) {
     struct graph_capture *capture = build->capture;
@@ -269,7 +290,9 @@ static enum sutra_status read_capture(struct sutra_context *context, const char 
     struct arena scratch = {0};
     struct capture_build build = {.context = context, .capture = capture, .arena = arena, .scratch = &scratch};
     *capture = (struct graph_capture){.size = -1, .rank = -1};
+    context->ahead = AHEAD_ARGUMENTS;
     enum sutra_status status = sutra_device_trace_read(context, path, &capture->trace, error);
+    context->ahead = AHEAD_NOTHING;
     if (status)
         return status;
     if (!strings_init(&capture->names) || !pair_table_init(&capture->nodes))
@@ -285,6 +308,8 @@ static enum sutra_status read_capture(struct sutra_context *context, const char 
         status = add_segments(&build, error);
     if (!status)
         status = find_enclosing(&build, error);
+    if (!status)
+        status = read_arguments(&build, error);
     arena_free(&scratch);
     if (status)
         return status;

@@ -19,6 +19,18 @@
 #include "base/shared.h"
 #include "columns/column.h"
 
+uint32_t graph_replay_arguments(const struct launch_model *model, row_t host, uint32_t *capture) {
+    const struct graph_kernels *graphs = model->graphs;
+    if (!graphs || !model->hosts.replayed || !model->hosts.replayed[host])
+        return STRING_NONE;
+    const struct graph_replay *replay = &graphs->replays[model->hosts.replayed[host] - 1];
+    if (replay->row == ROW_NONE)
+        return STRING_NONE;
+    const struct graph_capture *of = &graphs->captures->list[replay->capture];
+    *capture = replay->capture;
+    return of->arguments[of->model.hosts.event[replay->row]];
+}
+
 /* A kernel with a known owner. */
 struct owned_kernel {
     row_t launch; /* row of hosts */
@@ -38,6 +50,7 @@ struct new_row {
     row_t end;    /* index of the first new row after its subtree */
     uint32_t name;
     uint8_t kind;
+    struct graph_replay replay;
 };
 
 struct row_insertion {
@@ -103,10 +116,12 @@ static bool make_rows(struct row_insertion *insertion, uint32_t **name_of) {
                 return false;
             row_at[depth] = (row_t)insertion->n;
             stack[depth] = wanted[depth];
-            insertion->rows[insertion->n++] = (struct new_row){.launch = kernel->launch,
-                                                               .parent = depth ? row_at[depth - 1] : ROW_NONE,
-                                                               .name = wanted[depth].name,
-                                                               .kind = wanted[depth].kind};
+            insertion->rows[insertion->n++] = (struct new_row){
+                .launch = kernel->launch,
+                .parent = depth ? row_at[depth - 1] : ROW_NONE,
+                .name = wanted[depth].name,
+                .kind = wanted[depth].kind,
+                .replay = {wanted[depth].capture, wanted[depth].capture == UINT32_MAX ? ROW_NONE : wanted[depth].row}};
             if (insertion->n > ROW_LIMIT)
                 return true;
         }
@@ -182,7 +197,7 @@ static enum sutra_status merge_rows(const struct row_insertion *insertion, row_t
             made.stop[at] = old.start[row] + 1;
             made.thread[at] = old.thread[row];
             made.kind[at] = new->kind;
-            made.replayed[at] = 1;
+            made.replayed[at] = next + 1;
         }
     }
     for (row_t row = 0; row < old.n; row++)
@@ -191,13 +206,12 @@ static enum sutra_status merge_rows(const struct row_insertion *insertion, row_t
     return SUTRA_OK;
 }
 
-enum sutra_status graph_kernels_attach(struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                       struct sutra_error *error) {
-    const struct graph_kernels *graphs = model->graphs;
+enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_kernels *graphs, struct arena *arena,
+                                       struct arena *scratch, struct sutra_error *error) {
     struct device_rows *devices = &model->devices;
     struct row_insertion insertion = {.model = model, .scratch = scratch};
     uint32_t **name_of = NULL;
-    if (!graphs)
+    if (!model->graphs)
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(scratch);
     insertion.kernels = arena_alloc(scratch, graphs->n_kernels, sizeof *insertion.kernels);
@@ -238,8 +252,11 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct arena 
 
     /* Calls and links in the numbers of the new rows. */
     devices->replayed = rows_none(arena, devices->n);
-    if (!devices->replayed)
+    graphs->replays = arena_alloc(arena, insertion.n, sizeof *graphs->replays);
+    if (arena->failed)
         return error_memory(error);
+    for (row_t i = 0; i < insertion.n; i++)
+        graphs->replays[i] = insertion.rows[i].replay;
     for (row_t i = 0; i < devices->n; i++) {
         devices->call[i] = devices->call[i] == ROW_NONE ? ROW_NONE : moved[devices->call[i]];
         link[i] = devices->call[i];

@@ -95,12 +95,13 @@ struct graph_capture {
     struct strings names; /* recorded names of kernels: symbol - GRAPH_N_SYMBOLS */
     struct graph_segment *segments;
     row_t n_segments;
-    struct pair_table nodes; /* by graph node id: the call, a row of hosts */
-    const row_t *op;         /* by row of hosts: the innermost enclosing operator, or ROW_NONE */
-    const row_t *module;     /* the innermost enclosing module */
-    const row_t *enclosing;  /* the innermost of both */
-    int64_t size;            /* captured batch size; -1: not recorded */
-    int64_t rank;            /* -1: not recorded */
+    struct pair_table nodes;   /* by graph node id: the call, a row of hosts */
+    const uint32_t *arguments; /* by event: inputs of operators, of event_columns_strings(); STRING_NONE */
+    const row_t *op;           /* by row of hosts: the innermost enclosing operator, or ROW_NONE */
+    const row_t *module;       /* the innermost enclosing module */
+    const row_t *enclosing;    /* the innermost of both */
+    int64_t size;              /* captured batch size; -1: not recorded */
+    int64_t rank;              /* -1: not recorded */
 };
 
 /* Capture traces are read once and shared by the analyses of all ranks, which only read them. */
@@ -125,15 +126,22 @@ int64_t graph_capture_size(const char *name);
 /* Enclosing operators and modules of a kernel that are replayed at most: the innermost ones. */
 #define GRAPH_DEPTH 16
 
+/* A row of a capture's hosts that a graph launch replays; ROW_NONE: an operator that is known by name only. */
+struct graph_replay {
+    uint32_t capture;
+    row_t row;
+};
+
 /* By row of devices. */
 struct graph_kernels {
     const struct graph_captures *captures; /* or NULL */
     uint8_t *method;                       /* enum graph_method */
-    uint32_t *op, *module;  /* strings of the model: of the operator, and of the module's class; or STRING_NONE */
-    uint32_t *capture;      /* index of the capture trace with the owner; without one: of no meaning */
-    row_t *call;            /* row of its hosts: the dispatch; ROW_NONE: found without a capture */
-    row_t n_kernels;        /* of graph launches */
-    struct strings strings; /* of the model if owners have names that the trace lacks */
+    uint32_t *op, *module;        /* strings of the model: of the operator, and of the module's class; or STRING_NONE */
+    uint32_t *capture;            /* index of the capture trace with the owner; without one: of no meaning */
+    row_t *call;                  /* row of its hosts: the dispatch; ROW_NONE: found without a capture */
+    row_t n_kernels;              /* of graph launches */
+    struct graph_replay *replays; /* of the attached rows */
+    struct strings strings;       /* of the model if owners have names that the trace lacks */
     bool has_strings;
 };
 
@@ -147,8 +155,12 @@ void graph_kernels_free(struct graph_kernels *graphs);
 
 /* Inserts the owners as rows of hosts and attributes all activities again (graph_rows.c). Rows of hosts get new
  * numbers. SUTRA_DATA: too many rows. */
-enum sutra_status graph_kernels_attach(struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                       struct sutra_error *error);
+enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_kernels *graphs, struct arena *arena,
+                                       struct arena *scratch, struct sutra_error *error);
+
+/* The captured inputs of an attached row, among event_columns_strings() of the trace of capture *capture; STRING_NONE:
+ * unknown, or no attached row. */
+uint32_t graph_replay_arguments(const struct launch_model *model, row_t host, uint32_t *capture);
 
 /* The name of the operator of an activity, in a model with or without attached rows: of the graph's operator if it is
  * known, else of the launcher; STRING_NONE. */
@@ -157,6 +169,15 @@ static inline uint32_t activity_operator(const struct launch_model *model, row_t
     if (model->graphs && model->graphs->op[device] != STRING_NONE)
         return model->graphs->op[device];
     return launcher == ROW_NONE ? STRING_NONE : model->hosts.name[launcher];
+}
+
+/* Whether kernels of graphs belong to an operator of this name with medium confidence. O(activities). */
+static inline bool graph_operator_is_probable(const struct launch_model *model, uint32_t op) {
+    for (row_t i = 0; model->graphs && i < model->devices.n; i++)
+        if (model->graphs->op[i] == op &&
+            (model->graphs->method[i] == GRAPH_COUNTED || model->graphs->method[i] == GRAPH_BETWEEN))
+            return true;
+    return false;
 }
 
 /* ---- Internal to the files that find owners ---- */

@@ -51,7 +51,7 @@ struct host_rows {
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
-    uint8_t *replayed;     /* rows that graph launches replay, which have no CPU time (graphs.h); NULL: none */
+    uint32_t *replayed;    /* index + 1 in graphs->replays of rows without CPU time, else 0; NULL: none (graphs.h) */
     row_t n_skipped;       /* of the last rows */
 };
 

@@ -563,7 +563,7 @@ static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_
     status = graph_kernels_find(input->context, reading, work->captures, input->options.rank, &work->arena,
                                 &work->scratch, &work->graphs, error);
     if (!status)
-        status = graph_kernels_attach(reading, &work->arena, &work->scratch, error);
+        status = graph_kernels_attach(reading, &work->graphs, &work->arena, &work->scratch, error);
     if (status)
         return status;
     return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,

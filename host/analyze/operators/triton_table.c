@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/launches/arguments.h"
+#include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
@@ -50,6 +51,13 @@ static bool is_triton(struct triton_rows *of, uint32_t name) {
     return *known > 1;
 }
 
+/* Whether arguments may be recorded: not of an operator of a graph that is known by name only. */
+static bool has_arguments(const struct launch_model *model, row_t host) {
+    uint32_t capture;
+    return !model->hosts.replayed || !model->hosts.replayed[host] ||
+           graph_replay_arguments(model, host, &capture) != STRING_NONE;
+}
+
 /* Lists launchers that are named as one of their kernels; returns in *any whether there are Triton kernels at all. */
 static void list_hosts(struct triton_rows *of, bool *any) {
     const struct launch_model *model = of->input->reading;
@@ -61,7 +69,7 @@ static void list_hosts(struct triton_rows *of, bool *any) {
             continue;
         *any = true;
         if (launcher == ROW_NONE || model->hosts.kind[launcher] != HOST_OPERATOR ||
-            model->hosts.name[launcher] != name || (model->hosts.replayed && model->hosts.replayed[launcher]))
+            model->hosts.name[launcher] != name || !has_arguments(model, launcher))
             continue;
         row_t *at = &of->of_host[charges->of_host[launcher]];
         if (*at == ROW_NONE) {

@@ -7,7 +7,6 @@
 
 #include "analyze/overview/findings.h"
 
-#include "analyze/launches/graphs.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/steps.h"
@@ -158,11 +157,11 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
         int64_t ticks = ticks_within(devices->start[i], devices->stop[i], window->from, window->to);
         if (ticks == 0)
             continue;
-        uint32_t op = activity_operator(model, i);
+        row_t launcher = devices->launcher[i];
         ticks_add(&measures->device_time, ticks);
         ticks_add(&measures->of_kernel[model->events->name[devices->event[i]]], ticks);
-        if (op != STRING_NONE)
-            ticks_add(&measures->of_operator[op], ticks);
+        if (launcher != ROW_NONE)
+            ticks_add(&measures->of_operator[host_name(model, launcher)], ticks);
         if (d->overview->classes[i] == OVERVIEW_COMMUNICATION) {
             measures->n_collectives++;
             measures->n_short_collectives += devices->stop[i] - devices->start[i] < SHORT_COLLECTIVE_NS;

@@ -366,7 +366,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
         status = make_rank(overview, number, context, &reading, &arena, &scratch, error);
     stage_end(context);
     if (!status && overview->options.tables)
-        status = graph_kernels_attach(&reading, &arena, &scratch, error);
+        status = graph_kernels_attach(&reading, &graphs, &arena, &scratch, error);
     if (!status && overview->options.tables)
         status = operators_make_of(context, &reading, rank_number, overview->options.peaks, &scratch, &rank->operators,
                                    error);

@@ -144,7 +144,8 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
         finding_percent(exposed, measures->window).text,
         finding_percent(fmin((double)copies.ticks, exposed), exposed).text, finding_name(d, copies.name).text);
     if (copies.op != STRING_NONE)
-        append_finding_text(finding, " in %s", finding_name(d, copies.op).text);
+        append_finding_text(finding, "%s in %s", graph_operator_is_probable(d->model, copies.op) ? ", probably" : "",
+                            finding_name(d, copies.op).text);
     append_finding_text(finding, ", %s. %s.", finding_count(d, copies.n).text, recommend_for_copies(d, &copies));
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     add_finding_number(finding, "copies", copies.n / measures->n_steps);
