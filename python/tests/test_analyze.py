@@ -58,6 +58,26 @@ def test_tables_equal_the_program_output(kind, function, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
+def test_capture_traces_name_the_operators_of_graphs(write_trace):
+    def event(category, name, start, duration, **args):
+        return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": args}
+
+    trace = write_trace([event("cuda_runtime", "cudaGraphLaunch", 10, 5, correlation=1),
+                         event("kernel", "k", 20, 50, stream=7, correlation=1)], "trace.json")
+    capture = write_trace([event("cuda_runtime", "cudaStreamBeginCapture", 10, 5), event("cpu_op", "aten::mm", 20, 20),
+                           event("cuda_runtime", "cudaLaunchKernel", 25, 5),
+                           event("cuda_runtime", "cudaStreamEndCapture", 50, 5)], "capture.json")
+    with pysutra.analyze.operators(trace) as result:
+        assert result.tables["graph_kernels"].to_pandas()["method"].tolist() == ["unmatched"]
+    with pysutra.analyze.operators(trace, capture=capture) as result:
+        row = result.tables["graph_operators"].to_pandas().iloc[0]
+        assert (row["operator"], row["method"], row["confidence"]) == ("aten::mm", "counted", "medium")
+    with pysutra.analyze.overview(trace, capture=[capture, capture]) as result:
+        assert result.tables["overview_operators"].to_pandas()["name"].tolist() == ["aten::mm"]
+    with pytest.raises(pysutra.SutraError):
+        pysutra.analyze.operators(trace, capture=trace + ".missing")
+
+
 def test_dlrm_has_its_tables():
     with pysutra.analyze.dlrm(TRACE) as result:
         frames = {name: table.to_pandas() for name, table in result.tables.items()}

@@ -26,7 +26,8 @@ capture() { # NAME-ARGS of both calls
     echo '{"traceEvents": ['
     event cuda_runtime cudaStreamBeginCapture 1 10 5 '' && echo ,
     event python_function 'nn.Module: MLP_0' 1 18 60 '' && echo ,
-    event cpu_op aten::mm 1 20 20 '' && echo ,
+    event cpu_op aten::mm 1 20 20 '"Input Dims": [[64, 1024], [1024, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]' &&
+        echo ,
     event cuda_runtime cudaLaunchKernel 1 25 5 "$1" && echo ,
     event cpu_op aten::silu 1 50 20 '' && echo ,
     event cuda_runtime cudaLaunchKernel 1 55 5 "$2" && echo ,
