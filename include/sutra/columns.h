@@ -221,6 +221,14 @@ enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct A
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
                                     struct sutra_error *error);
 
+/* Writes columns to a file in Arrow's IPC format (Feather version 2), which pyarrow, polars, DuckDB and pandas open.
+ * Takes the stream, which one of the functions above filled, and releases it, also on failure. "-" is standard output;
+ * the file is compressed as a whole if the name ends in .gz or .zst. *n_rows, *n_bytes (may be NULL): rows and
+ * uncompressed bytes. Errors: SUTRA_NO_OUTPUT: cannot be created; SUTRA_IO: writing failed, and no file remains;
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_columns_write(struct sutra_context *context, struct ArrowArrayStream *stream, const char *path,
+                                      uint64_t *n_rows, uint64_t *n_bytes, struct sutra_error *error);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@
 
 #define SHARE_FOLDER ".parts"
 
-const char *const table_formats[] = {"csv", "json", NULL};
+const char *const table_formats[] = {"csv", "json", "arrow", NULL};
 const struct stage_share analysis_stages[] = {
     {"analyze ranks", 90, false}, STAGES_READ("device trace", 55), {"analyze", 35, false}, {"write", 10, false}, {0}};
 
@@ -76,15 +76,21 @@ enum sutra_status result_file_path(const struct analysis *analysis, const char *
 
 enum sutra_status analysis_write_table(struct analysis *analysis, const struct sutra_table *table, int64_t rank,
                                        struct sutra_error *error) {
-    enum sutra_table_format format = (enum sutra_table_format)analysis->table_format;
     struct result_path path = {.text = ""};
     uint64_t n_bytes = 0;
     if (!table)
         return SUTRA_OK;
     enum sutra_status status =
-        result_file_path(analysis, sutra_table_name(table), rank, table_formats[format], &path, error);
-    if (!status)
-        status = sutra_table_write(analysis->job.context, table, format, path.text, &n_bytes, error);
+        result_file_path(analysis, sutra_table_name(table), rank, table_formats[analysis->table_format], &path, error);
+    if (!status && analysis->table_format == TABLE_ARROW) {
+        struct ArrowArrayStream stream;
+        status = sutra_table_arrow(table, &stream, error);
+        if (!status)
+            status = sutra_columns_write(analysis->job.context, &stream, path.text, NULL, &n_bytes, error);
+    } else if (!status) {
+        status = sutra_table_write(analysis->job.context, table, (enum sutra_table_format)analysis->table_format,
+                                   path.text, &n_bytes, error);
+    }
     analysis->job.figures.output_bytes += n_bytes;
     return status;
 }
@@ -420,7 +426,8 @@ static int parse_restriction(struct analysis *analysis) {
 
 /* Checks that no input is named twice, and that neither statistics nor results overwrite an input. */
 static int check_files(const struct analysis *analysis) {
-    static const char *const extensions[] = {".csv", ".html", ".svg"}; /* of results, besides tables as JSON */
+    static const char *const extensions[] = {".csv", ".html", ".svg",
+                                             ".arrow"}; /* of results, besides tables as JSON */
     const struct job *job = &analysis->job;
     size_t earlier = 0;
     int exit_code = job_check_stats(job->stats, NULL, job->inputs, job->n_inputs);

@@ -63,7 +63,7 @@ struct analysis {
     struct sutra_restriction restriction;
     struct option_list rank_lists;
     const char *shard;
-    int table_format; /* enum sutra_table_format */
+    int table_format; /* index of table_formats: enum sutra_table_format, or TABLE_ARROW */
     bool no_report, open, combine;
     bool repeats_inputs;    /* a trace may be named twice */
     enum trace_names names; /* of the files that replace a directory */
@@ -109,7 +109,8 @@ struct analysis {
 #define ANALYSIS_ROW_FORMAT                                                                                            \
     {                                                                                                                  \
         "format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis, table_format),                                            \
-            .choices = table_formats, .help = "write tables as csv, or as json arrays of rows (default: csv)"          \
+            .choices = table_formats,                                                                                  \
+            .help = "write tables as csv, as json arrays of rows, or as arrow files (default: csv)"                    \
     }
 
 /* Of commands that attribute the kernels of graphs. */
@@ -166,7 +167,8 @@ struct analysis {
             .help = "analyze only GPU activity of operators in category NAME (GEMM, SDPA_fwd, elementwise, ...)"       \
     }
 
-extern const char *const table_formats[]; /* in the order of enum sutra_table_format */
+#define TABLE_ARROW (SUTRA_TABLE_JSON + 1)
+extern const char *const table_formats[]; /* in the order of enum sutra_table_format; then TABLE_ARROW */
 extern const struct stage_share analysis_stages[];
 
 /* `check` and `work` of the commands. */

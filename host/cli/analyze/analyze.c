@@ -319,7 +319,7 @@ static const struct option_row options[] = {
      .help =
          "print text, or json with the numbers of each finding and the time breakdown of each rank (default: text)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
-     .help = "write tables as csv or json (default: csv)"},
+     .help = "write tables as csv, json or arrow (default: csv)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(overview_analysis, options.annotation),
      .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),

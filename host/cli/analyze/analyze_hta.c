@@ -446,7 +446,8 @@ static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_HTA),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help =
-         "write tables as csv with the columns of Holistic Trace Analysis, or as json arrays of rows (default: csv)"},
+         "write tables as csv with the columns of Holistic Trace Analysis, as json arrays of rows, or as arrow files "
+         "(default: csv)"},
     {"kernels", 'n', OPTION_NUMBER, "N", AT(hta_analysis, options.n_kernels), .minimum = 1, .maximum = UINT32_MAX,
      .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
     {"kernel-gap-us", 0, OPTION_NUMBER, "US", AT(hta_analysis, options.kernel_delay_us), .minimum = 1,

@@ -232,7 +232,7 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(memory_analysis, format), .choices = formats,
      .help = "print text, json with all numbers, or markdown (default: text)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
-     .help = "write tables as csv or json (default: csv)"},
+     .help = "write tables as csv, json or arrow (default: csv)"},
     {"against", 0, OPTION_FILE, "B", AT(memory_analysis, options.against),
      .help = "compare INPUT with B and print the differences"},
     {"top", 0, OPTION_NUMBER, "N", AT(memory_analysis, options.n_top), .minimum = 1, .maximum = UINT32_MAX,

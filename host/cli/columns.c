@@ -1,0 +1,170 @@
+/*
+ * columns.c - `sutra columns`: writes the events or launches of a device trace, or the nodes of a host trace or of ET+,
+ * as columns to an Arrow file.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "cli/terminal.h"
+#include "sutra/sutra.h"
+
+/* Of which rows; the order of `tables`. */
+enum columns_table { TABLE_EVENTS, TABLE_NODES, TABLE_LAUNCHES };
+static const char *const tables[] = {"events", "nodes", "launches", NULL};
+
+struct columns_job {
+    struct job job;
+    int table; /* enum columns_table, or -1: by the kind of the trace */
+    struct option_list names, args;
+    struct sutra_device_trace *device;
+    struct sutra_host_trace *host;
+    struct sutra_profile *profile;
+    struct sutra_correlation *launches;
+};
+
+static const struct stage_share stages_columns[] = {
+    STAGES_READ("device trace", 70),
+    STAGES_READ("host trace", 70),
+    {"build profile", 20, false},
+    {"correlate", 5, false},
+    {"columns", 15, false},
+    {"write", 15, false},
+    {0},
+};
+
+static const struct option_row options_columns[] = {
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
+     .help = "write to OUT, an Arrow file (.arrow); - is standard output"},
+    {"table", 0, OPTION_CHOICE, "TABLE", AT(columns_job, table), .choices = tables,
+     .help =
+         "write events or launches of a device trace, or nodes of a host trace or ET+ (default: events or nodes, by "
+         "the kind of TRACE)"},
+    {"column", 'c', OPTION_LIST, "NAME", AT(columns_job, names),
+     .help = "write only the columns that are named (default: all except ids as text)"},
+    {"arg", 'a', OPTION_LIST, "NAME", AT(columns_job, args),
+     .help = "add the member NAME of the events' args, or the attribute NAME of the nodes, as a column"},
+    JOB_ROW_FORCE,
+    JOB_ROW_THREADS,
+    JOB_ROW_LENIENT,
+    JOB_ROW_INPUT,
+    JOB_ROW_STATS,
+    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
+    {0},
+};
+
+static int check(struct job *job) {
+    const char *out = job->output;
+    size_t length = out ? strlen(out) : 0;
+    if (!out)
+        return message_fail(SUTRA_USAGE, "the output is missing: -o OUT.arrow");
+    if (length > 8 && strcmp(out + length - 8, ".parquet") == 0)
+        return message_fail(SUTRA_USAGE,
+                            "%s: sutra writes Arrow files: write %.*s.arrow, and convert it with "
+                            "'python3 -m pysutra.parquet %.*s.arrow'",
+                            out, (int)length - 8, out, (int)length - 8, out);
+    return SUTRA_OK;
+}
+
+/* Reads the trace, and fills the stream with its rows. */
+static enum sutra_status fill_stream(struct columns_job *columns, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error) {
+    struct sutra_context *context = columns->job.context;
+    const char *path = columns->job.inputs[0];
+    const struct sutra_columns_options options = {.size = sizeof options,
+                                                  .names = columns->names.n ? columns->names.texts : NULL,
+                                                  .n_names = columns->names.n,
+                                                  .args = columns->args.texts,
+                                                  .n_args = columns->args.n};
+    enum sutra_trace_kind kind = columns->table == TABLE_NODES ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
+    enum sutra_status status = SUTRA_OK;
+    if (columns->table < 0)
+        status = sutra_trace_kind_of(context, path, &kind, error);
+    if (!status && kind == SUTRA_TRACE_HOST) {
+        status = sutra_host_trace_read(context, path, &columns->host, error);
+        return status ? status : sutra_host_trace_arrow(context, columns->host, &options, stream, error);
+    }
+    if (!status)
+        status = sutra_device_trace_read(context, path, &columns->device, error);
+    if (status || columns->table != TABLE_LAUNCHES)
+        return status ? status : sutra_device_trace_arrow(context, columns->device, &options, stream, error);
+    const struct sutra_correlation_options launches = {.size = sizeof launches, .kind = SUTRA_CORRELATION_AC2G};
+    const struct sutra_profile_options profile = {.size = sizeof profile};
+    status = sutra_profile_from_trace(context, columns->device, NULL, &profile, &columns->profile, error);
+    if (!status)
+        status = sutra_correlation_find(context, columns->profile, &launches, &columns->launches, error);
+    return status ? status : sutra_correlation_arrow(context, columns->launches, &options, stream, error);
+}
+
+static int write_columns(struct job *job) {
+    struct columns_job *columns = (struct columns_job *)job;
+    struct ArrowArrayStream stream;
+    struct sutra_error error;
+    enum sutra_status status = job_open(job, job->output, &error);
+    if (!status)
+        status = fill_stream(columns, &stream, &error);
+    uint64_t n_rows = 0;
+    if (!status)
+        status = sutra_columns_write(job->context, &stream, job->output, &n_rows, &job->figures.output_bytes, &error);
+    if (status)
+        return job_fail(job, &error);
+    job_measure_inputs(job);
+    if (!job->quiet && !path_is_stream(job->output)) {
+        const struct summary_row rows[] = {{n_rows, "rows", true}};
+        fprintf(stderr, "sutra: columns written to %s\n", job->output);
+        summary_print(rows, COUNT_OF(rows));
+        run_figures_print(&job->figures);
+    }
+    const struct named_count counts[] = {{"n_rows", n_rows}};
+    return job_write_stats(job, NULL, counts, COUNT_OF(counts), NULL, 0);
+}
+
+static void release(struct job *job) {
+    struct columns_job *columns = (struct columns_job *)job;
+    sutra_correlation_free(columns->launches);
+    sutra_profile_free(columns->profile);
+    sutra_host_trace_free(columns->host);
+    sutra_device_trace_free(columns->device);
+}
+
+static const struct columns_job columns_defaults = {.job = {.stages = stages_columns}, .table = -1};
+
+static const char *const synopses[] = {"TRACE -o OUT.arrow [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Writes a trace as columns to an Arrow file, which pandas, polars, DuckDB and pyarrow open. Rows are in file order; "
+    "rows of events and launches refer to events by their index in the trace.",
+    "Events: ts, dur, name, category, phase, kind, pid, tid, stream, device, correlation, external_id, rf_id. Nodes: id, "
+    "name, parent, rf_id. Launches: kind (launch or operator), from_event, to_event: GPU activities with their launch "
+    "calls and operators.",
+    "Parquet: 'python3 -m pysutra.parquet OUT.arrow' converts the file.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra columns device.json.gz -o events.arrow", "write all events"},
+    {"sutra columns device.json -c ts -c dur -c name -a grid -o kernels.arrow", "write three columns and an argument"},
+    {"sutra columns device.json --table launches -o launches.arrow", "pair GPU activities with launches"},
+    {"sutra columns host.json -o nodes.arrow", "write the nodes of a host trace"},
+    {0},
+};
+
+const struct command columns_command = {
+    .name = "columns",
+    .called = "sutra columns",
+    .summary = "write events, nodes or launches of a trace as an Arrow file",
+    .synopses = synopses,
+    .description = description,
+    .options = options_columns,
+    .examples = examples,
+    .n_operands_min = 1,
+    .n_operands_max = 1,
+    .missing = "the trace is missing",
+    .size = sizeof(struct columns_job),
+    .defaults = &columns_defaults,
+    .check = check,
+    .work = write_columns,
+    .release = release,
+};

@@ -1,0 +1,1 @@
+sutra help columns
