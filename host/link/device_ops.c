@@ -71,22 +71,6 @@ static enum sutra_status wrong_type(struct op_build *build, row_t event, const c
     return SUTRA_OK;
 }
 
-static enum sutra_status check_op(struct op_build *build, row_t event, enum event_class class) {
-    const struct device_events *events = build->events;
-    enum sutra_status status = SUTRA_OK;
-    if (class == EVENT_CPU_OP && events->flags[event] & EVENT_NAME_NO_STRING)
-        status = wrong_type(build, event, "name", "a string");
-    if (!status && class == EVENT_CPU_OP && events->rf[event] == KEY_UNHASHABLE)
-        status = wrong_type(build, event, "args[\"Record function id\"]", "a number or a string");
-    if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
-        status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
-    if (!status && class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
-        status = wrong_type(build, event, "ph", "\"s\" or \"f\" on a flow event (ac2g)");
-    if (!status && class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
-        status = wrong_type(build, event, "id", "an id on a flow event (ac2g)");
-    return status;
-}
-
 /* Sorts all events by time and lists the operators among them. */
 static enum sutra_status list_operators(struct op_build *build) {
     struct device_ops *ops = build->ops;
@@ -106,7 +90,16 @@ static enum sutra_status list_operators(struct op_build *build) {
         enum event_class class = event_classify(events, ops->roles, event);
         if (class == EVENT_OTHER)
             continue;
-        status = check_op(build, event, class);
+        if (class == EVENT_CPU_OP && events->flags[event] & EVENT_NAME_NO_STRING)
+            status = wrong_type(build, event, "name", "a string");
+        if (!status && class == EVENT_CPU_OP && events->rf[event] == KEY_UNHASHABLE)
+            status = wrong_type(build, event, "args[\"Record function id\"]", "a number or a string");
+        if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
+            status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
+        if (!status && class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
+            status = wrong_type(build, event, "ph", "\"s\" or \"f\" on a flow event (ac2g)");
+        if (!status && class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
+            status = wrong_type(build, event, "id", "an id on a flow event (ac2g)");
         if (class == EVENT_CPU_OP)
             ops->cpu_event[ops->cpu.n++] = event;
         else if (class == EVENT_LAUNCH)
@@ -279,9 +272,9 @@ static enum sutra_status index_launches(struct op_build *build) {
     return SUTRA_OK;
 }
 
-/* Finds the CPU operator of each GPU operator through its launch. gpu[0 .. *n_found) become the GPU operators that have
- * one, in sorted order; external[i] the external id of that operator. */
-static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_key *external, row_t *n_found) {
+/* Finds the CPU operator of each GPU operator through its launch. Groups the GPU operators that have one by its
+ * external id, and indexes the groups. */
+static enum sutra_status find_parents(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     struct arena *arena = &build->scratch;
@@ -291,6 +284,7 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
     value_key *gpu_external = arena_alloc(arena, build->n_gpu, sizeof *gpu_external);
     uint8_t *nccl = arena_alloc(arena, build->n_gpu, sizeof *nccl);
     row_t *parent = arena_alloc(arena, build->n_gpu, sizeof *parent);
+    row_t *gpu = arena_alloc(arena, build->n_gpu, sizeof *gpu); /* GPU operators with a launch */
     enum sutra_status status = arena_status(arena, build->error);
     if (!status)
         status = index_launches(build);
@@ -321,63 +315,58 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
         .n = n, .launch_ts = launch_ts, .thread = thread, .external = gpu_external, .nccl = nccl};
     struct parents_step step = {&ops->cpu, &build->markers, &queries, parent};
     const struct engine *engine = &build->context->engine;
-    status = engine->parents(engine->state, &step, build->error);
-    for (row_t i = 0; i < n && !status; i++) {
+    launch_index_free(&build->launches);
+    if ((status = engine->parents(engine->state, &step, build->error)))
+        return status;
+
+    /* Sort by the external id of the CPU operator. */
+    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
+    value_key *heads = arena_alloc(arena, n, sizeof *heads);
+    ops->grouped_event = arena_alloc(build->arena, n, sizeof *ops->grouped_event);
+    ops->group_start = arena_alloc(build->arena, (size_t)n + 1, sizeof *ops->group_start);
+    if ((status = check_arenas(build)))
+        return status;
+    for (row_t i = 0; i < n; i++) {
         if (parent[i] == ROW_NONE) {
             ops->n_without_parent++;
             continue;
         }
-        gpu[*n_found] = gpu[i];
-        external[(*n_found)++] = parent[i] < ops->cpu.n ? ops->cpu.external[parent[i]] : MARKER_EXTERNAL;
+        value_key external = parent[i] < ops->cpu.n ? ops->cpu.external[parent[i]] : MARKER_EXTERNAL;
+        keys[ops->n_grouped] = integer_sort_key(external);
+        ops->grouped_event[ops->n_grouped++] = gpu[i];
     }
-    return status;
-}
-
-/* Sorts the GPU operators by the external id of their CPU operator and indexes the groups of equal ids. */
-static enum sutra_status group_by_external(struct op_build *build, const value_key *external, const row_t *gpu,
-                                           row_t n) {
-    struct device_ops *ops = build->ops;
-    const struct engine *engine = &build->context->engine;
-    uint64_t *keys = arena_alloc(&build->scratch, n, sizeof *keys);
-    value_key *heads = arena_alloc(&build->scratch, n, sizeof *heads);
-    ops->grouped_event = arena_alloc(build->arena, n, sizeof *ops->grouped_event);
-    ops->group_start = arena_alloc(build->arena, (size_t)n + 1, sizeof *ops->group_start);
-    enum sutra_status status = check_arenas(build);
-    for (row_t i = 0; i < n && !status; i++) {
-        keys[i] = integer_sort_key(external[i]);
-        ops->grouped_event[i] = gpu[i];
-    }
-    if (!status)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, ops->grouped_event, n}, build->error);
-    for (row_t i = 0; i < n && !status; i++)
+    struct sort_keys_step sort = {keys, ops->grouped_event, ops->n_grouped};
+    if ((status = engine->sort_keys(engine->state, &sort, build->error)))
+        return status;
+    for (row_t i = 0; i < ops->n_grouped; i++)
         if (i == 0 || keys[i] != keys[i - 1]) {
-            heads[ops->n_groups] = (value_key)(keys[i] ^ (uint64_t)1 << 63);
+            heads[ops->n_groups] = integer_of_sort_key(keys[i]);
             ops->group_start[ops->n_groups++] = i;
         }
-    if (!status) {
-        ops->n_grouped = n;
-        ops->group_start[ops->n_groups] = n;
-        status = key_index_build(&ops->groups, engine, heads, ops->n_groups, KEY_FIRST, NULL, build->error);
-    }
-    return status;
+    ops->group_start[ops->n_groups] = ops->n_grouped;
+    return key_index_build(&ops->groups, engine, heads, ops->n_groups, KEY_FIRST, NULL, build->error);
 }
 
-static enum sutra_status make_tables(struct op_build *build) {
-    struct device_ops *ops = build->ops;
-    struct sutra_context *context = build->context;
+enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, struct arena *arena,
+                                   struct sutra_error *error) {
+    struct op_build build = {
+        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
     const struct engine *engine = &context->engine;
+    struct exclusive_durations_step step;
     enum sutra_status status;
-    stage_begin(context, "sort events", build->events->n);
-    if ((status = list_operators(build)) || (status = gather_cpu_ops(build)))
-        return status;
+    *ops = (struct device_ops){0};
+    stage_begin(context, "sort events", build.events->n);
+    if ((status = list_operators(&build)) || (status = gather_cpu_ops(&build)))
+        goto end;
 
     stage_begin(context, "exclusive durations", ops->cpu.n);
-    ops->waits_for = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->waits_for);
-    ops->exclusive = numbers_alloc(build->arena, ops->cpu.n);
+    ops->waits_for = arena_alloc(build.arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_alloc(build.arena, ops->cpu.n);
     engine->load(engine->state, &ops->cpu);
-    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
-    if ((status = check_arenas(build)) || (status = engine->exclusive_durations(engine->state, &step, build->error)))
-        return status;
+    step = (struct exclusive_durations_step){&ops->cpu, ops->exclusive, &ops->anomalies};
+    if ((status = check_arenas(&build)) || (status = engine->exclusive_durations(engine->state, &step, build.error)))
+        goto end;
     if (ops->anomalies.n_inspected > SLOW_INSPECTIONS)
         context_warn(
             context,
@@ -386,26 +375,13 @@ static enum sutra_status make_tables(struct op_build *build) {
             (unsigned long long)(ops->anomalies.n_inspected / 1000000));
 
     stage_begin(context, "order between threads", ops->cpu.n);
-    if ((status = order_threads(build)))
-        return status;
+    if ((status = order_threads(&build)))
+        goto end;
 
     stage_begin(context, "find parents", ops->n_gpu);
-    row_t *gpu = arena_alloc(&build->scratch, build->n_gpu, sizeof *gpu), n_found = 0;
-    value_key *external = arena_alloc(&build->scratch, build->n_gpu, sizeof *external);
-    if ((status = make_markers(build)) || (status = arena_status(&build->scratch, build->error)) ||
-        (status = find_parents(build, gpu, external, &n_found)))
-        return status;
-    launch_index_free(&build->launches);
-    return group_by_external(build, external, gpu, n_found);
-}
-
-enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, struct arena *arena,
-                                   struct sutra_error *error) {
-    struct op_build build = {
-        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
-    *ops = (struct device_ops){0};
-    enum sutra_status status = make_tables(&build);
+    if (!(status = make_markers(&build)))
+        status = find_parents(&build);
+end:
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
     launch_index_free(&build.launches);

@@ -302,32 +302,6 @@ static bool add_piece(struct writing *writing, row_t unit, row_t first) {
     return true;
 }
 
-/* Cuts the entries into pieces. */
-static bool cut_pieces(struct writing *writing) {
-    const struct sutra_linked *linked = writing->linked;
-    const struct host_nodes *nodes = &linked->host->nodes;
-    uint64_t bytes = NODES_PIECE_BYTES;
-    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
-        row_t node = linked->units.node[linked->units.unit_start[unit]], n = unit_entries(linked, unit);
-        uint64_t each = (nodes->end[node] - nodes->text[node]) * GROWTH + 256;
-        for (row_t entry = 0; entry < n;) {
-            if (bytes >= NODES_PIECE_BYTES) {
-                if (!add_piece(writing, unit, entry))
-                    return false;
-                bytes = 0;
-            }
-            uint64_t n_fitting = (NODES_PIECE_BYTES - bytes) / each + 1;
-            row_t n_added = (row_t)MIN(n_fitting, n - entry);
-            entry += n_added;
-            bytes += n_added * each;
-        }
-    }
-    if (!add_piece(writing, linked->units.n_units, 0))
-        return false;
-    writing->n_pieces--;
-    return true;
-}
-
 /* Writes entry `entry` of a unit: one of its CPU nodes, or a GPU node, for which the unit's first node is the template.
  * The template is reused while its node stays the same. */
 static void write_entry(const struct sutra_linked *linked, struct node_template *template, row_t *in_template,
@@ -438,27 +412,42 @@ static void write_piece(void *arg, size_t number) {
     pthread_mutex_unlock(&writing->mutex);
 }
 
-static enum sutra_status write_all(struct writing *writing, const char *path, uint64_t *n_bytes,
-                                   struct sutra_error *error) {
-    if (!cut_pieces(writing) || !document_frame(&writing->linked->host->document, writing->linked->units.n_units == 0,
-                                                &writing->head, &writing->tail))
-        return error_memory(error);
-    enum sutra_status status = sink_open(&writing->sink, writing->context, path, error);
-    if (status)
-        return status;
-    sink_write(writing->sink, 0, writing->head.bytes, writing->head.length);
-    pool_run(writing->context->pool, writing->n_pieces, write_piece, writing);
-    sink_write(writing->sink, writing->n_pieces + 1, writing->tail.bytes, writing->tail.length);
-    bool whole = !atomic_load(&writing->failed);
-    status = sink_close(writing->sink, whole, n_bytes, error);
-    return status || whole ? status : error_memory(error);
-}
-
 enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error) {
     struct writing writing = {.linked = linked, .context = context, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    const struct host_ops *units = &linked->units;
+    const struct host_nodes *nodes = &linked->host->nodes;
+    uint64_t bytes = NODES_PIECE_BYTES;
+    bool ok = document_frame(&linked->host->document, units->n_units == 0, &writing.head, &writing.tail);
     stage_begin(context, "write", linked->report.n_nodes);
-    enum sutra_status status = write_all(&writing, path, n_bytes, error);
+
+    /* Cut the entries into pieces; the last piece is the end. */
+    for (row_t unit = 0; unit < units->n_units && ok; unit++) {
+        row_t node = units->node[units->unit_start[unit]], n = unit_entries(linked, unit);
+        uint64_t each = (nodes->end[node] - nodes->text[node]) * GROWTH + 256;
+        for (row_t entry = 0; entry < n && ok;) {
+            if (bytes >= NODES_PIECE_BYTES) {
+                ok = add_piece(&writing, unit, entry);
+                bytes = 0;
+            }
+            uint64_t n_fitting = (NODES_PIECE_BYTES - bytes) / each + 1;
+            row_t n_added = (row_t)MIN(n_fitting, n - entry);
+            entry += n_added;
+            bytes += n_added * each;
+        }
+    }
+    ok = ok && add_piece(&writing, units->n_units, 0);
+    enum sutra_status status = ok ? sink_open(&writing.sink, context, path, error) : error_memory(error);
+    if (!status) {
+        size_t n_pieces = writing.n_pieces - 1;
+        sink_write(writing.sink, 0, writing.head.bytes, writing.head.length);
+        pool_run(context->pool, n_pieces, write_piece, &writing);
+        sink_write(writing.sink, n_pieces + 1, writing.tail.bytes, writing.tail.length);
+        bool whole = !atomic_load(&writing.failed);
+        status = sink_close(writing.sink, whole, n_bytes, error);
+        if (!status && !whole)
+            status = error_memory(error);
+    }
     stage_end(context);
     buffer_free(&writing.head);
     buffer_free(&writing.tail);

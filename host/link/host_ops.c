@@ -103,43 +103,6 @@ static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* Sorts the nodes by id. Runs of equal ids become units, which are then found by id. */
-static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *context,
-                                    const struct sutra_host_trace *trace, struct arena *arena,
-                                    struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_alloc(arena, ops->n_nodes, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
-    bool wide = false;
-    for (row_t i = 0; i < ops->n_nodes; i++) {
-        wide |= !key_is_integer(trace->nodes.id[i]);
-        keys[i] = integer_sort_key(trace->nodes.id[i]);
-        ops->node[i] = i;
-    }
-    enum sutra_status status =
-        wide ? sort_wide(ops, trace, arena, error)
-             : context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, ops->node, ops->n_nodes},
-                                         error);
-    arena_release(arena, mark);
-    value_key *ids = arena_alloc(arena, ops->n_nodes, sizeof *ids);
-    if (!ids && !status)
-        status = error_memory(error);
-    if (status)
-        return status;
-    for (row_t i = 0; i < ops->n_nodes; i++) {
-        value_key id = trace->nodes.id[ops->node[i]];
-        if (i > 0 && id == ids[ops->n_units - 1])
-            continue;
-        ids[ops->n_units] = id;
-        ops->unit_start[ops->n_units++] = i;
-    }
-    ops->unit_start[ops->n_units] = ops->n_nodes;
-    status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
-    arena_release(arena, mark);
-    return status;
-}
-
 enum op_reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
 static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_context *context,
@@ -184,9 +147,34 @@ enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *con
     ops->node = arena_alloc(arena, ops->n_nodes, sizeof *ops->node);
     ops->unit_start = arena_alloc(arena, (size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
     ops->reachable = arena_zeros(arena, ops->n_nodes, 1);
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_alloc(arena, ops->n_nodes, sizeof *keys);
+    value_key *ids = arena_alloc(arena, ops->n_nodes, sizeof *ids);
     enum sutra_status status = arena_status(arena, error);
+
+    /* Sort the nodes by id. Runs of equal ids become units, which are then found by id. */
+    bool wide = false;
+    for (row_t i = 0; i < ops->n_nodes && !status; i++) {
+        wide |= !key_is_integer(trace->nodes.id[i]);
+        keys[i] = integer_sort_key(trace->nodes.id[i]);
+        ops->node[i] = i;
+    }
+    struct sort_keys_step sort = {keys, ops->node, ops->n_nodes};
     if (!status)
-        status = make_units(ops, context, trace, arena, error);
+        status =
+            wide ? sort_wide(ops, trace, arena, error) : context->engine.sort_keys(context->engine.state, &sort, error);
+    for (row_t i = 0; i < ops->n_nodes && !status; i++) {
+        value_key id = trace->nodes.id[ops->node[i]];
+        if (i > 0 && id == ids[ops->n_units - 1])
+            continue;
+        ids[ops->n_units] = id;
+        ops->unit_start[ops->n_units++] = i;
+    }
+    if (!status) {
+        ops->unit_start[ops->n_units] = ops->n_nodes;
+        status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
+    }
+    arena_release(arena, mark);
     if (!status)
         status = find_reachable(ops, context, trace, arena, error);
     if (status)

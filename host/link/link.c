@@ -234,13 +234,22 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
     return SUTRA_OK;
 }
 
-/* Numbers units and entries. */
+/* Numbers units and entries, and counts the GPU operators whose CPU operator no host operator is linked to. */
 static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_error *error) {
     const struct host_ops *units = &linked->units;
+    const struct device_ops *ops = &linked->ops;
     uint64_t id = 0, entry = 0;
+    struct arena_mark mark = arena_mark(&linked->arena);
+    uint8_t *has_unit = arena_zeros(&linked->arena, ops->n_groups, 1);
+    if (!has_unit)
+        return error_memory(error);
     for (row_t unit = 0; unit < units->n_units; unit++) {
-        row_t n_gpu;
-        linked_gpu_ops(linked, unit, &n_gpu);
+        row_t n_gpu = 0, op = linked->unit_op[unit];
+        row_t group = op == ROW_NONE ? ROW_NONE : key_index_find(&ops->groups, ops->cpu.external[op]);
+        if (group != ROW_NONE) {
+            has_unit[group] = 1;
+            n_gpu = ops->group_start[group + 1] - ops->group_start[group];
+        }
         linked->unit_id[unit] = (row_t)id;
         linked->unit_entry[unit] = (row_t)entry;
         id += 1 + (uint64_t)n_gpu;
@@ -254,6 +263,10 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
     linked->unit_entry[units->n_units] = (row_t)entry;
     linked->unit_id[units->n_units] = (row_t)id;
     linked->report.n_nodes = entry;
+    for (row_t group = 0; group < ops->n_groups; group++)
+        if (!has_unit[group])
+            linked->report.n_gpu_host_unmatched += ops->group_start[group + 1] - ops->group_start[group];
+    arena_release(&linked->arena, mark);
     return SUTRA_OK;
 }
 
@@ -293,27 +306,6 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
     key_index_free(&index);
     arena_release(arena, mark);
     return status;
-}
-
-/* GPU operators whose CPU operator no host operator is linked to: the groups that no unit is linked to. */
-static enum sutra_status count_unmatched_gpu(struct sutra_linked *linked, struct sutra_error *error) {
-    const struct device_ops *ops = &linked->ops;
-    struct arena_mark mark = arena_mark(&linked->arena);
-    uint8_t *has_unit = arena_zeros(&linked->arena, ops->n_groups, 1);
-    if (!has_unit)
-        return error_memory(error);
-    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
-        if (linked->unit_op[unit] == ROW_NONE)
-            continue;
-        row_t group = key_index_find(&ops->groups, ops->cpu.external[linked->unit_op[unit]]);
-        if (group != ROW_NONE)
-            has_unit[group] = 1;
-    }
-    for (row_t group = 0; group < ops->n_groups; group++)
-        if (!has_unit[group])
-            linked->report.n_gpu_host_unmatched += ops->group_start[group + 1] - ops->group_start[group];
-    arena_release(&linked->arena, mark);
-    return SUTRA_OK;
 }
 
 /* Warns about exclusive durations below 0; strict: fails. */
@@ -384,8 +376,6 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
         status = number_units(linked, error);
     if (!status)
         status = renumber_ctrl_deps(linked, context, error);
-    if (!status)
-        status = count_unmatched_gpu(linked, error);
 
     const struct device_ops *ops = &linked->ops;
     report->n_host_nodes = linked->host->nodes.n;
@@ -417,29 +407,6 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
 #define MANY_COPIES 10
 #define MANY_NODES  10000
 
-/* The output can grow with the square of the input: each of several host operators with one external id gets a node for
- * every GPU operator of that id. */
-static enum sutra_status check_size(const struct sutra_linked *linked, struct sutra_context *context,
-                                    uint64_t max_bytes, struct sutra_error *error) {
-    static const char text[] =
-        "the output %s %llu nodes, about %.1f MB, for %llu GPU activities: many host operators share one external id";
-    const struct sutra_link_report *report = &linked->report;
-    unsigned long long n_nodes = report->n_nodes, n_gpu = report->n_gpu_ops;
-    bool grows = report->n_gpu_nodes > MANY_COPIES * report->n_gpu_ops && n_nodes > MANY_NODES;
-    if (!grows && !max_bytes)
-        return SUTRA_OK;
-    uint64_t bytes = linked_size(linked);
-    if (bytes == 0)
-        return error_memory(error);
-    if (max_bytes && bytes >= max_bytes && !grows)
-        return error_set(error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
-    if (max_bytes && bytes >= max_bytes)
-        return error_set(error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_gpu);
-    if (grows)
-        context_warn(context, text, "has", n_nodes, (double)bytes / 1e6, n_gpu);
-    return SUTRA_OK;
-}
-
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
@@ -458,8 +425,23 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
         status = context_go_on(context, error);
     if (!status && !own.no_sync)
         status = sync_build(made, context, own.hta_pandas3, error);
-    if (!status)
-        status = check_size(made, context, own.most_bytes, error);
+
+    /* The output can grow with the square of the input: each of several host operators with one external id gets a node
+     * for every GPU operator of that id. */
+    static const char text[] = "the output %s %llu nodes, about %.1f MB, for %llu GPU activities: many host operators "
+                               "share one external id";
+    unsigned long long n_nodes = made->report.n_nodes, n_gpu = made->report.n_gpu_ops;
+    bool grows = made->report.n_gpu_nodes > MANY_COPIES * n_gpu && n_nodes > MANY_NODES;
+    uint64_t bytes = !status && (grows || own.most_bytes) ? linked_size(made) : 1;
+    bool too_large = !status && own.most_bytes && bytes >= own.most_bytes;
+    if (bytes == 0)
+        status = error_memory(error);
+    else if (too_large && !grows)
+        status = error_set(error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
+    else if (too_large)
+        status = error_set(error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_gpu);
+    else if (!status && grows)
+        context_warn(context, text, "has", n_nodes, (double)bytes / 1e6, n_gpu);
     stage_end(context);
     if (status)
         sutra_linked_free(made);

@@ -36,7 +36,6 @@ struct sync {
     struct sutra_error *error;
     struct arena scratch;
     struct sync_map map;
-    row_t *start_event;         /* per pair of the map: the event of its start, or ROW_NONE */
     struct sync_pairs ends;     /* external id -> pairs of the map */
     struct sync_pairs waits;    /* GPU event -> CPU operator */
     struct sync_pairs lists;    /* key of a host operator -> new id of a GPU node */
@@ -107,29 +106,6 @@ static row_t pairs_find(const struct sync_pairs *pairs, value_key key, row_t *en
 
 /* ---- Waits ---- */
 
-/* The last event of each start's external id, in the order of the sorted trace. */
-static enum sutra_status find_starts(struct sync *sync) {
-    const struct device_ops *ops = &sync->linked->ops;
-    const struct device_events *events = &sync->linked->device->events;
-    struct key_index starts;
-    enum sutra_status status =
-        key_index_build(&starts, &sync->context->engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error);
-    if (status)
-        return status;
-    sync->start_event = rows_none(&sync->scratch, sync->map.n);
-    if (sync->start_event) {
-        for (row_t i = 0; i < events->n; i++) {
-            row_t start = key_index_find(&starts, events->external[ops->order[i]]);
-            if (start != ROW_NONE)
-                sync->start_event[start] = ops->order[i];
-        }
-        for (row_t i = 0; i < sync->map.n; i++)
-            sync->start_event[i] = sync->start_event[key_index_find(&starts, sync->map.start[i])];
-    }
-    key_index_free(&starts);
-    return sync->start_event ? SUTRA_OK : error_memory(sync->error);
-}
-
 /* Adds the GPU operators that the CPU operators after the ends wait for. Lists of CPU operators do not reach the
  * output, so they are not made. */
 static enum sutra_status find_waits(struct sync *sync) {
@@ -137,10 +113,27 @@ static enum sutra_status find_waits(struct sync *sync) {
     const struct device_events *events = &linked->device->events;
     const struct cpu_ops *cpu = &linked->ops.cpu;
     const struct engine *engine = &sync->context->engine;
+
+    /* The last event of each start's external id, in the order of the sorted trace. */
+    row_t *start_event = rows_none(&sync->scratch, sync->map.n);
+    struct key_index starts;
+    enum sutra_status status =
+        key_index_build(&starts, engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error);
+    for (row_t i = 0; i < events->n && start_event && !status; i++) {
+        row_t start = key_index_find(&starts, events->external[linked->ops.order[i]]);
+        if (start != ROW_NONE)
+            start_event[start] = linked->ops.order[i];
+    }
+    for (row_t i = 0; i < sync->map.n && start_event && !status; i++)
+        start_event[i] = start_event[key_index_find(&starts, sync->map.start[i])];
+    key_index_free(&starts);
+    if (status || !start_event)
+        return status ? status : error_memory(sync->error);
+
     for (row_t i = 0; i < sync->map.n; i++)
         if (!pairs_add(&sync->ends, sync->map.end[i], i))
             return error_memory(sync->error);
-    enum sutra_status status = pairs_index(&sync->ends, engine, &sync->scratch, sync->error);
+    status = pairs_index(&sync->ends, engine, &sync->scratch, sync->error);
     if (status)
         return status;
 
@@ -158,7 +151,7 @@ static enum sutra_status find_waits(struct sync *sync) {
         row_t event = by_thread.value[k], end, first = pairs_find(&sync->ends, events->external[event], &end);
         row_t waiting = first < end ? count_begun_by(cpu->ts, cpu->n, number_at(events->ts, event)) : cpu->n;
         for (row_t i = first; i < end && waiting < cpu->n && !status; i++) {
-            row_t start = sync->start_event[sync->ends.value[i]];
+            row_t start = start_event[sync->ends.value[i]];
             if (start != ROW_NONE && event_classify(events, linked->ops.roles, start) == EVENT_GPU_OP &&
                 !pairs_add(&sync->waits, start, waiting))
                 status = error_memory(sync->error);
@@ -221,23 +214,6 @@ static row_t last_below(const row_t *numbers, row_t n, row_t number) {
     return at.low - 1;
 }
 
-/* The new id of the node that gets the list of this key, or ROW_NONE. An id in ctrl_deps that no node has gets a number
- * after all others from its first use on, so that a list with such a key is lost after that node. */
-static row_t target_of(const struct sync *sync, value_key key) {
-    const struct sutra_linked *linked = sync->linked;
-    const struct host_ops *units = &linked->units;
-    row_t unit = key_index_find(&units->ids, key);
-    if (unit != ROW_NONE)
-        return linked->unit_id[unit];
-    if (key < 0 || key >= linked->unit_id[units->n_units])
-        return ROW_NONE;
-    row_t sorted = key_index_find(&sync->ctrl_deps, key);
-    if (sorted == ROW_NONE)
-        return (row_t)key;
-    row_t first_use = linked->unit_id[last_below(units->unit_start, units->n_units, sorted)];
-    return first_use < (row_t)key ? ROW_NONE : (row_t)key;
-}
-
 /* Indexes the ids in ctrl_deps and assigns the lists to nodes. */
 static enum sutra_status assign_lists(struct sync *sync) {
     struct sutra_linked *linked = sync->linked;
@@ -265,8 +241,19 @@ static enum sutra_status assign_lists(struct sync *sync) {
     for (row_t i = 0; i < lists->n; i++) {
         if (i > 0 && lists->key[i] == lists->key[i - 1])
             continue;
-        row_t id = target_of(sync, lists->key[i]);
-        target[assigned->n_lists] = id == ROW_NONE ? KEY_NULL : (value_key)id;
+
+        /* The new id of the node that gets the list. An id in ctrl_deps that no node has gets a number after all others
+         * from its first use on, so that a list with such a key is lost after that node. */
+        value_key key = lists->key[i], id = KEY_NULL;
+        row_t unit = key_index_find(&units->ids, key);
+        if (unit != ROW_NONE) {
+            id = linked->unit_id[unit];
+        } else if (key >= 0 && key < linked->unit_id[units->n_units]) {
+            row_t sorted = key_index_find(&sync->ctrl_deps, key);
+            row_t user = sorted == ROW_NONE ? ROW_NONE : last_below(units->unit_start, units->n_units, sorted);
+            id = user != ROW_NONE && linked->unit_id[user] < (row_t)key ? KEY_NULL : key;
+        }
+        target[assigned->n_lists] = id;
         assigned->start[assigned->n_lists++] = i;
     }
     assigned->start[assigned->n_lists] = lists->n;
@@ -295,8 +282,7 @@ enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *
     enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
     if (!status && verdict.outcome != OUTCOME_PATH)
         context_warn(context, "no synchronization dependencies: %s", verdict.reason);
-    if (!status && sync.map.n > 0 && !(status = find_starts(&sync)) && !(status = find_waits(&sync)) &&
-        !(status = make_lists(&sync)))
+    if (!status && sync.map.n > 0 && !(status = find_waits(&sync)) && !(status = make_lists(&sync)))
         status = assign_lists(&sync);
     stage_end(context);
     sync_map_free(&sync.map);
