@@ -80,11 +80,6 @@ void burst_plan_one(struct generator *generator, uint32_t thread, struct operati
     generator->burst.n_operations = generator->burst.n_ended = 1;
 }
 
-static bool has_few_gpu_ops(const struct generator *generator) {
-    return !generator->options->no_gpu &&
-           generator->n_gpu_ops * 1000 < generator->n_claimed * generator->options->gpu_density;
-}
-
 static uint32_t pick_stream(struct generator *generator, enum launch_config kind) {
     uint32_t n_streams = generator->options->n_streams;
     if (kind == LAUNCH_NCCL)
@@ -117,16 +112,6 @@ static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
 }
 
-/* The end of the GPU activity for which a synchronizing call waits. In a job, only the call at the end of a step waits
- * for collectives. */
-static int64_t synchronized_end(const struct generator *generator, const struct launch *launch) {
-    int64_t end = launch->gpu_end;
-    if (generator->options->sync == GENERATE_SYNC_DEVICE)
-        for (uint32_t i = 0; i < generator->options->n_streams - (generator->member ? 1 : 0); i++)
-            end = MAX(end, generator->stream_end[i]);
-    return end;
-}
-
 /* When the operation continues: after the launch, a blocking memcpy and the synchronizing call. */
 static int64_t plan_sync(const struct generator *generator, struct launch *launch) {
     int64_t clock = launch->end;
@@ -135,23 +120,15 @@ static int64_t plan_sync(const struct generator *generator, struct launch *launc
     if (!launch->has_sync)
         return clock;
     launch->sync_ts = clock + (generator->options->sync == GENERATE_SYNC_EVENT ? 900 : 0);
-    launch->sync_end = MAX(launch->sync_ts + 400, synchronized_end(generator, launch) + 300);
+
+    /* The end of the GPU activity for which the call waits. In a job, only the call at the end of a step waits for
+     * collectives. */
+    int64_t end = launch->gpu_end;
+    if (generator->options->sync == GENERATE_SYNC_DEVICE)
+        for (uint32_t i = 0; i < generator->options->n_streams - (generator->member ? 1 : 0); i++)
+            end = MAX(end, generator->stream_end[i]);
+    launch->sync_end = MAX(launch->sync_ts + 400, end + 300);
     return launch->sync_end;
-}
-
-/* Breaks the external id or correlation of some GPU operators. */
-static void break_links(struct generator *generator, struct launch *launch) {
-    bool is_unmatched = generator->options->shape == GENERATE_UNMATCHED;
-    if (is_unmatched)
-        launch->gpu_external += NOWHERE;
-    if (random_below(&generator->random, is_unmatched ? 4 : 256) == 0)
-        launch->gpu_correlation += NOWHERE;
-}
-
-/* Number of events of a synchronizing call: the call, its flow, the GPU's event, and the call that records the event.
- * */
-static uint64_t sync_events(const struct generator *generator) {
-    return generator->options->sync == GENERATE_SYNC_EVENT ? 4 : 3;
 }
 
 static int64_t launch_one(struct generator *generator, uint32_t operation, enum launch_config kind, int64_t ts) {
@@ -170,7 +147,8 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         .has_occupancy = random_below(&generator->random, 4) == 0 && claim(generator, 2),
     };
     bool may_wait = random_below(&generator->random, 8) == 0 && !is_collective(generator, launch);
-    launch->has_sync = may_wait && claim(generator, sync_events(generator));
+    /* A synchronizing call: the call, its flow, the GPU's event, and the call that records the event. */
+    launch->has_sync = may_wait && claim(generator, generator->options->sync == GENERATE_SYNC_EVENT ? 4 : 3);
     if (generator->options->sync && launch->stream && random_below(&generator->random, 4) == 0)
         launch->has_wait = claim(generator, 3);
     if (launch->has_wait) {
@@ -184,7 +162,13 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         plan_collective(generator, launch);
     else
         plan_gpu_op(generator, launch);
-    break_links(generator, launch);
+
+    /* Break the external id or correlation of some GPU operators. */
+    bool is_unmatched = generator->options->shape == GENERATE_UNMATCHED;
+    if (is_unmatched)
+        launch->gpu_external += NOWHERE;
+    if (random_below(&generator->random, is_unmatched ? 4 : 256) == 0)
+        launch->gpu_correlation += NOWHERE;
     return plan_sync(generator, launch) + 500;
 }
 
@@ -193,8 +177,12 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
 int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_config kind, int64_t ts) {
     if (generator->member && kind == LAUNCH_NCCL)
         return claim(generator, 4) ? launch_one(generator, operation, kind, ts) : ts;
-    for (int n = 0; n < 4 && has_few_gpu_ops(generator) && claim(generator, 4); n++)
+    for (int n = 0; n < 4; n++) {
+        bool has_few = generator->n_gpu_ops * 1000 < generator->n_claimed * generator->options->gpu_density;
+        if (generator->options->no_gpu || !has_few || !claim(generator, 4))
+            break;
         ts = launch_one(generator, operation, kind, ts);
+    }
     return ts;
 }
 
@@ -295,38 +283,30 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
         write_sync(generator, launch);
 }
 
-static void write_collective(struct generator *generator) {
-    const struct collective *collective = &generator->member->next;
-    int64_t *of = generator->values.of;
-    of[LINE_IN] = collective->n_in;
-    of[LINE_OUT] = collective->n_out;
-    of[LINE_TURN] = collective->turn;
-    if (!collective_is_lost(generator->member))
-        write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
-}
-
 static void write_gpu_side(struct generator *generator, const struct launch *launch) {
     int64_t *of = generator->values.of;
     of[LINE_TID] = stream_tid(launch->stream);
     of[LINE_CORRELATION] = launch->gpu_correlation;
     of[LINE_EXTERNAL] = launch->gpu_external;
     set_times(generator, launch->gpu_start, launch->gpu_end);
-    if (is_collective(generator, launch))
-        write_collective(generator);
-    else
+    if (is_collective(generator, launch)) {
+        const struct collective *collective = &generator->member->next;
+        of[LINE_IN] = collective->n_in;
+        of[LINE_OUT] = collective->n_out;
+        of[LINE_TURN] = collective->turn;
+        if (!collective_is_lost(generator->member))
+            write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
+    } else {
         write_event(generator, PASS_GPU, &generator->lines.gpu_ops[launch->row]);
+    }
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_GPU_ARROW]);
 }
 
-static void report_progress(const struct generator *generator) {
+void burst_write(struct generator *generator) {
     const struct generate_options *options = generator->options;
     uint64_t n_before = generator->n_before + (generator->pass == PASS_GPU ? options->events : 0);
     if (options->progress && generator->pass != PASS_COLLECTIVES)
         options->progress(options->arg, n_before + generator->n_claimed, generator->n_all);
-}
-
-void burst_write(struct generator *generator) {
-    report_progress(generator);
     generator->values.of[LINE_SEQUENCE] = generator->burst.sequence;
     if (generator->pass == PASS_OPERATORS) {
         write_operations(generator);

@@ -33,10 +33,6 @@ static const struct collective_words words[N_COLLECTIVE_KINDS] = {
 /* Longer lists of ranks are truncated. */
 #define RANKS_LISTED 30
 
-static bool is_of_pair(enum collective_kind kind) {
-    return kind != COLLECTIVE_ALL_REDUCE && kind != COLLECTIVE_BROADCAST;
-}
-
 static void add_ranks(struct buffer *text, uint32_t first, uint32_t n) {
     for (uint32_t i = 0; i < n && i < RANKS_LISTED; i++)
         text_add(text, "%s%u", i ? ", " : "", first + i);
@@ -46,7 +42,7 @@ static void add_ranks(struct buffer *text, uint32_t first, uint32_t n) {
 static void kernel_add(struct buffer *text, const struct job_member *member, enum collective_kind kind) {
     const struct collective_words *of = &words[kind];
     uint32_t partner = member->rank ^ 1;
-    bool pair = is_of_pair(kind);
+    bool pair = kind != COLLECTIVE_ALL_REDUCE && kind != COLLECTIVE_BROADCAST;
     text_add(text,
              "{'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)', 'pid': 0, "
              "'tid': @tid@, 'ts': @ts@, 'dur': @dur@, 'args': {'External id': @external@, 'queued': 0, 'device': 0, "
@@ -120,17 +116,6 @@ void job_member_rewind(struct job_member *member, bool is_settled) {
     member->n_launched = 0;
 }
 
-static enum collective_kind kind_of(const struct job_member *member, enum collective_set set, uint32_t bits) {
-    switch (set) {
-    case SET_PAIR:
-        return bits & 1 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
-    case SET_MESSAGES: /* both directions */
-        return (bits ^ member->rank) & 1 ? COLLECTIVE_SEND : COLLECTIVE_RECEIVE;
-    default:
-        return bits & 3 ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_BROADCAST;
-    }
-}
-
 /* Consecutive collectives differ in size. */
 static struct collective collective_of(const struct job_member *member, enum collective_set set, int64_t turn) {
     bool is_swapped = member->rank == member->job->swapped_rank && set == SET_WORLD && turn < 2;
@@ -139,7 +124,12 @@ static struct collective collective_of(const struct job_member *member, enum col
     int64_t n = (INT64_C(1024) << random_below(&random, 10)) + 8 * as;
     if (member->rank == member->job->resized_rank && set == SET_WORLD && turn == RESIZED_TURN)
         n += 1024;
-    enum collective_kind kind = kind_of(member, set, (uint32_t)(random_next(&random) >> 40));
+    uint32_t bits = (uint32_t)(random_next(&random) >> 40);
+    enum collective_kind kind = bits & 3 ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_BROADCAST;
+    if (set == SET_PAIR)
+        kind = bits & 1 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
+    else if (set == SET_MESSAGES) /* both directions */
+        kind = (bits ^ member->rank) & 1 ? COLLECTIVE_SEND : COLLECTIVE_RECEIVE;
     return (struct collective){.set = set,
                                .turn = turn,
                                .kind = kind,
@@ -185,22 +175,6 @@ int64_t collective_end(struct job_member *member, int64_t ready, int64_t start) 
     return start;
 }
 
-/* Computes the end of collective i of the group of ranks first ... first + n - 1. */
-static void settle_group(struct job_member *members, uint64_t i, uint32_t first, uint32_t n, int64_t *clocks,
-                         int64_t *ends, struct collective_ends *all) {
-    int64_t begun = INT64_MIN;
-    for (uint32_t rank = first; rank < first + n; rank++) {
-        int64_t start = MAX(members[rank].ready[i], clocks[rank]);
-        begun = MAX(start, begun);
-    }
-    int64_t end = all->list[all->n] = begun + members[first].launched[i].duration;
-    for (uint32_t rank = first; rank < first + n; rank++) {
-        ends[rank] = end_on_rank(&members[rank], all->n, end);
-        clocks[rank] = ends[rank] + COLLECTIVE_GAP_NS;
-    }
-    all->n++;
-}
-
 bool collectives_settle(struct job_member *members, int64_t *clocks, int64_t *ends) {
     struct collective_ends *all = members->ends;
     uint32_t n_ranks = members->job->n_ranks;
@@ -213,7 +187,20 @@ bool collectives_settle(struct job_member *members, int64_t *clocks, int64_t *en
         for (uint32_t group = 0; group < n_groups; group++) {
             if (!arena_grow(&all->arena, &all->list, all->n, &all->capacity, sizeof *all->list))
                 return false;
-            settle_group(members, i, group * n, n, clocks, ends, all);
+
+            /* The end of collective i of the ranks first ... first + n - 1. */
+            uint32_t first = group * n;
+            int64_t begun = INT64_MIN;
+            for (uint32_t rank = first; rank < first + n; rank++) {
+                int64_t start = MAX(members[rank].ready[i], clocks[rank]);
+                begun = MAX(start, begun);
+            }
+            int64_t end = all->list[all->n] = begun + members[first].launched[i].duration;
+            for (uint32_t rank = first; rank < first + n; rank++) {
+                ends[rank] = end_on_rank(&members[rank], all->n, end);
+                clocks[rank] = ends[rank] + COLLECTIVE_GAP_NS;
+            }
+            all->n++;
         }
     }
     for (uint32_t rank = 0; rank < n_ranks; rank++)

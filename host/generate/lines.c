@@ -81,17 +81,6 @@ static char *format_number(char *to, int64_t value) {
     return to + integer_format(value, to);
 }
 
-/* Nanoseconds as microseconds with three decimals, from the integer's digits so that nothing is rounded. */
-static char *format_time(char *to, int64_t ns) {
-    int64_t rest = ns % 1000;
-    to = format_number(to, ns / 1000);
-    *to++ = '.';
-    *to++ = (char)('0' + rest / 100);
-    *to++ = (char)('0' + rest / 10 % 10);
-    *to++ = (char)('0' + rest % 10);
-    return to;
-}
-
 void template_write(const struct template *template, const struct template_values *values, struct output *output) {
     char *start = output_reserve(output, template->size_max), *to = start;
     const char *text = template->text;
@@ -103,7 +92,14 @@ void template_write(const struct template *template, const struct template_value
         if (slot.field == LINE_COUNT)
             break;
         bool is_decimal = (slot.field == LINE_TS || slot.field == LINE_DUR) && !values->integer_times;
-        to = is_decimal ? format_time(to, values->of[slot.field]) : format_number(to, values->of[slot.field]);
+        int64_t value = values->of[slot.field];
+        to = format_number(to, is_decimal ? value / 1000 : value);
+        if (is_decimal) { /* the digits of the integer, so that nothing is rounded */
+            *to++ = '.';
+            *to++ = (char)('0' + value % 1000 / 100);
+            *to++ = (char)('0' + value % 1000 / 10 % 10);
+            *to++ = (char)('0' + value % 10);
+        }
     }
     output->length += (size_t)(to - start);
 }
@@ -229,16 +225,6 @@ static void flat_lists_add(struct buffer *text, const char *side, const char *le
     arguments_add(text, FACET_TYPES, letters, are_made, k);
 }
 
-static void flat_node_add(struct buffer *text, const struct operator_row *row, size_t k) {
-    text_add(text,
-             "{'name': '%s', 'id': @node@, 'rf_id': @host_rf@, 'parent': @parent@, 'fw_parent': 0, 'seq_id': %s, "
-             "'scope': %d, 'tid': @host_tid@, 'fw_tid': 0, 'op_schema': '%s'",
-             row->name, row->has_sequence ? "@sequence@" : "-1", row->is_annotation ? 7 : 0, row->schema);
-    flat_lists_add(text, "input", row->inputs, false, k);
-    flat_lists_add(text, "output", row->outputs, true, k);
-    text_add(text, "}");
-}
-
 static void lists_add(struct buffer *text, const struct schema *schema, const char *side, const char *letters,
                       bool are_made, size_t k) {
     text_add(text, ", '%s': {'values': ", side);
@@ -277,7 +263,13 @@ static void attributes_add(struct buffer *text, const struct schema *schema, con
 
 static void host_op_add(struct buffer *text, const struct schema *schema, const struct operator_row *row, size_t k) {
     if (schema->is_flat) {
-        flat_node_add(text, row, k);
+        text_add(text,
+                 "{'name': '%s', 'id': @node@, 'rf_id': @host_rf@, 'parent': @parent@, 'fw_parent': 0, 'seq_id': %s, "
+                 "'scope': %d, 'tid': @host_tid@, 'fw_tid': 0, 'op_schema': '%s'",
+                 row->name, row->has_sequence ? "@sequence@" : "-1", row->is_annotation ? 7 : 0, row->schema);
+        flat_lists_add(text, "input", row->inputs, false, k);
+        flat_lists_add(text, "output", row->outputs, true, k);
+        text_add(text, "}");
         return;
     }
     text_add(text, "{'id': @node@, 'name': '%s', 'ctrl_deps': @parent@", row->name);
@@ -291,13 +283,6 @@ static struct template make_node(struct line_maker *maker, const char *name) {
     struct operator_row row = {.name = name, .inputs = "", .outputs = "", .schema = "", .is_annotation = true};
     host_op_add(&maker->text, maker->schema, &row, 0);
     return finish(maker);
-}
-
-static void launch_add(struct buffer *text, const struct gpu_row *row) {
-    text_add(text,
-             "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU ", 'dur': @dur@, 'args': {'External id': @external@, "
-             "'cbid': %u, 'correlation': @correlation@}}",
-             row->launch_category, row->launch, row->cbid);
 }
 
 static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
@@ -321,19 +306,6 @@ static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
     text_add(text, "}}");
 }
 
-static void make_annotations(struct lines *lines, struct line_maker *maker) {
-    for (size_t i = 0; i < N_ANNOTATIONS; i++) {
-        struct operator_row row = {.name = annotation_names[i], .inputs = "", .is_annotation = true};
-        device_op_add(&maker->text, &row, 0);
-        lines->device_annotations[i] = finish(maker);
-        text_add(&maker->text,
-                 SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
-                 row.name);
-        lines->gpu_annotations[i] = finish(maker);
-        lines->host_annotations[i] = make_node(maker, row.name);
-    }
-}
-
 bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
     struct line_maker maker = {.schema = schema_named(schema), .arena = arena};
     size_t n_ops = n_operators * N_TENSOR_SHAPES;
@@ -351,12 +323,25 @@ bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
         lines->host_ops[i] = finish(&maker);
     }
     for (size_t i = 0; i < n_gpu_rows; i++) {
-        launch_add(&maker.text, &gpu_rows[i]);
+        const struct gpu_row *row = &gpu_rows[i];
+        text_add(&maker.text,
+                 "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU ", 'dur': @dur@, 'args': {'External id': @external@, "
+                 "'cbid': %u, 'correlation': @correlation@}}",
+                 row->launch_category, row->launch, row->cbid);
         lines->launches[i] = finish(&maker);
-        gpu_op_add(&maker.text, &gpu_rows[i]);
+        gpu_op_add(&maker.text, row);
         lines->gpu_ops[i] = finish(&maker);
     }
-    make_annotations(lines, &maker);
+    for (size_t i = 0; i < N_ANNOTATIONS; i++) {
+        struct operator_row row = {.name = annotation_names[i], .inputs = "", .is_annotation = true};
+        device_op_add(&maker.text, &row, 0);
+        lines->device_annotations[i] = finish(&maker);
+        text_add(&maker.text,
+                 SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
+                 row.name);
+        lines->gpu_annotations[i] = finish(&maker);
+        lines->host_annotations[i] = make_node(&maker, row.name);
+    }
     for (size_t i = 0; i < LINE_PROCESS_NODE; i++)
         lines->plain[i] = template_make(arena, plain_texts[i], strlen(plain_texts[i]));
     lines->plain[LINE_PROCESS_NODE] = make_node(&maker, "[pytorch|profiler|execution_trace|process]");
