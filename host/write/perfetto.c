@@ -579,39 +579,50 @@ static void write_descriptors(const struct timeline_writer *w, struct buffer *ou
 /* State of a task that encodes one sequence. */
 struct encoder {
     const struct timeline_writer *writer;
-    struct strings texts; /* interned in this sequence; id = number + 1 */
-    uint8_t *uses;        /* by text: bits of enum text_use that the sequence has defined */
+    uint8_t *names;       /* by string of the trace: bits of enum text_use that the sequence has defined */
+    struct strings texts; /* keys and values of arguments; id = number + 1 */
+    uint8_t *uses;        /* the same bits, by text */
     uint64_t uses_capacity;
     struct buffer packet, event, annotation, interned, decoded;
     bool failed;
 };
 
-/* The id of a text, which the packet's interned data define on its first use. */
+/* Adds the definition of a text to the packet's interned data, unless `uses` says that the sequence has it. */
+static void define_text(struct encoder *e, uint8_t *uses, enum text_use use, uint64_t id, const char *bytes, size_t n) {
+    struct buffer *text = &e->annotation;
+    if (*uses >> use & 1)
+        return;
+    *uses |= (uint8_t)(1u << use);
+    text->length = 0;
+    proto_number(text, INTERNED_ID, id);
+    proto_bytes(text, INTERNED_TEXT, bytes, n);
+    proto_bytes(&e->interned, interned_field[use], text->bytes, text->length);
+}
+
+/* The id of a name or category. */
+static uint64_t name_id(struct encoder *e, enum text_use use, uint32_t string) {
+    const struct strings *strings = &e->writer->trace->strings;
+    define_text(e, &e->names[string], use, string + 1, strings_text(strings, string), strings_length(strings, string));
+    return string + 1;
+}
+
+/* The id of a key or a value of an argument. */
 static uint64_t text_id(struct encoder *e, enum text_use use, const char *bytes, size_t n) {
     uint32_t number = strings_intern(&e->texts, bytes, n);
-    if (number == STRING_NONE) {
+    if (number != STRING_NONE && number >= e->uses_capacity) {
+        uint64_t capacity = 2 * e->uses_capacity + 256;
+        uint8_t *larger = realloc(e->uses, capacity);
+        if (larger) {
+            memset(larger + e->uses_capacity, 0, capacity - e->uses_capacity);
+            e->uses = larger;
+            e->uses_capacity = capacity;
+        }
+    }
+    if (number >= e->uses_capacity) {
         e->failed = true;
         return 0;
     }
-    if (number >= e->uses_capacity) {
-        uint64_t capacity = 2 * e->uses_capacity + 256;
-        uint8_t *larger = realloc(e->uses, capacity);
-        if (!larger) {
-            e->failed = true;
-            return 0;
-        }
-        memset(larger + e->uses_capacity, 0, capacity - e->uses_capacity);
-        e->uses = larger;
-        e->uses_capacity = capacity;
-    }
-    if (!(e->uses[number] >> use & 1)) {
-        e->uses[number] |= (uint8_t)(1u << use);
-        struct buffer *text = &e->annotation;
-        text->length = 0;
-        proto_number(text, INTERNED_ID, number + 1);
-        proto_bytes(text, INTERNED_TEXT, bytes, n);
-        proto_bytes(&e->interned, interned_field[use], text->bytes, text->length);
-    }
+    define_text(e, &e->uses[number], use, number + 1, bytes, n);
     return number + 1;
 }
 
@@ -634,13 +645,14 @@ static void append_annotation(struct encoder *e, struct json_walker *walker, str
         return;
     uint64_t key_id = string_id(e, TEXT_KEY, key), text_value = 0;
     char c = *text;
-    size_t length;
-    enum number_form form = c == '-' || is_digit(c) ? number_scan(text, &length) : NUMBER_FORM_BAD;
-    int64_t integer = 0;
-    bool is_integer = form == NUMBER_FORM_INTEGER && integer_parse(text, length, &integer);
+    size_t length = 0;
+    int64_t integer;
+    bool is_number = c == '-' || is_digit(c), is_integer = is_number && field_integer(text, &integer);
+    if (is_number && !is_integer)
+        number_scan(text, &length);
     if (c == '"') {
         text_value = string_id(e, TEXT_VALUE, value);
-    } else if (c != 't' && c != 'f' && form == NUMBER_FORM_BAD) { /* a list, an object, null: the JSON text */
+    } else if (c != 't' && c != 'f' && !is_number) { /* a list, an object, null: the JSON text */
         size_t end =
             c == '[' || c == '{' ? brackets_end(walker->source, value.at).at : scalar_end(walker->source, value.at).at;
         text_value = text_id(e, TEXT_VALUE, text, end - value.at);
@@ -680,11 +692,9 @@ static void append_event(struct encoder *e, const struct timeline_mark *mark) {
     const struct strings *strings = &w->trace->strings;
     uint32_t name = events->name[mark->event], category = events->category[mark->event];
     if (category != STRING_NONE && strings_length(strings, category))
-        proto_number(&e->event, EVENT_CATEGORY_IDS,
-                     text_id(e, TEXT_CATEGORY, strings_text(strings, category), strings_length(strings, category)));
+        proto_number(&e->event, EVENT_CATEGORY_IDS, name_id(e, TEXT_CATEGORY, category));
     if (name != STRING_NONE)
-        proto_number(&e->event, EVENT_NAME_ID,
-                     text_id(e, TEXT_EVENT, strings_text(strings, name), strings_length(strings, name)));
+        proto_number(&e->event, EVENT_NAME_ID, name_id(e, TEXT_EVENT, name));
     for (uint32_t flow = mark->first_flow; flow; flow = w->flows[flow - 1].next)
         proto_fixed64(&e->event, w->flows[flow - 1].ends ? EVENT_ENDING_FLOW_IDS : EVENT_FLOW_IDS,
                       w->flows[flow - 1].id);
@@ -748,7 +758,8 @@ static void encode_sequence(const struct timeline_writer *w, uint64_t number, st
     const struct sequence *sequence = &w->sequences[number];
     struct encoder e = {.writer = w};
     int64_t now = 0;
-    e.failed = !strings_init(&e.texts);
+    e.names = calloc((size_t)w->trace->strings.n + 1, 1);
+    e.failed = !strings_init(&e.texts) || !e.names;
     for (uint64_t i = 0; i < sequence->n && !e.failed; i++) {
         uint64_t code = w->packets[sequence->first + i];
         const struct timeline_mark *mark = &w->marks[code / 2];
@@ -779,6 +790,7 @@ static void encode_sequence(const struct timeline_writer *w, uint64_t number, st
         e.failed || e.packet.failed || e.event.failed || e.annotation.failed || e.interned.failed || e.decoded.failed;
     strings_free(&e.texts);
     free(e.uses);
+    free(e.names);
     buffer_free(&e.packet);
     buffer_free(&e.event);
     buffer_free(&e.annotation);
