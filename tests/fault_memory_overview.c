@@ -3,7 +3,7 @@
  *
  * Each run must return SUTRA_SYSTEM and no result, or all findings. The sanitizers detect leaks.
  */
-#include "analyze/overview/findings.h"
+#include "analyze/overview/verdict.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "refuse.h"
@@ -39,7 +39,8 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     struct arena arena = {0}, scratch = {0};
     struct launch_model reading;
     struct overview overview;
-    struct overview_findings findings = {.n = 0};
+    struct overview_steps steps;
+    struct rank_verdict verdict = {.n_findings = 0};
     struct rank_collectives ranks[2] = {{.rank = 0}, {.rank = 1}}, *list[] = {&ranks[0], &ranks[1]};
     struct job_findings found;
     enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
@@ -48,10 +49,14 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     for (int i = 0; i < 2 && !status; i++)
         status = rank_collectives_read(context, &overview, i, &ranks[i], error);
     if (!status)
-        status = find_findings(context, &reading, &overview, &ranks[0].calls, true, &scratch, &findings, error);
+        status = overview_steps_make(&overview, NULL, &arena, &scratch, &steps, error);
+    if (!status)
+        status = find_findings(context, &reading, &overview, &steps, &ranks[0].calls, true, &arena, &scratch, &verdict,
+                               error);
     if (!status)
         status = find_job_straggler(list, 2, &scratch, &found, NULL, error);
-    run->n_findings = findings.n;
+    run->n_findings = verdict.n_findings;
+    rank_verdict_free(&verdict);
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);
     arena_free(&arena);

@@ -529,6 +529,14 @@ void table_text(struct sutra_table *table, const char *bytes, size_t length) {
     append_bytes(table, &end);
 }
 
+struct sutra_column column_named(const struct sutra_table *table, const char *name) {
+    struct sutra_column column;
+    for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
+        if (strcmp(column.name, name) == 0)
+            return column;
+    return (struct sutra_column){0};
+}
+
 uint32_t table_column(const struct sutra_table *table, const char *name) {
     uint32_t column = 0;
     while (column < table->n_columns && strcmp(table->columns[column].spec.name, name) != 0)

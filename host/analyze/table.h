@@ -257,6 +257,9 @@ enum sutra_status result_status(const struct sutra_result *result, struct sutra_
 /* The number of a column; n_columns: the table has none of this name, or ran out of memory and has no columns. */
 uint32_t table_column(const struct sutra_table *table, const char *name);
 
+/* The column itself; all zeros: the table has none of this name. */
+struct sutra_column column_named(const struct sutra_table *table, const char *name);
+
 /* Stored values. */
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row);
 double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row);

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "analyze/overview/findings.h"
 #include "analyze/overview/steps.h"
+#include "analyze/overview/verdict.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 
@@ -48,29 +48,46 @@ static void check_steps(struct made *made, const char *annotation) {
     check(until <= made->overview.window.to, "within the window");
 }
 
-static void check_findings(const struct overview_findings *findings) {
-    check(findings->n <= FINDINGS_MOST, "few findings");
-    for (unsigned i = 0; i < findings->n; i++) {
-        const struct overview_finding *finding = &findings->list[i];
-        check(finding->rule < N_FINDING_RULES && *finding->text, "a rule's sentence");
+/* Sums are exact: parts fill the window, and repairs never make a step longer. */
+static void check_verdict(const struct rank_verdict *verdict) {
+    int64_t parts[SUTRA_N_PARTS], sum = 0;
+    uint32_t rules = 0;
+    check(verdict->n_findings <= FINDINGS_MOST && verdict->n_steps >= 1, "few findings");
+    verdict_parts(verdict, parts);
+    for (int part = 0; part < SUTRA_N_PARTS; part++)
+        sum += parts[part];
+    check(verdict->n_atoms == 0 || sum == verdict->window, "parts fill the window");
+    for (unsigned i = 0; i < verdict->n_findings; i++) {
+        const struct overview_finding *finding = &verdict->findings[i];
+        enum achievable_bound bound;
+        check(finding->rule < N_FINDING_RULES && *finding->seen, "a rule's sentence");
         check(isnan(finding->win) || (finding->win >= 0 && finding->win < 100.001), "a part of the window");
+        check(finding->weight >= 0 && finding->weight <= 1, "a weight");
+        check(finding->range.from_us >= 0 && finding->range.to_us >= finding->range.from_us, "a range");
         for (unsigned k = 0; k < finding->n_numbers; k++)
             check(isfinite(finding->numbers[k].value), "with numbers");
+        rules |= 1U << finding->rule;
+        double step = achievable_window(verdict, rules, 0, &bound);
+        check(step >= -1 && step <= (double)verdict->window + 1, "a step that is no longer");
     }
 }
 
 static void check_ranks(struct made *made) {
     struct rank_collectives ranks[2] = {0}, *list[] = {&ranks[0], &ranks[1]};
-    struct overview_findings findings;
+    struct overview_steps steps;
+    struct rank_verdict verdict;
     struct job_findings found;
     struct sutra_error error;
     for (int i = 0; i < 2; i++)
         check(rank_collectives_read(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
-    check(find_findings(made->context, &made->reading, &made->overview, &ranks[0].calls, true, &made->scratch,
-                        &findings, &error) == SUTRA_OK,
+    check(overview_steps_make(&made->overview, NULL, &made->arena, &made->scratch, &steps, &error) == SUTRA_OK,
+          "steps");
+    check(find_findings(made->context, &made->reading, &made->overview, &steps, &ranks[0].calls, true, &made->arena,
+                        &made->scratch, &verdict, &error) == SUTRA_OK,
           "findings");
     check_rows(&made->overview); /* may be cut */
-    check_findings(&findings);
+    check_verdict(&verdict);
+    rank_verdict_free(&verdict);
     for (int i = 0; i < 2; i++)
         rank_collectives_crop(&made->overview, &ranks[i]);
     check(find_job_straggler(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");

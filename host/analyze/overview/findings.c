@@ -7,6 +7,8 @@
 
 #include "analyze/overview/findings.h"
 
+#include "analyze/overview/remedies.h"
+#include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/steps.h"
@@ -33,6 +35,7 @@ static const struct {
 #define LONG_LAUNCH_NS      50000
 #define LONG_LAUNCH_MEDIANS 10
 #define SHORT_COLLECTIVE_NS 50000
+#define SHORT_KERNEL_NS     10000
 
 enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error) {
     for (row_t i = 0; i < n; i++)
@@ -66,21 +69,50 @@ static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_erro
     arena_release(d->arena, mark);
     measures->n_launched = n;
 
+    /* Launched in the window; or before a cropped start, but run in the window. */
     int64_t last_end = INT64_MIN;
     for (row_t k = 0; k < n; k++) {
         row_t i = launched[k], call = devices->call[i];
         int64_t start = hosts->start[call];
-        bool is_graph = overview_name(d->overview, call) & NAME_LAUNCH_GRAPH;
-        bool is_kernel = d->overview->classes[i] != OVERVIEW_COPY;
-        if (start >= window->from && start < window->to) {
+        bool is_before = d->excluded && start < window->from && devices->start[i] >= window->from;
+        if (is_before || (start >= window->from && start < window->to)) {
             measures->n_launches++;
             measures->n_empty += last_end <= start;
-            measures->n_kernels += is_kernel;
-            measures->n_graph += is_graph && is_kernel;
-            measures->n_graph_launches += is_graph && (k == 0 || devices->call[launched[k - 1]] != call);
+            measures->n_graph_launches += overview_name(d->overview, call) & NAME_LAUNCH_GRAPH &&
+                                          (k == 0 || devices->call[launched[k - 1]] != call);
         }
         last_end = MAX(devices->stop[i], last_end);
     }
+    return SUTRA_OK;
+}
+
+/* What a row of the host is to the measurements of the host. */
+enum host_state {
+    HOST_BLOCKS = 1,    /* a synchronizing call */
+    HOST_LOADS = 2,     /* loads data */
+    HOST_WAITS = 4,     /* a launch call that waits for space in a queue */
+    HOST_LAUNCHING = 8, /* its thread launches */
+};
+
+/* The time in the window in which any row has one of the states, and all of `needed`; its part in `clock`. */
+static enum sutra_status measure_states(const struct diagnosis *d, const uint8_t *states, uint8_t any, uint8_t needed,
+                                        const struct kind_clock *clock, int64_t *ticks, int64_t *ticks_of_clock,
+                                        struct sutra_error *error) {
+    const struct host_rows *hosts = &d->model->hosts;
+    struct arena_mark mark = arena_mark(d->arena);
+    uint8_t *marked = arena_alloc(d->arena, hosts->n, 1);
+    struct spans spans;
+    if (!marked)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        marked[row] = (states[row] & any) != 0 && (states[row] & needed) == needed;
+    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
+    if (status)
+        return status;
+    *ticks = spans_length(&spans);
+    if (clock)
+        *ticks_of_clock = kind_clock_in(clock, &spans);
+    arena_release(d->arena, mark);
     return SUTRA_OK;
 }
 
@@ -89,10 +121,10 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     const struct overview *overview = d->overview;
     const struct host_rows *hosts = &d->model->hosts;
     const row_t *first = d->model->links.first;
+    struct measures *measures = &d->measures;
     struct arena *arena = d->arena;
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1);
-    uint8_t *inactive = arena_alloc(arena, hosts->n, 1), *blocked = arena_alloc(arena, hosts->n, 1);
+    uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1), *states = arena_alloc(arena, hosts->n, 1);
     uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
     row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), n = 0;
     if (arena->failed)
@@ -111,28 +143,36 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     if (median < INT64_MAX / LONG_LAUNCH_MEDIANS)
         long_call = MAX(median * LONG_LAUNCH_MEDIANS, LONG_LAUNCH_NS);
 
-    /* A launching thread that synchronizes or loads is inactive; a thread that synchronizes, or whose launch waits for
-     * space, is blocked. */
     for (row_t row = 0; row < hosts->n; row++) {
         bool call = hosts->kind[row] == HOST_CALL;
         bool loads = !call && overview_name(overview, row) & NAME_LOADS_BATCH;
         bool waits = call && first[row] < first[row + 1] && hosts->stop[row] - hosts->start[row] > long_call;
-        inactive[row] = launching[hosts->thread[row]] && (overview->blocks[row] || loads);
-        blocked[row] = overview->blocks[row] || waits;
+        states[row] = (uint8_t)((overview->blocks[row] ? HOST_BLOCKS : 0) | (loads ? HOST_LOADS : 0) |
+                                (waits ? HOST_WAITS : 0) | (launching[hosts->thread[row]] ? HOST_LAUNCHING : 0));
     }
-    struct spans inactive_spans, blocked_spans;
+
+    /* A launching thread that synchronizes or loads is inactive; a thread that synchronizes, or whose launch waits for
+     * space, is blocked. */
+    const uint8_t inactive = HOST_BLOCKS | HOST_LOADS;
+    int64_t ticks;
     struct kind_clock busy;
-    status = make_host_spans(overview, inactive, arena, &inactive_spans, error);
+    status = kind_clock_make(overview, KINDS_BUSY, arena, &busy, error);
     if (!status)
-        status = make_host_spans(overview, blocked, arena, &blocked_spans, error);
+        status = measure_states(d, states, inactive, HOST_LAUNCHING, NULL, &measures->host_active, NULL, error);
     if (!status)
-        status = kind_clock_make(overview, KINDS_BUSY, arena, &busy, error);
-    if (status)
-        return status;
-    d->measures.host_active = overview_length(overview) - spans_length(&inactive_spans);
-    d->measures.blocked_on_device = kind_clock_in(&busy, &blocked_spans);
+        status =
+            measure_states(d, states, inactive | HOST_WAITS, HOST_LAUNCHING, NULL, &measures->host_needed, NULL, error);
+    if (!status)
+        status =
+            measure_states(d, states, HOST_BLOCKS | HOST_WAITS, 0, &busy, &ticks, &measures->blocked_on_device, error);
+    if (!status)
+        status = measure_states(d, states, HOST_BLOCKS, 0, NULL, &measures->blocking, NULL, error);
+    if (!status)
+        status = measure_states(d, states, HOST_LOADS, 0, NULL, &measures->loading, NULL, error);
+    measures->host_active = overview_length(overview) - measures->host_active;
+    measures->host_needed = overview_length(overview) - measures->host_needed;
     arena_release(arena, mark);
-    return SUTRA_OK;
+    return status;
 }
 
 static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error) {
@@ -145,6 +185,8 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
     row_t n_steps = 0; /* a cropped window has fewer */
     for (row_t i = 0; i < window->n_steps; i++)
         n_steps += hosts->stop[window->steps[i]] > window->from;
+    if (window->n_steps == 0 && d->steps->source == STEPS_ANNOTATION)
+        n_steps = d->steps->n;
     *measures = (struct measures){.window = length > 0 ? (double)length : 1,
                                   .n_steps = n_steps ? n_steps : 1,
                                   .of_kernel = arena_zeros(d->arena, model->strings->n, sizeof(int64_t)),
@@ -157,7 +199,12 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
         int64_t ticks = ticks_within(devices->start[i], devices->stop[i], window->from, window->to);
         if (ticks == 0)
             continue;
-        row_t launcher = devices->launcher[i];
+        row_t launcher = devices->launcher[i], call = devices->call[i];
+        if (d->overview->classes[i] != OVERVIEW_COPY) {
+            measures->n_kernels++;
+            measures->n_short_kernels += devices->stop[i] - devices->start[i] < SHORT_KERNEL_NS;
+            measures->n_graph += call != ROW_NONE && overview_name(d->overview, call) & NAME_LAUNCH_GRAPH;
+        }
         ticks_add(&measures->device_time, ticks);
         ticks_add(&measures->of_kernel[model->events->name[devices->event[i]]], ticks);
         if (launcher != ROW_NONE)
@@ -179,14 +226,15 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
  * gaps that the host does not cause. Guards crop the window, or suppress rules.
  */
 
-#define STARTUP_PERCENT     20
-#define STARTUP_IN_FIRST    90 /* percent of set-up in the first gap, which is then cropped */
-#define RECURRING_STEPS     3
-#define EDGE_GAP_PERCENT    5
-#define EDGE_WITHIN_PERCENT 2
-#define EDGE_SHARE_PERCENT  50
-#define UNRECORDED_PERCENT  10
-#define DEVICE_SIDE_PERCENT 10
+#define STARTUP_PERCENT      20
+#define STARTUP_IN_FIRST     90 /* percent of set-up in the first gap, which is then cropped */
+#define RECURRING_STEPS      3
+#define EDGE_GAP_PERCENT     5
+#define EDGE_WITHIN_PERCENT  2
+#define EDGE_SHARE_PERCENT   50
+#define UNRECORDED_PERCENT   10
+#define DEVICE_SIDE_PERCENT  10
+#define HOST_NOT_WHY_PERCENT 3
 
 #define KINDS_SET_UP (KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH))
 
@@ -218,9 +266,16 @@ bool set_up_recurs(const struct overview *overview) {
     return window->n_steps >= RECURRING_STEPS && (double)late * 3 >= (double)set_up_ticks(overview);
 }
 
+static void crop(struct diagnosis *d, enum finding_rule guard, int64_t from) {
+    d->excluded += from - d->overview->window.from;
+    d->excluded_by = guard;
+    overview_crop(d->overview, from);
+}
+
 /* Whether the trace is mostly start-up. If most of the set-up is in the gap before the first activity, crops the gap
  * and checks again. */
-static bool is_startup(struct overview *overview) {
+static bool is_startup(struct diagnosis *d) {
+    struct overview *overview = d->overview;
     int64_t ticks = set_up_ticks(overview);
     if (percent_of_overview(overview, ticks) < STARTUP_PERCENT || set_up_recurs(overview))
         return false;
@@ -229,27 +284,30 @@ static bool is_startup(struct overview *overview) {
                  (double)ticks_of_gap(overview, gap, KINDS_SET_UP) * 100 >= (double)ticks * STARTUP_IN_FIRST;
     if (!first)
         return true;
-    overview_crop(overview, gap->end);
+    crop(d, FINDING_STARTUP, gap->end);
     return percent_of_overview(overview, set_up_ticks(overview)) >= STARTUP_PERCENT;
 }
 
 static enum sutra_status report_startup(struct diagnosis *d, struct sutra_error *error) {
     uint32_t name = STRING_NONE;
     int64_t ticks = set_up_ticks(d->overview), max_ticks = 0;
-    d->measures.window = (double)overview_length(d->overview);
-    d->measures.n_steps = 1;
+    struct spans spans;
     enum sutra_status status = find_main_frame(d, KINDS_SET_UP, &name, &max_ticks, error);
+    if (!status)
+        status = spans_of_kinds(d->overview, KINDS_SET_UP, d->kept, &spans, error);
     if (status)
         return status;
-    struct overview_finding *finding = add_finding(
-        d, FINDING_STARTUP, (double)ticks,
-        "Warm-up in the profile: %s of the %s window is setup (module loading, memory allocation, graph capture)",
-        finding_percent((double)ticks, d->measures.window).text, finding_time(d->measures.window).text);
-    if (name != STRING_NONE)
+    struct overview_finding *finding =
+        add_finding(d, FINDING_STARTUP, &spans,
+                    "Setup (module loading, memory allocation, graph capture) takes %s of the %s window",
+                    finding_percent((double)ticks, d->measures.window).text, finding_time(d->measures.window).text);
+    if (name != STRING_NONE) {
         append_finding_text(finding, ", %s of it in %s", finding_time((double)max_ticks).text,
                             finding_name(d, name).text);
-    append_finding_text(finding,
-                        ". Profile after a warm-up: schedule(wait, warmup, active). All other rules are suppressed.");
+        copy_finding_name(d, name, finding->where.frame, sizeof finding->where.frame);
+    }
+    append_finding_text(finding, ". All other rules are suppressed.");
+    set_finding_now(finding, "%s", finding_percent((double)ticks, d->measures.window).text);
     add_finding_number(finding, "set_up_us", (double)ticks / 1000);
     return SUTRA_OK;
 }
@@ -267,26 +325,58 @@ static void crop_trace_edge(struct diagnosis *d) {
             (double)waits * 100 < (double)(gap.end - gap.begin) * EDGE_SHARE_PERCENT || gap.device == ROW_NONE)
             continue;
         struct overview_finding *finding =
-            add_finding(d, FINDING_TRACE_EDGE, (double)NAN,
-                        "Trace start excluded: in the first %s the GPU still runs work that was launched before "
-                        "profiling began. Start the profiler one step earlier to record this work.",
+            add_finding(d, FINDING_TRACE_EDGE, NULL,
+                        "In the first %s the GPU still runs work that was launched before profiling began. This time "
+                        "is excluded.",
                         finding_time((double)(gap.end - from)).text);
         add_finding_number(finding, "cropped_us", (double)(gap.end - from) / 1000);
-        overview_crop(overview, gap.end);
+        set_finding_now(finding, "%s", finding_time((double)(gap.end - from)).text);
+        crop(d, FINDING_TRACE_EDGE, gap.end);
         return;
     }
 }
 
-/* Reports idle time that the host does not cause, and suppresses rules about the host. */
-static void check_device_side(struct diagnosis *d) {
+/* Reports idle time after launches of graphs whose kernels are missing; rules about idle time and kernels are
+ * suppressed. */
+static enum sutra_status check_unrecorded_graphs(struct diagnosis *d, int64_t *unrecorded, struct sutra_error *error) {
     const struct overview *overview = d->overview;
-    int64_t unrecorded = 0; /* after graph launches */
-    for (row_t i = 0; i < overview->n_gaps; i++) {
-        const struct overview_gap *gap = &overview->gaps[i];
+    struct spans spans;
+    enum sutra_status status = spans_reserve(overview->n_rows, d->kept, &spans, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->kind != OVERVIEW_QUEUED)
+            continue;
+        const struct overview_gap *gap = &overview->gaps[row->gap];
         row_t call = gap->device == ROW_NONE ? ROW_NONE : d->model->devices.call[gap->device];
         if (call != ROW_NONE && overview_name(overview, call) & NAME_LAUNCH_GRAPH)
-            unrecorded += ticks_of_gap(overview, gap, KIND(OVERVIEW_QUEUED));
+            spans_append(&spans, row->begin, row->end);
     }
+    *unrecorded = spans_length(&spans);
+    if (percent_of_overview(overview, *unrecorded) < UNRECORDED_PERCENT)
+        return SUTRA_OK;
+    d->host_suppressed = d->kernels_suppressed = true;
+    struct overview_finding *finding =
+        add_finding(d, FINDING_UNRECORDED_GRAPH, &spans,
+                    "For %s of the window, after graph launches, the GPU looks idle but runs kernels that are not "
+                    "recorded. Findings on idle time and communication rest on missing kernels.",
+                    finding_percent((double)*unrecorded, (double)overview_length(overview)).text);
+    claim_no_saving(finding);
+    set_finding_now(finding, "%s", finding_percent((double)*unrecorded, (double)overview_length(overview)).text);
+    add_finding_number(finding, "unrecorded_us", (double)*unrecorded / 1000);
+    return SUTRA_OK;
+}
+
+/* Reports idle time that the host does not cause, and suppresses the rule about launches unless one unit of the host
+ * has half of the host's time (rules_cpu.c). */
+static enum sutra_status check_device_side(struct diagnosis *d, struct sutra_error *error) {
+    const struct overview *overview = d->overview;
+    int64_t unrecorded;
+    struct spans spans;
+    enum sutra_status status = check_unrecorded_graphs(d, &unrecorded, error);
+    if (status)
+        return status;
     /* A long synchronizing call without any activity: the GPU runs something that the trace does not record. */
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
@@ -295,25 +385,31 @@ static void check_device_side(struct diagnosis *d) {
     }
     int64_t other =
         overview->ticks[OVERVIEW_QUEUED] + overview->ticks[OVERVIEW_NOT_STARTED] - unrecorded + d->unexplained_sync;
-    if (percent_of_overview(overview, unrecorded) >= UNRECORDED_PERCENT) {
-        d->host_suppressed = true;
-        struct overview_finding *finding = add_finding(
-            d, FINDING_UNRECORDED_GRAPH, (double)NAN,
-            "CUDA graph kernels not recorded: %s of the window, after graph launches, looks idle but is not. Profile "
-            "without CUDA graphs, or with a driver and CUPTI that trace graph nodes.",
-            finding_percent((double)unrecorded, (double)overview_length(overview)).text);
-        add_finding_number(finding, "unrecorded_us", (double)unrecorded / 1000);
+    if (percent_of_overview(overview, other) < DEVICE_SIDE_PERCENT)
+        return SUTRA_OK;
+    status = spans_of_kinds(overview, KIND(OVERVIEW_QUEUED) | KIND(OVERVIEW_NOT_STARTED), d->kept, &spans, error);
+    if (status)
+        return status;
+    double length = (double)overview_length(overview);
+    int64_t host = overview->ticks[OVERVIEW_HOST] + overview->ticks[OVERVIEW_LAUNCH];
+    struct overview_finding *finding =
+        add_finding(d, FINDING_DEVICE_SIDE, &spans,
+                    "For %s of the window the next work is already launched, or the CPU waits for the GPU",
+                    finding_percent((double)other, length).text);
+    claim_no_saving(finding);
+    if (percent_of_overview(overview, host) < HOST_NOT_WHY_PERCENT) {
+        append_finding_text(finding, ": the CPU is not the cause.");
+    } else {
+        struct finding_where *where = &finding->where;
+        status = find_host_places(d, KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH), NULL, where, error);
+        append_finding_text(finding, ": of this the CPU is not the cause; another %s is",
+                            finding_percent((double)host, length).text);
+        append_finding_text(finding, where->n_units ? " (%s)." : ".", where->units[0].name);
     }
-    if (percent_of_overview(overview, other) >= DEVICE_SIDE_PERCENT) {
-        d->host_suppressed = true;
-        struct overview_finding *finding = add_finding(
-            d, FINDING_DEVICE_SIDE, (double)NAN,
-            "GPU idle time not caused by the CPU: for %s of the window the next work is already launched, or the CPU "
-            "waits for the GPU. Check dependencies between streams, and other processes on this GPU: the trace may "
-            "lack their work.",
-            finding_percent((double)other, (double)overview_length(overview)).text);
-        add_finding_number(finding, "unexplained_us", (double)other / 1000);
-    }
+    set_finding_now(finding, "%s", finding_percent((double)other, length).text);
+    add_finding_number(finding, "unexplained_us", (double)other / 1000);
+    add_finding_number(finding, "host_percent", percent_of_overview(overview, host));
+    return status;
 }
 
 /* ---- Wording ---- */
@@ -360,24 +456,54 @@ struct shortened finding_name(const struct diagnosis *d, uint32_t string) {
     return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
 }
 
+void copy_finding_name(const struct diagnosis *d, uint32_t string, char *name, size_t size) {
+    const char *text = string == STRING_NONE ? "" : strings_text(d->model->strings, string);
+    const unsigned columns = (unsigned)MIN(size - 1, 96);
+    struct shortened shortened = strstr(text, ".py(") ? short_path(text, columns) : short_name(text, columns);
+    snprintf(name, size, "%s", shortened.text);
+}
+
 void append_finding_text(struct overview_finding *finding, const char *format, ...) {
-    size_t length = strlen(finding->text);
+    size_t length = strlen(finding->seen);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(finding->text + length, sizeof finding->text - length, format, arguments);
+    vsnprintf(finding->seen + length, sizeof finding->seen - length, format, arguments);
     va_end(arguments);
 }
 
-struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule, double saving, const char *format,
-                                     ...) {
-    struct overview_finding *finding = &d->findings->list[d->findings->n++];
+struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule, const struct spans *spans,
+                                     const char *format, ...) {
+    struct overview_finding *finding = &d->findings->list[d->findings->n_all++];
     va_list arguments;
-    *finding = (struct overview_finding){.rule = rule, .win = isnan(saving) ? saving : percent_of_window(d, saving)};
+    *finding = (struct overview_finding){.rule = rule, .win = (double)NAN, .uncapped = (double)NAN};
+    if (spans) {
+        finding->spans = *spans;
+        finding->weight = 1;
+        finding->win = finding->uncapped = percent_of_window(d, (double)spans_length(spans));
+    }
     va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    vsnprintf(finding->seen, sizeof finding->seen, format, arguments);
     va_end(arguments);
     d->fired[rule] = true;
     return finding;
+}
+
+void set_finding_saving(const struct diagnosis *d, struct overview_finding *finding, double ticks) {
+    double length = (double)spans_length(&finding->spans);
+    finding->weight = length > 0 ? CLAMP(ticks / length, 0.0, 1.0) : 0;
+    finding->win = finding->uncapped = percent_of_window(d, ticks);
+}
+
+void claim_no_saving(struct overview_finding *finding) {
+    finding->weight = 0;
+    finding->win = finding->uncapped = (double)NAN;
+}
+
+void set_finding_now(struct overview_finding *finding, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->now, sizeof finding->now, format, arguments);
+    va_end(arguments);
 }
 
 void add_finding_number(struct overview_finding *finding, const char *name, double value) {
@@ -411,67 +537,173 @@ enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uin
 
 /* ---- Order ---- */
 
-/* Smaller savings are dropped, except savings of layouts, whose rule has a lower threshold. */
-#define MIN_SAVING 3
+/* Smaller savings are dropped; layouts have a lower threshold. */
+#define MIN_SAVING        3
+#define MIN_LAYOUT_SAVING 0.5
 
 /* If the GPU is less busy, findings about its kernels are sorted after the causes of idle time. */
 #define OFTEN_IDLE_PERCENT 60
 
-/* Whether a finding precedes another. Kernels count with a saving of at most `limit`. */
+static bool is_first(enum finding_rule rule) {
+    return rule == FINDING_STARTUP || rule == FINDING_UNRECORDED_GRAPH;
+}
+
+/* The position of rules without a saving. */
+static int last_position(enum finding_rule rule) {
+    return rule == FINDING_GEMM_BOUND ? 0 : rule == FINDING_DEVICE_SIDE ? 1 : 2;
+}
+
+/* Whether a finding precedes another. Kernels count with a saving below `limit`. */
 static bool precedes(const struct overview_finding *a, const struct overview_finding *b, double limit) {
+    if (is_first(a->rule) != is_first(b->rule))
+        return is_first(a->rule);
+    if (is_first(a->rule))
+        return a->rule < b->rule;
+    if (isnan(a->win) || isnan(b->win))
+        return isnan(a->win) && isnan(b->win) ? last_position(a->rule) < last_position(b->rule) : isnan(b->win);
     double saving_a = rules[a->rule].scope == SCOPE_COMPUTE ? fmin(a->win, limit) : a->win;
     double saving_b = rules[b->rule].scope == SCOPE_COMPUTE ? fmin(b->win, limit) : b->win;
-    if (isnan(a->win) || isnan(b->win))
-        return isnan(a->win) && isnan(b->win) ? a->rule < b->rule : isnan(b->win);
     return saving_a != saving_b ? saving_a > saving_b : a->rule < b->rule;
+}
+
+static bool is_shown(const struct overview_finding *finding) {
+    double least = finding->rule == FINDING_LAYOUT ? MIN_LAYOUT_SAVING : MIN_SAVING;
+    return isnan(finding->win) || finding->win >= least;
 }
 
 void sort_findings(struct overview_findings *findings, double busy_percent) {
     struct overview_finding *list = findings->list;
     double limit = INFINITY;
-    unsigned n = 0;
-    for (unsigned i = 0; i < findings->n; i++)
-        if (isnan(list[i].win) || list[i].win >= MIN_SAVING || list[i].rule == FINDING_LAYOUT)
-            list[n++] = list[i];
-    for (unsigned i = 0; i < n && busy_percent < OFTEN_IDLE_PERCENT; i++)
+    for (unsigned i = 0; i < findings->n_all && busy_percent < OFTEN_IDLE_PERCENT; i++)
         if (rules[list[i].rule].scope == SCOPE_IDLE && list[i].win < limit)
             limit = list[i].win;
-    for (unsigned i = 1; i < n; i++)
-        for (unsigned k = i; k > 0 && precedes(&list[k], &list[k - 1], limit); k--) {
+
+    /* Ones that are not shown come last. */
+    findings->n = 0;
+    for (unsigned i = 0; i < findings->n_all; i++) {
+        findings->n += is_shown(&list[i]);
+        for (unsigned k = i; k > 0; k--) {
+            bool shown = is_shown(&list[k]), before = is_shown(&list[k - 1]);
+            if (shown == before ? !precedes(&list[k], &list[k - 1], limit) : before)
+                break;
             struct overview_finding swapped = list[k];
             list[k] = list[k - 1];
             list[k - 1] = swapped;
         }
-    findings->n = MIN(n, FINDINGS_MOST);
+    }
+    findings->n = MIN(findings->n, FINDINGS_MOST);
+}
+
+/* ---- Verdict ---- */
+
+/* Of a finding's intervals, the percentage inside those of another finding from which it is a part of that. */
+#define PART_PERCENT 80
+
+/* Marks findings whose time is in the time of an earlier one; an optimizer always is in the time of its launches. */
+static enum sutra_status find_parts(struct diagnosis *d, struct sutra_error *error) {
+    struct overview_finding *list = d->findings->list;
+    for (unsigned i = 1; i < d->findings->n; i++)
+        for (unsigned k = 0; k < i; k++) {
+            struct spans common;
+            struct arena_mark mark = arena_mark(d->arena);
+            if (isnan(list[i].win) || isnan(list[k].win))
+                continue;
+            enum sutra_status status = spans_common(&list[i].spans, &list[k].spans, d->arena, &common, error);
+            if (status)
+                return status;
+            bool is_launch = list[i].rule == FINDING_SMALL_KERNELS_OPTIMIZER && list[k].rule == FINDING_HOST_BOUND;
+            if (is_launch || (double)spans_length(&common) * 100 >= (double)spans_length(&list[i].spans) * PART_PERCENT)
+                list[i].part_of |= 1U << list[k].rule;
+            arena_release(d->arena, mark);
+        }
+    return SUTRA_OK;
+}
+
+/* Adds to the evidence why a faster kernel saves less than its time. */
+static void explain_limit(const struct diagnosis *d, struct overview_finding *finding) {
+    if (finding->limited_by != LIMIT_HOST_WAITS)
+        return;
+    append_finding_text(finding,
+                        " The CPU waits for the GPU only %s of the step, so faster kernels save at most that "
+                        "(uncapped: %.1f%%).",
+                        finding_percent((double)d->measures.blocked_on_device, d->measures.window).text,
+                        finding->uncapped);
+}
+
+static enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    if (overview_busy(d->overview) == 0)
+        return measure(d, error);
+    if (is_startup(d)) {
+        status = measure(d, error);
+        return status ? status : report_startup(d, error);
+    }
+    crop_trace_edge(d);
+    status = check_device_side(d, error);
+    if (!status)
+        status = measure(d, error);
+    for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
+        if (rules[rule].apply)
+            status = rules[rule].apply(d, error);
+    return status;
+}
+
+/* The verdict on a trace without GPU activity: without a statement on the GPU. */
+#define MIN_LAUNCH_CALLS 10
+static void judge_without_activity(const struct diagnosis *d, struct rank_verdict *verdict) {
+    const struct host_rows *hosts = &d->model->hosts;
+    for (row_t row = 0; row < hosts->n; row++) {
+        const uint32_t name = host_name(d->model, row);
+        if (hosts->kind[row] != HOST_CALL || !text_compare(d->model->strings, name, TEXT_HAS, "LaunchKernel"))
+            continue;
+        verdict->n_launch_calls++;
+        verdict->uses_hip |= text_compare(d->model->strings, name, TEXT_BEGINS, "hip");
+    }
+    verdict->kind =
+        verdict->n_launch_calls >= MIN_LAUNCH_CALLS ? SUTRA_VERDICT_NO_GPU_ACTIVITY : SUTRA_VERDICT_CPU_ONLY;
+    verdict->window = overview_length(d->overview);
+    verdict->has_steps = d->overview->window.n_steps > 0;
+    verdict->n_steps = verdict->has_steps ? d->overview->window.n_steps : 1;
 }
 
 enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
-                                struct overview *overview, const struct collective_calls *calls, bool alone,
-                                struct arena *scratch, struct overview_findings *findings, struct sutra_error *error) {
+                                struct overview *overview, const struct overview_steps *steps,
+                                const struct collective_calls *calls, bool alone, struct arena *arena,
+                                struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
+    struct overview_findings *findings = arena_zeros(scratch, 1, sizeof *findings);
     struct diagnosis d = {.context = context,
                           .model = model,
                           .overview = overview,
+                          .steps = steps,
                           .calls = calls,
                           .alone = alone,
+                          .kept = arena,
                           .arena = scratch,
                           .findings = findings};
-    enum sutra_status status = SUTRA_OK;
-    findings->n = 0;
-    if (overview_busy(overview) == 0)
+    *verdict = (struct rank_verdict){.kind = SUTRA_VERDICT_STEPS};
+    if (!findings)
+        return error_memory(error);
+    if (model->devices.n == 0) {
+        judge_without_activity(&d, verdict);
+        arena_release(scratch, mark);
         return SUTRA_OK;
-    if (is_startup(overview)) {
-        status = report_startup(&d, error);
-    } else {
-        crop_trace_edge(&d);
-        check_device_side(&d);
-        status = measure(&d, error);
-        for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
-            if (rules[rule].apply)
-                status = rules[rule].apply(&d, error);
+    }
+    d.measures = (struct measures){.window = (double)MAX(overview_length(overview), 1), .n_steps = 1};
+    enum sutra_status status = read_trace_facts(&d, error);
+    if (!status)
+        status = apply_rules(&d, error);
+    if (!status) {
+        sort_findings(findings, percent_of_overview(overview, overview_busy(overview)));
+        status = find_parts(&d, error);
+    }
+    for (unsigned i = 0; i < findings->n && !status; i++) {
+        explain_limit(&d, &findings->list[i]);
+        select_remedy(&d, &findings->list[i]);
+        status = find_evidence(&d, &findings->list[i], error);
     }
     if (!status)
-        sort_findings(findings, percent_of_overview(overview, overview_busy(overview)));
+        status = rank_verdict_make(&d, verdict, error);
     arena_release(scratch, mark);
     return status;
 }

@@ -56,21 +56,64 @@ enum finding_rule { FINDING_RULES(FINDING_GUARD_ID, FINDING_RULE_ID) N_FINDING_R
 /* Names of rules in outputs: "data_loading". */
 extern const char *const finding_names[N_FINDING_RULES];
 
-#define FINDING_TEXT    600
+#define FINDING_SEEN    480
+#define FINDING_NAME    128
 #define FINDING_NUMBERS 8
 #define FINDINGS_MOST   5
+#define FINDING_UNITS   3
+#define FINDING_IDS     4
 
+/* Where a finding is: shares of its time in percent. */
+struct finding_where {
+    double phases[SUTRA_N_PHASES];
+    struct finding_unit {
+        uint32_t phase; /* enum sutra_phase; SUTRA_N_PHASES: none */
+        double percent;
+        char name[FINDING_NAME];
+    } units[FINDING_UNITS];
+    unsigned n_units;
+    unsigned n_names;         /* different units, shown or not */
+    char frame[FINDING_NAME]; /* "": not known */
+};
+
+/* The range that represents a finding: microseconds after the first event of the trace. */
+struct finding_range {
+    int64_t from_us, to_us; /* equal: none */
+    char step[FINDING_NAME];
+    unsigned n_threads, n_streams;
+    char threads[FINDING_IDS][24], streams[FINDING_IDS][24]; /* the most active ones, by activity */
+};
+
+/*
+ * The intervals of a finding, and the part of them that a repair would save:
+ *
+ *     saving = weight * length of the intervals
+ */
 struct overview_finding {
     enum finding_rule rule;
-    double win; /* estimated saving, percent of the window; NaN: none is claimed */
-    char text[FINDING_TEXT];
+    double win;          /* estimated saving, percent of the window; NaN: none is claimed */
+    double uncapped;     /* the same without the cap; equal: there is none */
+    double weight;       /* 0 .. 1 */
+    struct spans spans;  /* in the arena of the diagnosis */
+    uint32_t facts;      /* of the trace, which select the remedies (remedies.h) */
+    uint32_t remedy;     /* index of the row of remedies */
+    uint32_t part_of;    /* a bit for each rule of a finding whose intervals contain these */
+    uint32_t limited_by; /* enum finding_limit */
+    char seen[FINDING_SEEN];
+    char subject[FINDING_NAME]; /* what the remedy names: a function, an operator */
+    char now[32];               /* value of the metric that the remedy changes */
+    struct finding_where where;
+    struct finding_range range;
     struct sutra_finding_number numbers[FINDING_NUMBERS];
     unsigned n_numbers;
 };
 
+enum finding_limit { LIMIT_NONE, LIMIT_HOST_WAITS, LIMIT_STRAGGLER };
+
 struct overview_findings {
-    struct overview_finding list[N_FINDING_RULES];
-    unsigned n;
+    struct overview_finding list[N_FINDING_RULES]; /* shown ones first */
+    unsigned n;                                    /* shown */
+    unsigned n_all;
 };
 
 /* Measurements that several rules use. Times are ticks. */
@@ -82,10 +125,15 @@ struct measures {
     int64_t *of_operator;      /* and for activities that operators of this name launched */
     row_t n_launches, n_empty; /* activities launched in the window; launched when all earlier ones had ended */
     row_t n_kernels, n_graph;  /* kernels; kernels of graphs */
+    row_t n_short_kernels;     /* below SHORT_KERNEL_NS */
     row_t n_graph_launches;
     row_t n_collectives, n_short_collectives;
     int64_t host_active;       /* no launching thread synchronizes or loads */
+    int64_t host_needed;       /* the same without launch calls that wait for space in a queue */
     int64_t blocked_on_device; /* the host synchronizes while the GPU is busy */
+    int64_t blocking;          /* any thread is in a synchronizing call */
+    int64_t loading;           /* any thread loads data */
+    int64_t fp32_time;         /* durations of kernels in FP32 without tensor cores */
     bool has_frames;
     row_t *launched; /* rows of devices with a known call, by the start of the call */
     row_t n_launched;
@@ -97,35 +145,56 @@ struct diagnosis {
     struct sutra_context *context;
     const struct launch_model *model;
     struct overview *overview;
+    const struct overview_steps *steps;
     const struct collective_calls *calls; /* the collectives of the trace */
     bool alone;                           /* no other rank's trace, which would contain more, is analyzed */
+    struct arena *kept;                   /* intervals of findings */
     struct arena *arena;                  /* scratch */
     struct measures measures;
-    int64_t unexplained_sync; /* ticks of synchronizing calls in which no recorded activity runs */
-    int64_t preprocessing;    /* ticks of host gaps that the rule cpu_preprocessing reports */
+    uint32_t facts;             /* of the trace: remedies.h */
+    int64_t unexplained_sync;   /* ticks of synchronizing calls in which no recorded activity runs */
+    struct spans preprocessing; /* host gaps that the rule cpu_preprocessing reports, */
+    struct spans host;          /* and all other gaps of the host and of launches */
+    struct spans straggler;     /* exposed communication that waits for a straggler */
     bool fired[N_FINDING_RULES];
-    bool host_suppressed; /* rules about the host are suppressed */
+    bool host_suppressed;          /* rules about the host are suppressed, */
+    bool kernels_suppressed;       /* and rules about kernels */
+    int64_t excluded;              /* ticks of the start of the trace that are cropped, */
+    enum finding_rule excluded_by; /* by this guard */
     struct overview_findings *findings;
 };
 
-/* Reports the findings of an overview, which may be cropped: best first, at most FINDINGS_MOST. `alone`: no other
- * rank's trace is analyzed. */
-enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
-                                struct overview *overview, const struct collective_calls *calls, bool alone,
-                                struct arena *scratch, struct overview_findings *findings, struct sutra_error *error);
+struct rank_verdict;
 
-/* Sorts by saving, largest first and unknown ones last; drops small savings and all but the first FINDINGS_MOST. */
+/* Reports the verdict on an overview, which may be cropped. `alone`: no other rank's trace is analyzed. Intervals of
+ * findings are in `arena`; the verdict needs rank_verdict_free() in any case. */
+enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
+                                struct overview *overview, const struct overview_steps *steps,
+                                const struct collective_calls *calls, bool alone, struct arena *arena,
+                                struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error);
+
+/* Sorts by saving, largest first and unknown ones last; `n` becomes the number of findings that are shown: without
+ * small savings, at most FINDINGS_MOST. */
 void sort_findings(struct overview_findings *findings, double busy_percent);
 
 /* ---- For the rules ---- */
 
-/* Adds a finding with a printed text; `saving` in ticks, or NaN. */
-__attribute__((format(printf, 4, 5))) struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule,
-                                                                           double saving, const char *format, ...);
-/* Appends to its text. */
+/* Adds a finding with the evidence that its text reports. Its saving is the length of its intervals; `spans` NULL: it
+ * claims none. */
+__attribute__((format(printf, 4, 5))) struct overview_finding *
+add_finding(struct diagnosis *d, enum finding_rule rule, const struct spans *spans, const char *format, ...);
+
+/* Reduces its saving to some ticks. */
+void set_finding_saving(const struct diagnosis *d, struct overview_finding *finding, double ticks);
+
+/* Its intervals are not a saving. */
+void claim_no_saving(struct overview_finding *finding);
+
+/* Appends to the evidence. */
 __attribute__((format(printf, 2, 3))) void append_finding_text(struct overview_finding *finding, const char *format,
                                                                ...);
 void add_finding_number(struct overview_finding *finding, const char *name, double value);
+__attribute__((format(printf, 2, 3))) void set_finding_now(struct overview_finding *finding, const char *format, ...);
 
 /* "59.3 ms", "12 us": three digits. */
 struct figure finding_time(double ticks);
@@ -136,6 +205,8 @@ struct figure finding_percent(double part, double whole);
 struct figure finding_count(const struct diagnosis *d, double count);
 /* A name of the trace in at most 48 columns. */
 struct shortened finding_name(const struct diagnosis *d, uint32_t string);
+/* A name of the trace for a field of `size` bytes. */
+void copy_finding_name(const struct diagnosis *d, uint32_t string, char *name, size_t size);
 
 static inline double percent_of_window(const struct diagnosis *d, double ticks) {
     return ticks / d->measures.window * 100;
@@ -151,15 +222,22 @@ enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *
 /* Whether set-up recurs: at least a third of it is in the second half of at least three steps. */
 bool set_up_recurs(const struct overview *overview);
 
-/* Activities that rules of the host attribute to it: gaps of the host and of launches without preprocessing. */
-static inline int64_t host_gap_ticks(const struct diagnosis *d) {
-    return d->overview->ticks[OVERVIEW_HOST] + d->overview->ticks[OVERVIEW_LAUNCH] - d->preprocessing;
-}
-
 /* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is small
  * or of unknown size. Links with less than this percentage of their peak are underused. */
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
+
+/* evidence.c: the start of the first event, from which ranges count; the limit of ranges. */
+int64_t first_event_ticks(const struct launch_model *model);
+#define MAX_RANGE_NS 50000000
+
+/* where.c: the phases and units of the host's rows of some kinds, outside of `without`; fills finding->where. */
+enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
+                                   struct finding_where *where, struct sutra_error *error);
+
+/* The same of GPU activities with `ticks` (by row of devices): their own names, or the operators that launched them. */
+enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *ticks, bool by_kernel,
+                                     struct finding_where *where, struct sutra_error *error);
 
 typedef enum sutra_status finding_rule_function(struct diagnosis *d, struct sutra_error *error);
 #define FINDING_NO_FUNCTION(id, name)
@@ -182,6 +260,7 @@ struct rank_collectives {
     int64_t rank;
     struct rank_window window; /* by the clock of `calls` */
     row_t n_steps;
+    int64_t first_ns; /* the first event of the trace, by the same clock */
     struct collective_calls calls;
     double link;         /* peak of the links of its GPU, bytes per second; 0: unknown */
     double wait_percent; /* output: part of the window in which it waits for the straggler */
@@ -197,6 +276,7 @@ void rank_collectives_crop(const struct overview *overview, struct rank_collecti
 struct job_findings {
     bool is_late;
     struct overview_finding late; /* if is_late: the straggler */
+    int64_t straggler, waiting;   /* its rank, and the rank that waits longest for it */
     bool links_used;              /* by a large collective once all ranks have arrived: links are not slow */
 };
 

@@ -13,7 +13,8 @@
  *     1. The launch call had returned before the gap began: QUEUED (stream dependency, CUDA graph or hardware).
  *     2. Before the launch call: LOADING, SYNC or SET_UP, as the thread is marked. Unmarked time is AFTER_SYNC if the
  *        gap began in a synchronizing call, else HOST.
- *     3. During the launch call: LAUNCH; SLOW_LAUNCH for a kernel launch longer than SLOW_CALL_NS.
+ *     3. During the launch call: LAUNCH; SLOW_LAUNCH for a kernel launch longer than SLOW_CALL_NS, and for a cold memcpy
+ *        call.
  *     4. From the return of the call to the activity: LAUNCH; NOT_STARTED if longer than NOT_STARTED_NS.
  *
  * A gap without a known launch is UNKNOWN. The gap after the last activity is AFTER.
@@ -24,6 +25,7 @@
 #include "analyze/overview/overview.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "match/steps.h"
 
 /* ---- Marks: when threads of the host load data, synchronize, or set something up ----
  *
@@ -138,11 +140,105 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
     return SUTRA_OK;
 }
 
+/* ---- Cold calls ----
+ *
+ * The first memcpy call of a kind may set something up: it is long, and calls of its name are short otherwise. A third
+ * one makes it a habit: then none is set-up.
+ */
+
+#define COLD_MEDIANS   10
+#define COLD_MIN_CALLS 5
+#define COLD_MOST      2
+
+/* Whether a row is a long memcpy call that launches and does not block. */
+static bool is_slow_copy_call(const struct overview *overview, row_t row) {
+    const struct host_rows *hosts = &overview->reading->hosts;
+    const row_t *first = overview->reading->links.first;
+    const uint32_t roles = overview_name(overview, row);
+    return hosts->kind[row] == HOST_CALL && first[row] < first[row + 1] && !overview->blocks[row] &&
+           hosts->stop[row] - hosts->start[row] > SLOW_CALL_NS && roles & NAME_COPY_CALL &&
+           !(roles & NAME_LAUNCH_GRAPH);
+}
+
+/* The median duration of the calls of a name. */
+static enum sutra_status median_call(const struct overview *overview, uint32_t name, struct arena *scratch, row_t *n,
+                                     int64_t *median, struct sutra_error *error) {
+    const struct host_rows *hosts = &overview->reading->hosts;
+    struct arena_mark mark = arena_mark(scratch);
+    *n = 0;
+    for (row_t row = 0; row < hosts->n; row++)
+        *n += hosts->kind[row] == HOST_CALL && hosts->name[row] == name;
+    uint64_t *keys = arena_alloc(scratch, *n, sizeof *keys);
+    row_t *rows = arena_alloc(scratch, *n, sizeof *rows), k = 0;
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        if (hosts->kind[row] == HOST_CALL && hosts->name[row] == name) {
+            rows[k] = k;
+            keys[k++] = (uint64_t)(hosts->stop[row] - hosts->start[row]);
+        }
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, k}, error);
+    *median = k ? (int64_t)keys[k / 2] : 0;
+    arena_release(scratch, mark);
+    return status;
+}
+
+/* Names of memcpy calls in a trace. */
+#define COPY_NAMES_MOST 16
+
+/* Marks cold calls, by row of hosts; *cold is NULL if there are none. */
+static enum sutra_status find_cold_calls(const struct overview *overview, struct arena *scratch, uint8_t **cold,
+                                         struct sutra_error *error) {
+    const struct host_rows *hosts = &overview->reading->hosts;
+    uint32_t names[COPY_NAMES_MOST];
+    unsigned n_names = 0;
+    *cold = NULL;
+    for (row_t row = 0; row < hosts->n; row++) {
+        unsigned i = 0;
+        if (n_names == COPY_NAMES_MOST || !is_slow_copy_call(overview, row))
+            continue;
+        while (i < n_names && names[i] != hosts->name[row])
+            i++;
+        if (i == n_names)
+            names[n_names++] = hosts->name[row];
+    }
+    for (unsigned i = 0; i < n_names; i++) {
+        row_t n_calls, n_cold = 0, found[COLD_MOST];
+        int64_t median;
+        enum sutra_status status = median_call(overview, names[i], scratch, &n_calls, &median, error);
+        if (status)
+            return status;
+        for (row_t row = 0; row < hosts->n && n_calls >= COLD_MIN_CALLS && n_cold <= COLD_MOST; row++) {
+            if (hosts->name[row] != names[i] || !is_slow_copy_call(overview, row) ||
+                (double)(hosts->stop[row] - hosts->start[row]) <= COLD_MEDIANS * (double)median)
+                continue;
+            if (n_cold < COLD_MOST)
+                found[n_cold] = row;
+            n_cold++;
+        }
+        if (n_cold == 0 || n_cold > COLD_MOST)
+            continue;
+        *cold = *cold ? *cold : arena_zeros(scratch, hosts->n, 1);
+        if (!*cold)
+            return error_memory(error);
+        for (row_t k = 0; k < n_cold; k++)
+            (*cold)[found[k]] = 1;
+    }
+    return SUTRA_OK;
+}
+
 /* ---- Enclosing events ----
  *
- * An event that covers more than half of an interval covers its middle. The search begins at the last event that begins
- * before the middle and goes up to the first that covers enough. For O(log n) steps, each row has a jump far up: the
- * sum of the next two jumps if these are of equal length, else its parent.
+ * The parent of an event is the nearest event of its thread that starts no later and ends no earlier. (In the launch
+ * model a parent may end sooner, and would hide the events around both.)
+ *
+ *     frame        |------------|                      ends inside the step: no parent of what follows
+ *     step             |------------------------|      parent of preprocess
+ *     preprocess          |---------------|
+ *
+ * An event that covers enough of an interval begins before the rest of the interval is too short. The search begins at
+ * the last event that begins by then and goes up to the first that covers enough. For O(log n) steps, each row has a
+ * jump far up: the sum of the next two jumps if these are of equal length, else its parent.
  */
 
 /* Percent of an interval that its enclosing event covers. */
@@ -150,21 +246,29 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
 
 struct host_ancestors {
     const struct host_rows *hosts;
-    row_t *first; /* by thread: its first row of hosts; n_threads + 1 */
-    row_t *jump;  /* an ancestor; the row itself if it has no parent */
+    row_t *first;  /* by thread: its first row of hosts; n_threads + 1 */
+    row_t *parent; /* ROW_NONE: none */
+    row_t *jump;   /* an ancestor; the row itself if it has no parent */
 };
 
 static enum sutra_status make_host_ancestors(const struct host_rows *hosts, struct arena *arena,
                                              struct host_ancestors *ancestors, struct sutra_error *error) {
-    row_t *depth = arena_alloc(arena, hosts->n, sizeof *depth), *jump = arena_alloc(arena, hosts->n, sizeof *jump);
+    row_t *depth = arena_alloc(arena, hosts->n, sizeof *depth), *jump = arena_alloc(arena, hosts->n, sizeof *jump),
+          *parents = arena_alloc(arena, hosts->n, sizeof *parents);
     row_t *first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof *first);
     if (arena->failed)
         return error_memory(error);
     uint32_t thread = 0;
+    row_t last = ROW_NONE; /* the top of a stack that the parents link: ends ascend downwards */
     for (row_t row = 0; row < hosts->n; row++) {
-        row_t parent = hosts->parent[row];
-        while (thread < hosts->thread[row])
+        while (thread < hosts->thread[row]) {
             first[++thread] = row;
+            last = ROW_NONE;
+        }
+        while (last != ROW_NONE && hosts->stop[last] < hosts->stop[row])
+            last = parents[last];
+        const row_t parent = parents[row] = last;
+        last = row;
         depth[row] = parent == ROW_NONE ? 0 : depth[parent] + 1;
         if (parent == ROW_NONE) {
             jump[row] = row;
@@ -175,7 +279,7 @@ static enum sutra_status make_host_ancestors(const struct host_rows *hosts, stru
     }
     while (thread < hosts->n_threads)
         first[++thread] = hosts->n;
-    *ancestors = (struct host_ancestors){hosts, first, jump};
+    *ancestors = (struct host_ancestors){hosts, first, parents, jump};
     return SUTRA_OK;
 }
 
@@ -201,12 +305,13 @@ static row_t find_covering_event(const struct host_ancestors *ancestors, uint32_
                                  row_t *hint) {
     const struct host_rows *hosts = ancestors->hosts;
     row_t first = ancestors->first[thread];
-    const struct moment middle = {hosts->start, begin + (end - begin) / 2};
-    *hint = bisect_near(first, ancestors->first[thread + 1], *hint, begins_by, &middle);
+    const int64_t uncovered = (int64_t)((double)(end - begin) * (100 - COVERED_PERCENT) / 100);
+    const struct moment latest = {hosts->start, begin + uncovered};
+    *hint = bisect_near(first, ancestors->first[thread + 1], *hint, begins_by, &latest);
     row_t row = *hint == first ? ROW_NONE : *hint - 1;
     while (row != ROW_NONE && !covers(hosts, row, begin, end)) {
         row_t far = ancestors->jump[row];
-        row = far == row ? ROW_NONE : covers(hosts, far, begin, end) ? hosts->parent[row] : far;
+        row = far == row ? ROW_NONE : covers(hosts, far, begin, end) ? ancestors->parent[row] : far;
     }
     return row;
 }
@@ -224,6 +329,7 @@ struct idle_attribution {
     struct overview *overview;
     struct host_marks marks;
     struct host_ancestors ancestors;
+    uint8_t *cold;                  /* by row of hosts: a cold memcpy call; NULL: there are none */
     struct overview_row *intervals; /* output */
     size_t n_intervals;
 };
@@ -297,7 +403,7 @@ static void attribute_gap_before_work(struct idle_attribution *idle, row_t gap_r
     /* Memcpy calls and graph launches are slow for other reasons than code loading. */
     bool launches_kernel =
         overview->classes[gap->device] != OVERVIEW_COPY && !(overview_name(overview, call) & NAME_LAUNCH_GRAPH);
-    bool is_slow = launches_kernel && call_end - call_begin > SLOW_CALL_NS;
+    bool is_slow = (launches_kernel && call_end - call_begin > SLOW_CALL_NS) || (idle->cold && idle->cold[call]);
     bool starts_late = gap->end - call_end > NOT_STARTED_NS;
 
     attribute_thread_time(idle, gap_row, gap->thread, gap->begin, call_begin, OVERVIEW_HOST);
@@ -343,6 +449,8 @@ enum sutra_status attribute_idle_time(struct sutra_context *context, struct over
                                       struct arena *scratch, struct sutra_error *error) {
     struct idle_attribution idle = {.overview = overview};
     enum sutra_status status = make_host_marks(overview, arena, scratch, &idle.marks, error);
+    if (!status)
+        status = find_cold_calls(overview, scratch, &idle.cold, error);
     if (!status)
         status = make_host_ancestors(&overview->reading->hosts, scratch, &idle.ancestors, error);
     if (status)

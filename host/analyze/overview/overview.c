@@ -242,6 +242,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_CAPTURES);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_CAPTURED);
+    names_mark(strings, roles, TEXT_HAS, "emcpy", NAME_COPY_CALL);
     names_keep_numbered_steps(strings, roles);
 
     struct arena_mark mark = arena_mark(scratch);
@@ -256,10 +257,27 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     return status;
 }
 
+/* The time in the window in which activities of a class run, overlapped or not. */
+static int64_t class_ticks(const struct overview *overview, uint8_t class) {
+    const struct device_rows *devices = &overview->reading->devices;
+    int64_t sum = 0, last_end = overview->window.from;
+    for (row_t k = 0; k < devices->n; k++) {
+        row_t i = devices->by_start[k];
+        if (overview->classes[i] != class)
+            continue;
+        int64_t begin = MAX(devices->start[i], last_end), end = MIN(devices->stop[i], overview->window.to);
+        sum += MAX(end - begin, 0);
+        last_end = MAX(last_end, end);
+    }
+    return sum;
+}
+
 void overview_crop(struct overview *overview, int64_t from) {
     struct overview_window *window = &overview->window;
     row_t n_rows = 0, n_gaps = 0;
     window->from = MIN(from, window->to);
+    overview->communication = class_ticks(overview, OVERVIEW_COMMUNICATION);
+    overview->copies = class_ticks(overview, OVERVIEW_COPY);
     for (row_t i = 0; i < overview->n_gaps; i++)
         overview->gaps[i].first = overview->gaps[i].last = ROW_NONE;
     for (row_t i = 0; i < overview->n_rows; i++) {

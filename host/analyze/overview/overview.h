@@ -133,6 +133,7 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 #define NAME_FROM_DEVICE (NAME_OWN << 1) /* memcpy from the device to the host */
 #define NAME_CAPTURES    (NAME_OWN << 2) /* calls that begin the capture of a graph */
 #define NAME_CAPTURED    (NAME_OWN << 3) /* calls that end it */
+#define NAME_COPY_CALL   (NAME_OWN << 4) /* contains emcpy */
 
 /* idle_causes.c: replaces the rows of gaps. */
 enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,

@@ -12,7 +12,9 @@
 #include "analyze/operators/operators.h"
 #include "analyze/overview/findings.h"
 #include "analyze/overview/overview.h"
+#include "analyze/overview/remedies.h"
 #include "analyze/overview/steps.h"
+#include "analyze/overview/verdict.h"
 #include "analyze/ranks.h"
 #include "analyze/table.h"
 #include "base/error.h"
@@ -23,8 +25,8 @@ struct rank_overview {
     struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */
     struct sutra_operators *operators; /* until all ranks are joined */
     struct sutra_hta *hta;
-    double busy_percent, exposed_percent; /* of the window: all GPU activity; exposed communication */
-    struct overview_findings findings;
+    double exposed_percent; /* of the window: exposed communication */
+    struct rank_verdict verdict;
     struct rank_collectives collectives;
 };
 
@@ -35,7 +37,7 @@ struct sutra_overview {
     struct graph_captures captures;
     struct sutra_operators_ranks *operators;
     struct sutra_hta_ranks *hta;
-    struct overview_findings findings;
+    struct job_verdict verdict; /* in the arena of the tasks */
 };
 
 /* The options of HTA's tables, in each process; a selected step may be the last one. */
@@ -146,19 +148,84 @@ static void encode_rules(const void *of, struct buffer *out) {
         encode_text(out, options->captures[i]);
 }
 
-static void findings_codec(struct codec *codec, struct overview_findings *findings, struct arena *arena) {
-    codec_limited(codec, &findings->n, FINDINGS_MOST);
-    for (unsigned i = 0; i < findings->n && !codec->failure; i++) {
-        struct overview_finding *finding = &findings->list[i];
-        codec_limited(codec, &finding->rule, N_FINDING_RULES - 1);
-        codec_value(codec, &finding->win);
-        codec_chars(codec, finding->text, sizeof finding->text);
-        codec_limited(codec, &finding->n_numbers, FINDING_NUMBERS);
-        for (unsigned k = 0; k < finding->n_numbers && !codec->failure; k++) {
-            codec_text_in(codec, &finding->numbers[k].name, arena);
-            codec_value(codec, &finding->numbers[k].value);
-        }
+static void where_codec(struct codec *codec, struct finding_where *where) {
+    codec_value(codec, &where->phases);
+    codec_limited(codec, &where->n_units, FINDING_UNITS);
+    codec_value(codec, &where->n_names);
+    codec_chars(codec, where->frame, sizeof where->frame);
+    for (unsigned i = 0; i < where->n_units && !codec->failure; i++) {
+        codec_limited(codec, &where->units[i].phase, SUTRA_N_PHASES);
+        codec_value(codec, &where->units[i].percent);
+        codec_chars(codec, where->units[i].name, sizeof where->units[i].name);
     }
+}
+
+static void range_codec(struct codec *codec, struct finding_range *range) {
+    codec_value(codec, &range->from_us);
+    codec_value(codec, &range->to_us);
+    codec_chars(codec, range->step, sizeof range->step);
+    codec_limited(codec, &range->n_threads, FINDING_IDS);
+    codec_limited(codec, &range->n_streams, FINDING_IDS);
+    for (unsigned i = 0; i < FINDING_IDS; i++) {
+        codec_chars(codec, range->threads[i], sizeof range->threads[i]);
+        codec_chars(codec, range->streams[i], sizeof range->streams[i]);
+    }
+}
+
+/* The intervals of findings are not encoded. */
+static void finding_codec(struct codec *codec, struct overview_finding *finding, struct arena *arena) {
+    codec_limited(codec, &finding->rule, N_FINDING_RULES - 1);
+    codec_value(codec, &finding->win);
+    codec_value(codec, &finding->uncapped);
+    codec_value(codec, &finding->weight);
+    codec_value(codec, &finding->facts);
+    codec_limited(codec, &finding->remedy, count_remedies() - 1);
+    codec_value(codec, &finding->part_of);
+    codec_limited(codec, &finding->limited_by, LIMIT_STRAGGLER);
+    codec_chars(codec, finding->seen, sizeof finding->seen);
+    codec_chars(codec, finding->subject, sizeof finding->subject);
+    codec_chars(codec, finding->now, sizeof finding->now);
+    where_codec(codec, &finding->where);
+    range_codec(codec, &finding->range);
+    codec_limited(codec, &finding->n_numbers, FINDING_NUMBERS);
+    for (unsigned k = 0; k < finding->n_numbers && !codec->failure; k++) {
+        codec_text_in(codec, &finding->numbers[k].name, arena);
+        codec_value(codec, &finding->numbers[k].value);
+    }
+    if (codec_decodes(codec))
+        finding->spans = (struct spans){.n = 0};
+}
+
+static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, struct arena *arena) {
+    codec_limited(codec, &verdict->kind, SUTRA_VERDICT_CPU_ONLY);
+    codec_value(codec, &verdict->window);
+    codec_value(codec, &verdict->n_steps);
+    codec_bool(codec, &verdict->has_steps);
+    codec_bool(codec, &verdict->by_annotation);
+    codec_value(codec, &verdict->busy);
+    codec_value(codec, &verdict->communication);
+    codec_value(codec, &verdict->host_needed);
+    codec_bool(codec, &verdict->device_side);
+    codec_value(codec, &verdict->excluded);
+    codec_limited(codec, &verdict->excluded_by, N_FINDING_RULES - 1);
+    codec_value(codec, &verdict->n_launch_calls);
+    codec_bool(codec, &verdict->uses_hip);
+    codec_chars(codec, verdict->device, sizeof verdict->device);
+    codec_chars(codec, verdict->slow_step, sizeof verdict->slow_step);
+    codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
+    codec_limited(codec, &verdict->n_suspects, SUSPECTS_MOST);
+    for (unsigned i = 0; i < verdict->n_suspects && !codec->failure; i++) {
+        codec_limited(codec, &verdict->suspects[i].suspect, SUSPECT_FP32);
+        codec_value(codec, &verdict->suspects[i].apparent);
+        codec_value(codec, &verdict->suspects[i].percent);
+    }
+    codec_limited(codec, &verdict->n_findings, FINDINGS_MOST);
+    for (unsigned i = 0; i < verdict->n_findings && !codec->failure; i++)
+        finding_codec(codec, &verdict->findings[i], arena);
+    for (uint64_t i = 0; i < verdict->n_atoms && codec_decodes(codec); i++)
+        codec_check(codec, verdict->atoms[i].part < SUTRA_N_PARTS && (verdict->atoms[i].rules >> N_FINDING_RULES) == 0);
+    if (codec_decodes(codec))
+        codec_check(codec, verdict->n_steps >= 1);
 }
 
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
@@ -168,12 +235,12 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     const int64_t rank_number = overview->tasks.list[number].rank;
     const bool decodes = codec_decodes(codec);
     codec_options(codec, encode_rules, &overview->options);
-    codec_value(codec, &rank->busy_percent);
     codec_value(codec, &rank->exposed_percent);
-    findings_codec(codec, &rank->findings, &overview->tasks.arena);
+    verdict_codec(codec, &rank->verdict, &overview->tasks.arena);
     codec_value(codec, &collectives->rank);
     codec_value(codec, &collectives->window);
     codec_value(codec, &collectives->n_steps);
+    codec_value(codec, &collectives->first_ns);
     codec_value(codec, &collectives->link);
     if (decodes)
         codec_check(codec, collectives->rank == rank_number &&
@@ -200,6 +267,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
 static void rank_free(void *result) {
     struct rank_overview *rank = result;
     collective_calls_free(&rank->collectives.calls);
+    rank_verdict_free(&rank->verdict);
     sutra_operators_free(rank->operators);
     sutra_hta_free(rank->hta);
     result_free(&rank->result);
@@ -300,15 +368,14 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
     status = rank_collectives_read(context, &overview, task->rank, &rank->collectives, error);
     if (!status)
-        status = find_findings(context, reading, &overview, &rank->collectives.calls, of->tasks.n == 1, scratch,
-                               &rank->findings, error);
+        status = find_findings(context, reading, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena,
+                               scratch, &rank->verdict, error);
     if (status)
         return status;
     rank_collectives_crop(&overview, &rank->collectives);
 
     const double window = (double)overview_length(&overview), busy = (double)overview_busy(&overview);
     struct sutra_table *ranks = result_table_begin(&rank->result, SUTRA_OVERVIEW_RANKS);
-    rank->busy_percent = window > 0 ? busy / window * 100 : 0;
     rank->exposed_percent = window > 0 ? (double)overview.ticks[OVERVIEW_COMMUNICATION] / window * 100 : 0;
     table_integer(ranks, task->rank);
     table_file_name(ranks, task->path);
@@ -385,78 +452,29 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 
 /* ---- All ranks ---- */
 
-/* Exposed communication that waits for the straggler is saved by the straggler's finding. */
-static void subtract_straggler_wait(const struct rank_overview *rank, struct overview_finding *finding) {
-    double wait = rank->collectives.wait_percent, exposed = rank->exposed_percent;
-    if (!(wait > 0 && exposed > 0) ||
-        (finding->rule != FINDING_EXPOSED_COMM && finding->rule != FINDING_SLOW_COLLECTIVE))
-        return;
-    finding->win *= fmax(0, 1 - wait / exposed);
-    add_finding_number(finding, "wait_percent", wait);
-    if (finding->rule == FINDING_EXPOSED_COMM)
-        append_finding_text(finding, " Straggler wait is %s of it and vanishes with the straggler.",
-                            wait < exposed ? finding_percent(wait, exposed).text : "all");
-}
-
-/* Joins the findings of one rule: the one of the rank with the largest saving, and how many ranks have it. */
-static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
-    const size_t n_ranks = overview->tasks.n_analyzed;
-    const struct overview_finding *largest = NULL;
-    int64_t rank_number = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < n_ranks; i++) {
-        struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
-        for (unsigned k = 0; k < rank->findings.n; k++) {
-            struct overview_finding *finding = &rank->findings.list[k];
-            if (finding->rule != rule)
-                continue;
-            subtract_straggler_wait(rank, finding);
-            n++;
-            if (largest && !(finding->win > largest->win))
-                continue;
-            largest = finding;
-            rank_number = rank->collectives.rank;
-        }
-    }
-    if (!largest)
-        return;
-    struct overview_finding *joined = &overview->findings.list[overview->findings.n++];
-    *joined = *largest;
-    if (n_ranks < 2)
-        return;
-    *joined->text = 0;
-    if (n > 1)
-        append_finding_text(joined, "Rank %lld and %s: %s", (long long)rank_number,
-                            counted_text(n - 1, "other rank", "other ranks").text, largest->text);
-    else
-        append_finding_text(joined, "Rank %lld: %s", (long long)rank_number, largest->text);
-    add_finding_number(joined, "ranks", (double)n);
-}
-
-static enum sutra_status join_findings(struct sutra_overview *overview, struct sutra_error *error) {
+/* Makes the verdict on the job from those on its ranks, and the table of waits. */
+static enum sutra_status join_verdicts(struct sutra_overview *overview, struct sutra_error *error) {
     const size_t n = overview->tasks.n_analyzed;
     struct arena scratch = {0};
-    struct rank_collectives **ranks = arena_alloc(&scratch, n, sizeof(struct rank_collectives *));
+    struct rank_collectives **collectives = arena_alloc(&scratch, n, sizeof(struct rank_collectives *));
+    struct job_rank *ranks = arena_alloc(&scratch, n, sizeof *ranks);
     struct job_findings found = {.is_late = false};
-    double busy = 0;
     enum sutra_status status = arena_status(&scratch, error);
     struct sutra_table *waits = result_table_begin(&overview->result, SUTRA_OVERVIEW_COLLECTIVE_WAITS);
+    for (size_t i = 0; i < n && !status; i++)
+        collectives[i] = &((struct rank_overview *)task_result_of_rank(&overview->tasks, i))->collectives;
+    if (!status)
+        status = find_job_straggler(collectives, n, &scratch, &found, waits, error);
     for (size_t i = 0; i < n && !status; i++) {
-        struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
-        busy += rank->busy_percent;
-        ranks[i] = &rank->collectives;
-        for (unsigned k = 0; k < rank->findings.n; k++) /* the wait of a single trace */
-            if (rank->findings.list[k].rule == FINDING_STRAGGLER)
-                rank->collectives.wait_percent = rank->findings.list[k].win;
+        const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
+        const double wait = found.is_late ? rank->collectives.wait_percent : 0, exposed = rank->exposed_percent;
+        ranks[i] = (struct job_rank){.rank = rank->collectives.rank,
+                                     .path = overview->tasks.list[overview->tasks.order[i]].path,
+                                     .verdict = &rank->verdict,
+                                     .wait = wait > 0 && exposed > 0 ? fmin(wait / exposed, 1) : 0};
     }
     if (!status)
-        status = find_job_straggler(ranks, n, &scratch, &found, waits, error);
-    for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
-        if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
-            join_rule(overview, (enum finding_rule)rule);
-    if (!status && found.is_late)
-        overview->findings.list[overview->findings.n++] = found.late;
-    sort_findings(&overview->findings, busy / (double)n);
+        status = job_verdict_make(ranks, n, &found, &overview->tasks.arena, &overview->verdict, error);
     arena_free(&scratch);
     return status;
 }
@@ -468,7 +486,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     if (!result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
         return error_memory(error);
     result->of_job = true;
-    enum sutra_status status = join_findings(overview, error);
+    enum sutra_status status = join_verdicts(overview, error);
     if (status)
         return status;
     for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
@@ -484,10 +502,10 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
         step_indices_add(result_table_begin(result, SUTRA_OVERVIEW_STEP_INDICES), steps);
     }
     struct sutra_table *findings = result_table_begin(result, SUTRA_OVERVIEW_FINDINGS);
-    for (unsigned i = 0; i < overview->findings.n; i++) {
-        table_words(findings, finding_names[overview->findings.list[i].rule]);
-        table_real(findings, overview->findings.list[i].win);
-        table_words(findings, overview->findings.list[i].text);
+    for (size_t i = 0; i < overview->verdict.n_findings; i++) {
+        table_words(findings, overview->verdict.findings[i].rule);
+        table_real(findings, overview->verdict.findings[i].saving_percent);
+        table_words(findings, overview->verdict.findings[i].text);
     }
     status = result_status(result, error);
     if (status || !overview->options.tables)
@@ -499,8 +517,9 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
 }
 
 static const struct rank_analysis analysis = {
-    .kind = {"overview", sizeof(struct rank_window) << 48 | SUTRA_OPERATORS_N_TABLES << 24 | SUTRA_HTA_N_TABLES << 16 |
-                             SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
+    .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
+                             SUTRA_OPERATORS_N_TABLES << 24 | SUTRA_HTA_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
+                             N_FINDING_RULES},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,
     .codec = rank_codec,
@@ -546,15 +565,14 @@ void sutra_overview_free(struct sutra_overview *overview) {
 }
 
 int sutra_overview_finding(const struct sutra_overview *overview, size_t i, struct sutra_finding *finding) {
-    if (i >= overview->findings.n)
+    if (i >= overview->verdict.n_findings)
         return 0;
-    const struct overview_finding *found = &overview->findings.list[i];
-    *finding = (struct sutra_finding){.rule = finding_names[found->rule],
-                                      .saving_percent = found->win,
-                                      .text = found->text,
-                                      .numbers = found->numbers,
-                                      .n_numbers = found->n_numbers};
+    *finding = overview->verdict.findings[i];
     return 1;
+}
+
+const struct sutra_verdict *sutra_overview_verdict(const struct sutra_overview *overview) {
+    return &overview->verdict.verdict;
 }
 
 const struct sutra_operators_ranks *sutra_overview_operators(const struct sutra_overview *overview) {

@@ -9,78 +9,145 @@
 
 #include "analyze/collective_calls.h"
 #include "analyze/overview/findings.h"
+#include "analyze/overview/remedies.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "facts/collectives.h"
 #include "facts/gpu_peaks.h"
+#include "match/steps.h"
 #include "text/names.h"
+#include "text/strings.h"
 
 /* ---- exposed_comm: >= EXPOSED_PERCENT. Saving: this time (without the wait for a straggler, with several ranks).
  * ---- */
 
 #define EXPOSED_PERCENT      8
-#define SHOWN_AS_ALL         0.9995 /* a share that would be printed as 100.0 % */
-#define OVERLAP_PERCENT      10     /* less is reported as almost none */
-#define COLLECTIVES_PER_STEP 100    /* and half of them short: about one per parameter */
+#define OVERLAP_PERCENT      10  /* less is reported as almost none */
+#define COLLECTIVES_PER_STEP 100 /* and half of them short: about one per parameter */
+#define RANKS_OF_MACHINE     8
+#define MAX_ANCESTOR_DEPTH   16 /* ancestors of a call that are inspected */
+
+/* The kind of a collective, by the name of its kernel. */
+static uint32_t collective_fact(const char *name, size_t length) {
+    static const struct {
+        const char *word;
+        uint32_t fact;
+    } words[] = {{"sendrecv", FACT_ALL_TO_ALL},   {"alltoall", FACT_ALL_TO_ALL},
+                 {"all_to_all", FACT_ALL_TO_ALL}, {"allreduce", FACT_ALL_REDUCE},
+                 {"all_reduce", FACT_ALL_REDUCE}, {"cross_device_reduce", FACT_ALL_REDUCE},
+                 {"allgather", FACT_SHARDED},     {"all_gather", FACT_SHARDED},
+                 {"reducescatter", FACT_SHARDED}, {"reduce_scatter", FACT_SHARDED}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_has_in_any_case(name, length, words[i].word))
+            return words[i].fact;
+    return 0;
+}
+
+/* The kind with most exposed time; the same order of kinds at equal times. */
+static uint32_t main_collective_fact(const int64_t *ticks, const struct diagnosis *d) {
+    static const uint32_t facts[] = {0, FACT_ALL_TO_ALL, FACT_ALL_REDUCE, FACT_SHARDED};
+    const struct device_rows *devices = &d->model->devices;
+    int64_t sums[4] = {0};
+    size_t most = 0;
+    for (row_t i = 0; i < devices->n; i++) {
+        const uint32_t name = d->model->events->name[devices->event[i]];
+        if (ticks[i] == 0)
+            continue;
+        uint32_t fact = collective_fact(strings_text(d->model->strings, name), strings_length(d->model->strings, name));
+        for (size_t k = 0; k < 4; k++)
+            if (facts[k] == fact)
+                ticks_add(&sums[k], ticks[i]);
+    }
+    for (size_t k = 1; k < 4; k++)
+        most = sums[k] > sums[most] ? k : most;
+    return facts[most];
+}
+
+/* Whether most of the exposed communication is launched outside of the backward pass, in groups of one host. */
+static bool is_in_forward(const struct diagnosis *d, const int64_t *ticks) {
+    const struct device_rows *devices = &d->model->devices;
+    const struct host_rows *hosts = &d->model->hosts;
+    int64_t forward = 0, all = 0;
+    for (uint32_t group = 0; group < d->calls->n_groups; group++)
+        if (d->calls->groups[group].size > RANKS_OF_MACHINE)
+            return false;
+    for (row_t i = 0; i < devices->n; i++) {
+        if (ticks[i] == 0)
+            continue;
+        bool backward = false;
+        row_t row = devices->call[i];
+        for (int depth = 0; depth < MAX_ANCESTOR_DEPTH && row != ROW_NONE && !backward; depth++) {
+            uint32_t name = host_name(d->model, row);
+            backward = text_compare(d->model->strings, name, TEXT_HAS, "Backward") ||
+                       text_compare(d->model->strings, name, TEXT_HAS, "autograd::engine");
+            row = hosts->parent[row];
+        }
+        ticks_add(&all, ticks[i]);
+        ticks_add(&forward, backward || devices->call[i] == ROW_NONE ? 0 : ticks[i]);
+    }
+    return d->calls->n_groups && (double)forward * 2 > (double)all;
+}
 
 enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
     struct measures *measures = &d->measures;
     const struct device_rows *devices = &d->model->devices;
     double exposed = (double)d->overview->ticks[OVERVIEW_COMMUNICATION];
+    struct spans spans;
     if (percent_of_window(d, exposed) < EXPOSED_PERCENT)
         return SUTRA_OK;
     enum sutra_status status =
         kind_clock_make(d->overview, KIND(OVERVIEW_COMMUNICATION), d->arena, &measures->exposed, error);
+    if (!status)
+        status = spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error);
     if (status)
         return status;
 
-    /* The kernel with most exposed communication. */
+    /* The exposed time of each collective, and its callers. */
     struct arena_mark mark = arena_mark(d->arena);
-    int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums), max_ticks = 0;
-    uint32_t name = STRING_NONE;
-    if (!sums)
+    int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
+    struct finding_where where = {.n_units = 0}, callers = {.n_units = 0};
+    if (!ticks)
         return error_memory(error);
-    for (row_t i = 0; i < devices->n; i++) {
-        if (d->overview->classes[i] != OVERVIEW_COMMUNICATION)
-            continue;
-        uint32_t of = d->model->events->name[devices->event[i]];
-        ticks_add(&sums[of], kind_clock_between(&measures->exposed, devices->start[i], devices->stop[i]));
-        if (sums[of] > max_ticks) {
-            max_ticks = sums[of];
-            name = of;
-        }
-    }
+    for (row_t i = 0; i < devices->n; i++)
+        ticks[i] = d->overview->classes[i] == OVERVIEW_COMMUNICATION
+                       ? kind_clock_between(&measures->exposed, devices->start[i], devices->stop[i])
+                       : 0;
+    status = find_device_places(d, ticks, true, &where, error);
+    if (!status)
+        status = find_device_places(d, ticks, false, &callers, error);
+    if (status)
+        return status;
+    const uint32_t fact = main_collective_fact(ticks, d);
+    const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
     arena_release(d->arena, mark);
-    if (name == STRING_NONE)
-        return SUTRA_OK;
 
-    bool is_all = (double)max_ticks >= SHOWN_AS_ALL * exposed;
-    struct overview_finding *finding =
-        add_finding(d, FINDING_EXPOSED_COMM, exposed, "Exposed communication: %s (%s), %s of it in %s",
-                    finding_per_step(d, exposed).text, finding_percent(exposed, measures->window).text,
-                    is_all ? "all" : finding_percent((double)max_ticks, exposed).text, finding_name(d, name).text);
-    double total = (double)d->overview->communication;
+    double total = (double)d->overview->communication, per_step = measures->n_collectives / measures->n_steps;
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
+    bool is_many = d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
+                   2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives;
+    struct overview_finding *finding =
+        add_finding(d, FINDING_EXPOSED_COMM, &spans, "Communication takes %s, ", finding_per_step(d, total).text);
     if (overlap_percent < OVERLAP_PERCENT)
-        append_finding_text(finding, "; almost none overlaps with compute");
+        append_finding_text(finding, "and almost none overlaps with compute.");
     else
-        append_finding_text(finding, "; %.0f%% of %s overlaps with compute", overlap_percent,
-                            finding_time(total / measures->n_steps).text);
+        append_finding_text(finding, "and %.0f%% of it overlaps with compute.", overlap_percent);
+    if (is_many)
+        append_finding_text(finding, " Half of the %.0f collectives of a step take < 50 us: one for each parameter.",
+                            per_step);
+    finding->where = where;
+    if (callers.n_units)
+        memcpy(finding->where.frame, callers.units[0].name, sizeof finding->where.frame);
+    finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0);
+    if (is_many)
+        set_finding_now(finding, "%s", count_text((uint64_t)llrint(per_step)).text);
+    else
+        set_finding_now(finding, "%s", finding_time(exposed / measures->n_steps).text);
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
     add_finding_number(finding, "overlap_percent", overlap_percent);
-    double per_step = measures->n_collectives / measures->n_steps;
     add_finding_number(finding, "collectives", per_step);
-    if (d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
-        2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives)
-        append_finding_text(
-            finding, ". Bucket the collectives: %.0f per step, half of them below 50 us, about one per parameter.",
-            per_step);
-    else
-        append_finding_text(finding, ". Overlap it with compute (DDP buckets, prefetching), or send less or less often "
-                                     "(gradient accumulation, no_sync).");
     return SUTRA_OK;
 }
 
@@ -89,10 +156,9 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
  * half of the link's rate. With several ranks, the rule does not fire if links are used once all ranks have arrived
  * (straggler.c). ---- */
 
-#define SLOW_BYTES       1e6
-#define MIN_ALIKE        3
-#define UNEVEN_SPREAD    1.5 /* factor to the fastest of equal size from which durations differ */
-#define RANKS_OF_MACHINE 8
+#define SLOW_BYTES    1e6
+#define MIN_ALIKE     3
+#define UNEVEN_SPREAD 1.5 /* factor to the fastest of equal size from which durations differ */
 
 /* Equal for collectives of the same kind, type, size and group. */
 static struct tuple collective_likeness(const struct collective_call *call) {
@@ -116,7 +182,6 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
     double link = device_link_of(&d->model->trace->document), bandwidth = 0, spread = 1;
     const struct collective_call *best = NULL;
     row_t n_large = 0, n_alike = 0;
-    (void)error;
     if (!d->fired[FINDING_EXPOSED_COMM] || link <= 0)
         return SUTRA_OK;
     for (uint64_t i = 0; i < calls->n; i++) {
@@ -141,14 +206,19 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
     }
     if (n_alike < MIN_ALIKE || spread >= UNEVEN_SPREAD)
         return SUTRA_OK;
+    struct spans spans;
+    enum sutra_status status = spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error);
+    if (status)
+        return status;
     double saving = (double)d->overview->ticks[OVERVIEW_COMMUNICATION] * (1 - bandwidth / (link / 2));
     struct overview_finding *finding = add_finding(
-        d, FINDING_SLOW_COLLECTIVE, saving,
-        "Underused links: the fastest large collective, %s of %lld elements, takes %s: %.1f of %.0f GB/s bus bandwidth. "
-        "Check the transport with NCCL_DEBUG=INFO (NCCL_P2P_DISABLE, IOMMU, no peer access, too few channels). A "
-        "straggler is unlikely: the duration is the same each time.",
+        d, FINDING_SLOW_COLLECTIVE, &spans,
+        "The fastest large collective, %s of %lld elements, takes %s: %.1f of %.0f GB/s. A straggler is unlikely: each "
+        "takes as long.",
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
         finding_time(best_ns).text, bandwidth / 1e9, link / 1e9);
+    set_finding_saving(d, finding, saving);
+    set_finding_now(finding, "%.1f of %.0f GB/s", bandwidth / 1e9, link / 1e9);
     add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
     add_finding_number(finding, "link_gb_per_s", link / 1e9);
     add_finding_number(finding, "large_collectives", n_large);
@@ -159,8 +229,7 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
  * as long as the fastest of their size wait >= LATE_PERCENT. Saving: their exposed time beyond the fastest. Only traces
  * of all ranks name the straggler (straggler.c). ---- */
 
-#define LATE_PERCENT       5
-#define MAX_ANCESTOR_DEPTH 16 /* ancestors of a call that are inspected for the kind of collective */
+#define LATE_PERCENT 5
 
 static bool has_size(const struct collective_call *call) {
     return call->n_in >= 0;
@@ -255,23 +324,73 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
     return status;
 }
 
+/* Appends to `waits` the first `wait` ticks of exposed communication in [start, stop). */
+static void append_wait(const struct kind_clock *exposed, int64_t start, int64_t stop, int64_t wait,
+                        struct spans *waits) {
+    row_t i = count_up_to(exposed->begin, exposed->n, start);
+    for (i = i ? i - 1 : 0; i < exposed->n && exposed->begin[i] < stop && wait > 0; i++) {
+        int64_t begin = MAX(exposed->begin[i], start), end = MIN(exposed->end[i], stop);
+        if (waits->n)
+            begin = MAX(begin, waits->end[waits->n - 1]);
+        end = MIN(end, begin + wait);
+        if (begin >= end)
+            continue;
+        spans_append(waits, begin, end);
+        wait -= end - begin;
+    }
+}
+
+/* Exposed communication that waits for the straggler is saved by the straggler's finding. */
+static enum sutra_status subtract_wait(struct diagnosis *d, struct sutra_error *error) {
+    for (unsigned i = 0; i < d->findings->n_all; i++) {
+        struct overview_finding *finding = &d->findings->list[i];
+        struct spans rest;
+        if (finding->rule != FINDING_EXPOSED_COMM)
+            continue;
+        enum sutra_status status = spans_without(&finding->spans, &d->straggler, d->kept, &rest, error);
+        if (status)
+            return status;
+        const double uncapped = finding->win;
+        finding->spans = rest;
+        set_finding_saving(d, finding, (double)spans_length(&rest));
+        finding->uncapped = uncapped;
+        finding->limited_by = LIMIT_STRAGGLER;
+    }
+    return SUTRA_OK;
+}
+
 enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error) {
     const struct device_rows *devices = &d->model->devices;
+    const struct kind_clock *exposed = &d->measures.exposed;
     struct sized_calls sized = {0};
+    struct spans waits;
     struct arena_mark mark = arena_mark(d->arena);
     if (!d->alone || !d->fired[FINDING_EXPOSED_COMM])
         return SUTRA_OK;
-    enum sutra_status status = group_calls_by_size(d, &sized, error);
-    int64_t total_wait = 0, max_wait = 0, longest = 0, min_of_longest = 0;
-    row_t n = 0;
+    enum sutra_status status = spans_reserve(exposed->n + devices->n, d->kept, &waits, error);
+    if (!status)
+        status = group_calls_by_size(d, &sized, error);
+    row_t *order = status ? NULL : arena_alloc(d->arena, sized.n, sizeof *order);
+    uint64_t *keys = status ? NULL : arena_alloc(d->arena, sized.n, sizeof *keys);
+    if (!status && d->arena->failed)
+        status = error_memory(error);
     for (row_t i = 0; i < sized.n && !status; i++) {
+        order[i] = i;
+        keys[i] = integer_sort_key(devices->start[sized.device[i]]);
+    }
+    if (!status)
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, sized.n}, error);
+    int64_t max_wait = 0, longest = 0, min_of_longest = 0;
+    row_t n = 0;
+    for (row_t k = 0; k < sized.n && !status; k++) {
+        row_t i = order[k];
         int64_t start = devices->start[sized.device[i]], stop = devices->stop[sized.device[i]];
         int64_t min = sized.min_ns[sized.group[i]], wait = stop - start - min;
-        int64_t exposed = kind_clock_between(&d->measures.exposed, start, stop);
-        wait = MIN(wait, exposed);
+        int64_t exposed_ticks = kind_clock_between(exposed, start, stop);
+        wait = MIN(wait, exposed_ticks);
         if ((double)(stop - start) < UNEVEN_SPREAD * (double)min || wait <= 0)
             continue;
-        ticks_add(&total_wait, wait);
+        append_wait(exposed, start, stop, wait, &waits);
         n++;
         if (wait > max_wait) {
             max_wait = wait;
@@ -281,21 +400,19 @@ enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error)
     }
     tuples_free(&sized.sizes);
     arena_release(d->arena, mark);
-    double wait = (double)total_wait;
+    double wait = (double)spans_length(&waits);
     if (status || percent_of_window(d, wait) < LATE_PERCENT)
         return status;
+    d->straggler = waits;
     struct overview_finding *finding = add_finding(
-        d, FINDING_STRAGGLER, wait, "Straggler on some rank: %s %s %s (%s) longer than the fastest of equal size",
+        d, FINDING_STRAGGLER, &waits, "%s %s %s longer than the fastest of equal size, %s%s instead of %s.",
         counted_text(n, "collective", "collectives").text, n == 1 ? "takes" : "take", finding_per_step(d, wait).text,
-        finding_percent(wait, d->measures.window).text);
-    append_finding_text(finding, ", %s%s instead of %s.", n == 1 ? "" : "one ", finding_time((double)longest).text,
-                        finding_time((double)min_of_longest).text);
-    append_finding_text(
-        finding, " Analyze the traces of all ranks to find the rank (sutra analyze TRACE...). It may be this rank: "
-                 "the straggler waits least.");
+        n == 1 ? "" : "one ", finding_time((double)longest).text, finding_time((double)min_of_longest).text);
+    finding->facts |= FACT_UNNAMED;
+    set_finding_now(finding, "%s", finding_time(wait / d->measures.n_steps).text);
     add_finding_number(finding, "wait_us", wait / 1000 / d->measures.n_steps);
     add_finding_number(finding, "collectives", n);
     add_finding_number(finding, "longest_us", (double)longest / 1000);
     add_finding_number(finding, "min_us", (double)min_of_longest / 1000);
-    return SUTRA_OK;
+    return subtract_wait(d, error);
 }

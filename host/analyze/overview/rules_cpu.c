@@ -4,6 +4,7 @@
  * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
+#include "analyze/overview/remedies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,22 +22,16 @@ static void add_frames_note(const struct diagnosis *d, struct overview_finding *
 
 #define LOADING_PERCENT 5
 
-/* Whether the name of a DataLoader range contains a word. */
-static bool has_loader(const struct diagnosis *d, const char *word) {
-    const struct host_rows *hosts = &d->model->hosts;
-    for (row_t row = 0; row < hosts->n; row++)
-        if (hosts->kind[row] != HOST_CALL && overview_name(d->overview, row) & NAME_LOADS_BATCH &&
-            text_compare(d->model->strings, host_name(d->model, row), TEXT_HAS, word))
-            return true;
-    return false;
-}
-
 enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     const struct overview *overview = d->overview;
-    int64_t ticks = 0, busy = overview_busy(overview), max_ticks;
     row_t first_gap = ROW_NONE;
+    struct spans spans;
     uint32_t name;
+    int64_t max_ticks;
+    enum sutra_status status = spans_reserve(overview->n_rows, d->kept, &spans, error);
+    if (status)
+        return status;
 
     /* Without steps, skip the first batch, for which workers are started. */
     for (row_t i = 0; i < overview->n_rows; i++) {
@@ -44,28 +39,31 @@ enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *err
         if (row->kind != OVERVIEW_LOADING)
             continue;
         first_gap = first_gap == ROW_NONE ? row->gap : first_gap;
-        ticks += overview->window.n_steps || row->gap != first_gap ? row->end - row->begin : 0;
+        if (overview->window.n_steps || row->gap != first_gap)
+            spans_append(&spans, row->begin, row->end);
     }
-    if (percent_of_window(d, (double)ticks) < LOADING_PERCENT)
+    double ticks = (double)spans_length(&spans);
+    if (percent_of_window(d, ticks) < LOADING_PERCENT)
         return SUTRA_OK;
-    enum sutra_status status = find_main_frame(d, KIND(OVERVIEW_LOADING), &name, &max_ticks, error);
+    status = find_main_frame(d, KIND(OVERVIEW_LOADING), &name, &max_ticks, error);
     if (status)
         return status;
-    bool workers = has_loader(d, "_MultiProcessing"), inline_loader = !workers && has_loader(d, "_SingleProcess");
-    double floor = (double)MAX(measures->host_active, busy) / measures->n_steps;
-    struct overview_finding *finding = add_finding(
-        d, FINDING_DATA_LOADING, (double)ticks, "Data loading: the GPU idles %s (%s) waiting for the DataLoader",
-        finding_per_step(d, (double)ticks).text, finding_percent((double)ticks, measures->window).text);
-    if (name != STRING_NONE && !text_compare(d->model->strings, name, TEXT_HAS, "DataLoader"))
-        append_finding_text(finding, ", mostly in %s", finding_name(d, name).text);
-    append_finding_text(
-        finding, ". %s. Lower bound without the wait: %s %s.",
-        workers ? "The workers are too slow: raise num_workers or prefetch_factor, or simplify the transforms"
-        : inline_loader
-            ? "Batches are loaded in the training process: set num_workers >= 4, pin_memory and persistent_workers"
-            : "Load batches in worker processes, in parallel with the step",
-        finding_time(floor).text, d->overview->window.n_steps ? "per step" : "in total");
-    add_finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
+    bool names_loader = name == STRING_NONE || text_compare(d->model->strings, name, TEXT_HAS, "DataLoader");
+    double floor = (double)MAX(measures->host_active, overview_busy(overview)) / measures->n_steps;
+    struct overview_finding *finding =
+        add_finding(d, FINDING_DATA_LOADING, &spans, "%s; the GPU idles meanwhile, %s.",
+                    d->facts & FACT_WORKERS         ? "The workers of the DataLoader are too slow"
+                    : d->facts & FACT_INLINE_LOADER ? "Batches are loaded in the training process"
+                                                    : "The step waits for the next batch",
+                    finding_per_step(d, ticks).text);
+    append_finding_text(finding, " The CPU or the GPU is active %s %s.", finding_time(floor).text,
+                        overview->window.n_steps ? "of a step" : "in total");
+    copy_finding_name(d, name, finding->where.frame, sizeof finding->where.frame);
+    if (!names_loader)
+        copy_finding_name(d, name, finding->subject, sizeof finding->subject);
+    finding->facts |= names_loader ? FACT_UNNAMED : FACT_NAMED;
+    set_finding_now(finding, "%s", finding_time(ticks / measures->n_steps).text);
+    add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "min_step_us", floor / 1000);
     return SUTRA_OK;
 }
@@ -85,8 +83,6 @@ static int64_t long_gap_ticks(const struct diagnosis *d, const struct overview_g
     int64_t host = 0, launch = gap->begin, length = gap->end - gap->begin;
     if (length < LONG_GAP_NS || percent_of_window(d, (double)length) < LONG_GAP_PERCENT || gap->device == ROW_NONE)
         return 0;
-    if (d->overview->window.n_steps == 0 && gap->begin == d->overview->window.from)
-        return 0; /* without steps, the cause of the time before the first activity is unknown */
     *longest = ROW_NONE;
     for (row_t i = gap->first; i < gap->last; i++) {
         if (rows[i].kind != OVERVIEW_HOST)
@@ -103,9 +99,12 @@ static int64_t long_gap_ticks(const struct diagnosis *d, const struct overview_g
     struct bisection next = {0, measures->n_launched};
     while (next.low < next.high)
         bisect(&next, model->hosts.start[model->devices.call[measures->launched[bisect_middle(next)]]] < gap->begin);
+    bool is_unknown =
+        d->overview->window.n_steps == 0 && gap->begin == d->overview->window.from &&
+        rows[*longest].frame == ROW_NONE; /* the time before the first activity of a trace without steps */
     bool has_launch = next.low < measures->n_launched &&
                       model->hosts.start[model->devices.call[measures->launched[next.low]]] < launch;
-    return has_launch ? 0 : host;
+    return has_launch || is_unknown ? 0 : host;
 }
 
 /* "59.3 ms of each 175 ms step"; of all steps if some steps have no such gap. */
@@ -122,40 +121,48 @@ static struct figure time_of_gaps(const struct diagnosis *d, double ticks, row_t
 enum sutra_status rule_cpu_preprocessing(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct measures *measures = &d->measures;
-    int64_t sum = 0, max_ticks = 0;
+    int64_t max_ticks = 0;
+    bool before_first = false;
     row_t n = 0, frame = ROW_NONE;
-    (void)error;
-    for (row_t i = 0; i < overview->n_gaps; i++) {
+    struct spans spans;
+    enum sutra_status status = spans_reserve(overview->n_rows, d->kept, &spans, error);
+    for (row_t i = 0; i < overview->n_gaps && !status; i++) {
+        const struct overview_gap *gap = &overview->gaps[i];
         row_t longest;
-        int64_t host = long_gap_ticks(d, &overview->gaps[i], &longest);
+        int64_t host = long_gap_ticks(d, gap, &longest);
         if (host == 0)
             continue;
-        sum += host;
+        for (row_t k = gap->first; k < gap->last; k++)
+            if (overview->rows[k].kind == OVERVIEW_HOST)
+                spans_append(&spans, overview->rows[k].begin, overview->rows[k].end);
+        before_first |= overview->window.n_steps == 0 && gap->begin == overview->window.from;
         n++;
         if (host > max_ticks) {
             max_ticks = host;
             frame = overview->rows[longest].frame;
         }
     }
-    if (percent_of_window(d, (double)sum) < PREPROCESSING_PERCENT)
-        return SUTRA_OK;
-    d->preprocessing = sum;
+    double sum = (double)spans_length(&spans);
+    if (status || percent_of_window(d, sum) < PREPROCESSING_PERCENT)
+        return status;
+    d->preprocessing = spans;
     struct overview_finding *finding =
-        add_finding(d, FINDING_CPU_PREPROCESSING, (double)sum, "CPU work without launches: the GPU idles %s (%s) in %s",
-                    time_of_gaps(d, (double)sum, n).text, finding_percent((double)sum, measures->window).text,
-                    counted_text(n, "gap", "gaps").text);
+        add_finding(d, FINDING_CPU_PREPROCESSING, &spans, "The CPU launches nothing for %s, in %s",
+                    time_of_gaps(d, sum, n).text, counted_text(n, "gap", "gaps").text);
     if (n > 1)
         append_finding_text(finding, ", longest %s", finding_time((double)max_ticks).text);
-    if (frame != ROW_NONE)
-        append_finding_text(finding, ", in %s. Move this work to worker processes or to the GPU, or do it once.",
-                            finding_name(d, host_name(d->model, frame)).text);
-    else
-        append_finding_text(finding,
-                            ". The trace does not record the code: profile with with_stack=True, then move the work to "
-                            "worker processes or to the GPU, or do it once.");
+    if (before_first)
+        append_finding_text(finding, ", before the first GPU activity: ignore if it happens once");
+    append_finding_text(finding, ".");
     add_frames_note(d, finding);
+    finding->facts |= frame == ROW_NONE ? FACT_UNNAMED : FACT_NAMED;
+    if (frame != ROW_NONE) {
+        copy_finding_name(d, host_name(d->model, frame), finding->where.frame, sizeof finding->where.frame);
+        memcpy(finding->subject, finding->where.frame, sizeof finding->subject);
+    }
+    set_finding_now(finding, "%s", finding_time(sum / measures->n_steps).text);
     add_finding_number(finding, "gaps", n);
-    add_finding_number(finding, "idle_us", (double)sum / 1000 / measures->n_steps);
+    add_finding_number(finding, "idle_us", sum / 1000 / measures->n_steps);
     add_finding_number(finding, "longest_us", (double)max_ticks / 1000);
     return SUTRA_OK;
 }
@@ -186,45 +193,84 @@ static enum sutra_status median_kernel(const struct diagnosis *d, int64_t *media
     return status;
 }
 
+#define UNIT_OF_HALF_PERCENT 50   /* the host is a cause next to the device if a unit has this share of its time */
+#define ONE_SHOT_LAUNCHES    1000 /* fewer launches are one pass of inference */
+
 enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error) {
+    const uint32_t kinds = KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH);
     const struct measures *measures = &d->measures;
-    int64_t ticks = host_gap_ticks(d), median;
-    bool runs_empty = (double)measures->n_empty * 100 >= (double)measures->n_launches * EMPTY_PERCENT;
-    bool always_active = percent_of_window(d, (double)measures->host_active) >= HOST_ACTIVE_PERCENT;
-    if (d->host_suppressed || measures->n_launches < MIN_LAUNCHES ||
-        percent_of_window(d, (double)ticks) < HOST_PERCENT || !(runs_empty || always_active) ||
-        2 * (uint64_t)measures->n_graph >= measures->n_kernels)
-        return SUTRA_OK;
-    enum sutra_status status = median_kernel(d, &median, error);
+    struct spans gaps;
+    struct finding_where where = {.n_units = 0};
+    int64_t median;
+    enum sutra_status status = spans_of_kinds(d->overview, kinds, d->kept, &gaps, error);
+    if (!status)
+        status = spans_without(&gaps, &d->preprocessing, d->kept, &d->host, error);
     if (status)
         return status;
-    double busy = (double)overview_busy(d->overview);
-    struct overview_finding *finding = add_finding(
-        d, FINDING_HOST_BOUND, (double)ticks,
-        "Launch-bound: the GPU idles %s (%s) waiting for kernel launches. Use CUDA graphs (torch.compile with "
-        "mode=\"reduce-overhead\") or larger batches. GPU busy %s; queue empty at %s of %s; one launch per %s, median "
-        "kernel %s.",
-        finding_per_step(d, (double)ticks).text, finding_percent((double)ticks, measures->window).text,
-        finding_percent(busy, measures->window).text, finding_percent(measures->n_empty, measures->n_launches).text,
-        counted_text(measures->n_launches, "launch", "launches").text,
-        finding_time(measures->window / measures->n_launches).text, finding_time((double)median).text);
+    double ticks = (double)spans_length(&d->host);
+    bool runs_empty = (double)measures->n_empty * 100 >= (double)measures->n_launches * EMPTY_PERCENT;
+    bool always_active = percent_of_window(d, (double)measures->host_active) >= HOST_ACTIVE_PERCENT;
+    if (d->host_suppressed || measures->n_launches < MIN_LAUNCHES || percent_of_window(d, ticks) < HOST_PERCENT ||
+        !(runs_empty || always_active) || 2 * (uint64_t)measures->n_graph >= measures->n_kernels)
+        return SUTRA_OK;
+    status = find_host_places(d, kinds, &d->preprocessing, &where, error);
+    if (!status)
+        status = median_kernel(d, &median, error);
+    if (status ||
+        (d->fired[FINDING_DEVICE_SIDE] && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT)))
+        return status;
+    double busy = (double)overview_busy(d->overview), launches = measures->n_launches / measures->n_steps;
+    struct overview_finding *finding =
+        add_finding(d, FINDING_HOST_BOUND, &d->host,
+                    "%s of %s%s find the queue empty. One launch comes every %s; the median kernel takes %s.",
+                    finding_percent(measures->n_empty, measures->n_launches).text,
+                    counted_text((uint64_t)llrint(launches), "launch", "launches").text,
+                    d->overview->window.n_steps ? " per step" : "",
+                    finding_time(measures->window / measures->n_launches).text, finding_time((double)median).text);
     add_frames_note(d, finding);
-    add_finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
+    finding->where = where;
+    finding->facts |= (measures->n_graph_launches ? FACT_GRAPHS : 0) |
+                      (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
+    set_finding_now(finding, "%s", count_text((uint64_t)llrint(launches)).text);
+    add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "busy_percent", busy / measures->window * 100);
-    add_finding_number(finding, "launches", measures->n_launches / measures->n_steps);
+    add_finding_number(finding, "launches", launches);
     add_finding_number(finding, "queue_empty_percent", (double)measures->n_empty / measures->n_launches * 100);
     add_finding_number(finding, "launch_interval_us", measures->window / measures->n_launches / 1000);
     add_finding_number(finding, "median_kernel_us", (double)median / 1000);
     return SUTRA_OK;
 }
 
-/* ---- small_kernels_optimizer: >= OPTIMIZER_KERNELS per step, their host time >= OPTIMIZER_HOST_PERCENT, idle in it >=
- * OPTIMIZER_IDLE_PERCENT. Saving: this idle time. If the rule host_bound fired: all of this host time for which the GPU
- * waits, as the queue runs empty only later. ---- */
+/* ---- small_kernels_optimizer: its host time >= OPTIMIZER_HOST_PERCENT; and >= OPTIMIZER_KERNELS per step with idle
+ * time >= OPTIMIZER_IDLE_PERCENT, or idle time >= GROUPING_IDLE_PERCENT (the CPU groups tensors). Saving: the idle
+ * time. ---- */
 
 #define OPTIMIZER_KERNELS      200
 #define OPTIMIZER_HOST_PERCENT 5
 #define OPTIMIZER_IDLE_PERCENT 3
+#define GROUPING_IDLE_PERCENT  5
+
+/* The optimizer's range and its operator with most CPU time. `kind_of_name`, by string: 0 if it is no range. */
+static void find_optimizer_names(const struct diagnosis *d, const uint8_t *kind_of_name, uint32_t *range,
+                                 uint32_t *op) {
+    const struct host_rows *hosts = &d->model->hosts;
+    int64_t longest_range = 0, longest_op = 0;
+    for (row_t row = 0; row < hosts->n; row++) {
+        const uint32_t name = host_name(d->model, row);
+        const row_t parent = hosts->parent[row];
+        const int64_t length = hosts->stop[row] - hosts->start[row];
+        if (hosts->kind[row] != HOST_CALL && hosts->kind[row] != HOST_FRAME && kind_of_name[name] &&
+            length > longest_range) {
+            longest_range = length;
+            *range = name;
+        }
+        if (hosts->kind[row] == HOST_OPERATOR && parent != ROW_NONE && kind_of_name[host_name(d->model, parent)] &&
+            length > longest_op) {
+            longest_op = length;
+            *op = name;
+        }
+    }
+}
 
 enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
@@ -263,20 +309,34 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     for (row_t k = 0; k < measures->n_launched; k++)
         n_launched += spans_contain(&spans, hosts->start[model->devices.call[measures->launched[k]]]);
     double kernels = n_launched / steps, host = (double)spans_length(&spans);
-    double idle = (double)kind_clock_in(&measures->idle, &spans);
-    double saving = d->fired[FINDING_HOST_BOUND] ? fmax(idle, fmin(host, (double)host_gap_ticks(d))) : idle;
-    arena_release(d->arena, mark);
-    if (kernels < OPTIMIZER_KERNELS || percent_of_window(d, host) < OPTIMIZER_HOST_PERCENT ||
-        percent_of_window(d, idle) < OPTIMIZER_IDLE_PERCENT)
+    struct spans gaps, idle_spans;
+    status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
+    if (!status)
+        status = spans_common(&spans, &gaps, d->kept, &idle_spans, error);
+    if (status)
+        return status;
+    double idle = (double)spans_length(&idle_spans), idle_percent = percent_of_window(d, idle);
+    bool is_many = kernels >= OPTIMIZER_KERNELS && idle_percent >= OPTIMIZER_IDLE_PERCENT;
+    if (percent_of_window(d, host) < OPTIMIZER_HOST_PERCENT || !(is_many || idle_percent >= GROUPING_IDLE_PERCENT))
         return SUTRA_OK;
+    uint32_t range = STRING_NONE, op = STRING_NONE;
+    find_optimizer_names(d, kind_of_name, &range, &op);
     struct overview_finding *finding =
-        add_finding(d, FINDING_SMALL_KERNELS_OPTIMIZER, saving,
-                    "Unfused optimizer: %.0f kernels per step take %s of CPU time, and the GPU idles %s of it. "
-                    "Use fused=True or foreach=True, and zero_grad(set_to_none=True).",
-                    kernels, finding_per_step(d, host).text, finding_time(idle / measures->n_steps).text);
+        add_finding(d, FINDING_SMALL_KERNELS_OPTIMIZER, &idle_spans,
+                    "%.0f kernels per step take %s of CPU time, and the GPU idles %s of it.", kernels,
+                    finding_time(host / measures->n_steps).text, finding_time(idle / measures->n_steps).text);
+    is_many = kernels >= OPTIMIZER_KERNELS;
+    finding->facts |= is_many ? FACT_MANY_KERNELS : 0;
+    copy_finding_name(d, range, finding->where.frame, sizeof finding->where.frame);
+    copy_finding_name(d, is_many || op == STRING_NONE ? range : op, finding->subject, sizeof finding->subject);
+    if (is_many)
+        set_finding_now(finding, "%s", count_text((uint64_t)llrint(kernels)).text);
+    else
+        set_finding_now(finding, "%s", finding_time(host / measures->n_steps).text);
     add_finding_number(finding, "kernels", kernels);
     add_finding_number(finding, "host_us", host / 1000 / measures->n_steps);
     add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
+    arena_release(d->arena, mark);
     return SUTRA_OK;
 }
 
@@ -309,15 +369,22 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
     enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
     if (status)
         return status;
-    double idle = (double)kind_clock_in(&measures->idle, &spans);
+    struct spans gaps, idle_spans;
+    status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
+    if (!status)
+        status = spans_common(&spans, &gaps, d->kept, &idle_spans, error);
+    if (status)
+        return status;
     arena_release(d->arena, mark);
+    double idle = (double)spans_length(&idle_spans);
     if (percent_of_window(d, idle) < BUFFERS_PERCENT)
         return SUTRA_OK;
-    struct overview_finding *finding = add_finding(
-        d, FINDING_DDP_BUFFERS, idle,
-        "DDP buffer broadcast: the GPU idles %s (%s) while DistributedDataParallel unpacks buffers before each "
-        "forward pass. Set broadcast_buffers=False if ranks need not share buffers.",
-        finding_per_step(d, idle).text, finding_percent(idle, measures->window).text);
+    struct overview_finding *finding =
+        add_finding(d, FINDING_DDP_BUFFERS, &idle_spans,
+                    "The GPU idles %s while DistributedDataParallel unpacks buffers before each forward pass.",
+                    finding_per_step(d, idle).text);
+    copy_finding_name(d, unflatten, finding->where.frame, sizeof finding->where.frame);
+    set_finding_now(finding, "%s", finding_time(idle / measures->n_steps).text);
     add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
@@ -376,6 +443,20 @@ static enum sutra_status find_main_sync_caller(const struct diagnosis *d, struct
     return SUTRA_OK;
 }
 
+/* The kind of wait, by the name of its operator or call. */
+static uint32_t sync_facts(const struct diagnosis *d, uint32_t op) {
+    static const struct {
+        const char *word;
+        uint32_t fact;
+    } words[] = {{"item", FACT_ITEM},         {"_local_scalar_dense", FACT_ITEM}, {"is_nonzero", FACT_ITEM},
+                 {"nonzero", FACT_NONZERO},   {"masked_select", FACT_NONZERO},    {"unique", FACT_NONZERO},
+                 {"copy_", FACT_FROM_DEVICE}, {"Memcpy", FACT_FROM_DEVICE},       {"aten::to", FACT_FROM_DEVICE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_compare(d->model->strings, op, TEXT_HAS, words[i].word))
+            return words[i].fact;
+    return 0;
+}
+
 enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct measures *measures = &d->measures;
@@ -385,25 +466,33 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     struct sync_caller caller;
     row_t n;
     if (percent_of_window(d, waits) < SYNC_PERCENT ||
-        (d->fired[FINDING_HOST_BOUND] && (double)host_gap_ticks(d) >= 2 * waits))
+        (d->fired[FINDING_HOST_BOUND] && (double)spans_length(&d->host) >= 2 * waits))
         return SUTRA_OK;
+    const uint32_t kinds = KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC);
+    struct spans spans;
+    struct finding_where where;
     enum sutra_status status = find_main_sync_caller(d, &caller, &n, error);
     if (status || caller.op == STRING_NONE)
         return status;
-    double saving = fmax(0, fmin(waits, measures->window - (double)needed));
-    struct overview_finding *finding = add_finding(
-        d, FINDING_SYNC, saving,
-        "Synchronization: the GPU idles %s (%s) because the CPU waits for it and launches new work only afterwards, "
-        "mostly in %s",
-        finding_per_step(d, waits).text, finding_percent(waits, measures->window).text,
-        finding_name(d, caller.op).text);
-    if (caller.frame != STRING_NONE)
-        append_finding_text(finding, " in %s", finding_name(d, caller.frame).text);
+    status = spans_of_kinds(overview, kinds, d->kept, &spans, error);
+    if (!status)
+        status = find_host_places(d, kinds, NULL, &where, error);
+    if (status)
+        return status;
+    struct overview_finding *finding =
+        add_finding(d, FINDING_SYNC, &spans,
+                    "The GPU idles %s because the CPU waits for it and launches new work only afterwards, mostly in %s",
+                    finding_per_step(d, waits).text, finding_name(d, caller.op).text);
     if (n / measures->n_steps >= 1)
         append_finding_text(finding, ", %s", finding_count(d, n).text);
-    append_finding_text(finding,
-                        ". Read results later or less often: keep losses and conditions on the GPU, and copy with "
-                        "non_blocking=True from and to pinned memory.");
+    append_finding_text(finding, ".");
+    set_finding_saving(d, finding, fmax(0, fmin(waits, measures->window - (double)needed)));
+    finding->where = where;
+    finding->facts |= sync_facts(d, caller.op);
+    copy_finding_name(d, caller.frame != STRING_NONE ? caller.frame : caller.op, finding->where.frame,
+                      sizeof finding->where.frame);
+    copy_finding_name(d, caller.op, finding->subject, sizeof finding->subject);
+    set_finding_now(finding, "%.0f", n / measures->n_steps);
     add_finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     add_finding_number(finding, "waits", n / measures->n_steps);
     add_finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
@@ -415,24 +504,25 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
 #define ALLOCATION_PERCENT 5
 
 enum sutra_status rule_allocation(struct diagnosis *d, struct sutra_error *error) {
+    const uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH);
     const struct measures *measures = &d->measures;
     double ticks = (double)(d->overview->ticks[OVERVIEW_SET_UP] + d->overview->ticks[OVERVIEW_SLOW_LAUNCH]);
     uint32_t name;
     int64_t max_ticks;
+    struct spans spans;
     if (percent_of_window(d, ticks) < ALLOCATION_PERCENT || !set_up_recurs(d->overview))
         return SUTRA_OK;
-    enum sutra_status status =
-        find_main_frame(d, KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH), &name, &max_ticks, error);
+    enum sutra_status status = find_main_frame(d, kinds, &name, &max_ticks, error);
+    if (!status)
+        status = spans_of_kinds(d->overview, kinds, d->kept, &spans, error);
     if (status)
         return status;
     struct overview_finding *finding =
-        add_finding(d, FINDING_ALLOCATION, ticks,
-                    "Memory allocation in every step: the GPU idles %s (%s) in memory allocation or module loading",
-                    finding_per_step(d, ticks).text, finding_percent(ticks, measures->window).text);
-    if (name != STRING_NONE)
-        append_finding_text(finding, ", mostly in %s", finding_name(d, name).text);
-    append_finding_text(finding, ". Use the caching allocator (no empty_cache(), "
-                                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) and constant shapes.");
+        add_finding(d, FINDING_ALLOCATION, &spans, "The GPU idles %s in memory allocation or module loading%s%s.",
+                    finding_per_step(d, ticks).text, name == STRING_NONE ? "" : ", mostly in ",
+                    name == STRING_NONE ? "" : finding_name(d, name).text);
+    copy_finding_name(d, name, finding->where.frame, sizeof finding->where.frame);
+    set_finding_now(finding, "%s", finding_time(ticks / measures->n_steps).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     return SUTRA_OK;
 }

@@ -8,6 +8,7 @@
  * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
+#include "analyze/overview/remedies.h"
 
 #include "analyze/launches/arguments.h"
 #include "analyze/launches/graphs.h"
@@ -51,8 +52,63 @@ static double busy_share(const struct diagnosis *d, double ticks) {
     return percent_of_device(d, ticks) / 100 * (double)overview_busy(d->overview);
 }
 
-static double limit_saving(const struct diagnosis *d, double saving) {
-    return fmin(saving, (double)d->measures.blocked_on_device);
+/* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices): a faster kernel
+ * saves at most the time in which the CPU waits for the GPU. NULL: none is in the window, or an error. */
+static struct overview_finding *add_kernel_finding(struct diagnosis *d, enum finding_rule rule, const uint8_t *marked,
+                                                   double saving, struct sutra_error *error) {
+    const struct overview_window *window = &d->overview->window;
+    const struct device_rows *devices = &d->model->devices;
+    const double waits = (double)d->measures.blocked_on_device;
+    struct spans spans;
+    struct arena_mark mark = arena_mark(d->arena);
+    int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
+    if (!ticks) {
+        error_memory(error);
+        return NULL;
+    }
+    if (spans_of_devices(d->overview, marked, d->kept, &spans, error) || spans.n == 0)
+        return NULL;
+    struct overview_finding *finding = add_finding(d, rule, &spans, "%s", "");
+    set_finding_saving(d, finding, fmin(saving, waits));
+    finding->uncapped = percent_of_window(d, saving);
+    finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;
+    for (row_t i = 0; i < devices->n; i++)
+        ticks[i] = marked[i] ? ticks_within(devices->start[i], devices->stop[i], window->from, window->to) : 0;
+    if (find_device_places(d, ticks, false, &finding->where, error))
+        return NULL;
+    arena_release(d->arena, mark);
+    return finding;
+}
+
+/* Marks kernels whose name contains one of the words and none of `without`. NULL: out of memory. */
+static const uint8_t *mark_kernels(const struct diagnosis *d, const char *const *words, const char *const *without) {
+    const struct device_rows *devices = &d->model->devices;
+    const struct device_events *events = d->model->events;
+    uint8_t *matches = arena_alloc(d->arena, d->model->strings->n, 1), *marked = arena_alloc(d->arena, devices->n, 1);
+    if (d->arena->failed)
+        return NULL;
+    for (uint32_t name = 0; name < d->model->strings->n; name++)
+        matches[name] = d->measures.of_kernel[name] > 0 && has_any(d, name, words) && !has_any(d, name, without);
+    for (row_t i = 0; i < devices->n; i++)
+        marked[i] = d->overview->classes[i] != OVERVIEW_COPY && matches[events->name[devices->event[i]]];
+    return marked;
+}
+
+/* The same for kernels with these words; `main_name` is the one with most time. */
+static struct overview_finding *add_family_finding(struct diagnosis *d, enum finding_rule rule,
+                                                   const char *const *words, const char *const *without, double saving,
+                                                   uint32_t main_name, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(d->arena);
+    const uint8_t *marked = mark_kernels(d, words, without);
+    if (!marked) {
+        error_memory(error);
+        return NULL;
+    }
+    struct overview_finding *finding = add_kernel_finding(d, rule, marked, saving, error);
+    if (finding)
+        copy_finding_name(d, main_name, finding->where.frame, sizeof finding->where.frame);
+    arena_release(d->arena, mark);
+    return finding;
 }
 
 /* ---- copies: exposed memcpy >= COPIES_PERCENT. Saving: this time. ---- */
@@ -102,7 +158,7 @@ static enum sutra_status find_main_copies(const struct diagnosis *d, struct main
             if (ticks == 0 || name_of_event[devices->event[i]] != name)
                 continue;
             copies->n++;
-            uint32_t op = activity_operator(d->model, i);
+            uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
             if (op != STRING_NONE)
                 ticks_add(&ops[op], ticks);
         }
@@ -112,22 +168,15 @@ static enum sutra_status find_main_copies(const struct diagnosis *d, struct main
     return SUTRA_OK;
 }
 
-static const char *recommend_for_copies(const struct diagnosis *d, const struct main_copies *copies) {
+static uint32_t copy_facts(const struct diagnosis *d, const struct main_copies *copies) {
     const struct strings *strings = d->model->strings;
     bool copied = copies->op != STRING_NONE && text_compare(strings, copies->op, TEXT_IS, "aten::copy_");
-    if (text_compare(strings, copies->name, TEXT_HAS, "DtoD") && copied && d->measures.n_graph_launches)
-        return "Inputs are copied into static buffers of CUDA graphs: pass the same buffers, or mark them "
-               "(mark_static_address)";
-    if (text_compare(strings, copies->name, TEXT_HAS, "HtoD") &&
-        text_compare(strings, copies->name, TEXT_HAS, "ageable"))
-        return "The host memory is pageable: pin_memory=True and non_blocking=True overlap copies with kernels";
-    if (text_compare(strings, copies->name, TEXT_HAS, "HtoD"))
-        return "Copy the next batch on a separate stream during the step";
-    if (text_compare(strings, copies->name, TEXT_HAS, "DtoH"))
-        return "Read results less often, into pinned memory, with non_blocking=True";
     if (text_compare(strings, copies->name, TEXT_HAS, "DtoD"))
-        return "Avoid .contiguous(), .clone() and concatenation of large tensors";
-    return "Check whether the copies are needed";
+        return copied && d->measures.n_graph_launches ? FACT_STATIC_INPUT : FACT_ON_DEVICE;
+    if (text_compare(strings, copies->name, TEXT_HAS, "HtoD"))
+        return FACT_TO_DEVICE |
+               (text_compare(strings, copies->name, TEXT_HAS, "ageable") ? (uint32_t)FACT_PAGEABLE : 0);
+    return text_compare(strings, copies->name, TEXT_HAS, "DtoH") ? FACT_FROM_DEVICE : 0;
 }
 
 enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
@@ -136,17 +185,23 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
     struct main_copies copies;
     if (percent_of_window(d, exposed) < COPIES_PERCENT)
         return SUTRA_OK;
+    struct spans spans;
     enum sutra_status status = find_main_copies(d, &copies, error);
+    if (!status)
+        status = spans_of_kinds(d->overview, KIND(OVERVIEW_COPY), d->kept, &spans, error);
     if (status || copies.name == STRING_NONE)
         return status;
     struct overview_finding *finding = add_finding(
-        d, FINDING_COPIES, exposed, "Exposed memcpy: %s (%s), %s of it %s", finding_per_step(d, exposed).text,
-        finding_percent(exposed, measures->window).text,
-        finding_percent(fmin((double)copies.ticks, exposed), exposed).text, finding_name(d, copies.name).text);
+        d, FINDING_COPIES, &spans, "Copies that overlap with nothing take %s, %s of it %s",
+        finding_per_step(d, exposed).text, finding_percent(fmin((double)copies.ticks, exposed), exposed).text,
+        finding_name(d, copies.name).text);
     if (copies.op != STRING_NONE)
         append_finding_text(finding, "%s in %s", graph_operator_is_probable(d->model, copies.op) ? ", probably" : "",
                             finding_name(d, copies.op).text);
-    append_finding_text(finding, ", %s. %s.", finding_count(d, copies.n).text, recommend_for_copies(d, &copies));
+    append_finding_text(finding, ".");
+    finding->facts |= copy_facts(d, &copies);
+    copy_finding_name(d, copies.op, finding->where.frame, sizeof finding->where.frame);
+    set_finding_now(finding, "%s", finding_time(exposed / measures->n_steps).text);
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     add_finding_number(finding, "copies", copies.n / measures->n_steps);
     add_finding_number(finding, "top_percent", fmin((double)copies.ticks / exposed, 1) * 100);
@@ -165,20 +220,22 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
     static const char *const without[] = {"tf32", "tensorop", NULL};
     uint32_t main_name;
     double ticks = sum_kernels(d, words, without, &main_name), busy = busy_share(d, ticks);
-    (void)error;
-    if (percent_of_window(d, busy) < FP32_PERCENT)
+    d->measures.fp32_time = (int64_t)ticks;
+    if (d->kernels_suppressed || percent_of_window(d, busy) < FP32_PERCENT)
         return SUTRA_OK;
     const struct document *document = &d->model->trace->document;
     struct json_span major = device_member(document, "computeMajor");
     int64_t capability;
     if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
         return SUTRA_OK;
-    double saving = limit_saving(d, busy * FP32_SAVING);
-    struct overview_finding *finding = add_finding(
-        d, FINDING_FP32, saving,
-        "FP32 without tensor cores: %s of GPU time is FP32 matrix multiplication and convolution (%s). Use "
-        "torch.autocast with bfloat16 or float16, or TF32 where available; about half of this time can go (estimate).",
-        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    struct overview_finding *finding =
+        add_family_finding(d, FINDING_FP32, words, without, busy * FP32_SAVING, main_name, error);
+    if (!finding)
+        return arena_status(d->arena, error);
+    append_finding_text(finding,
+                        "%s of GPU time is FP32 matrix multiplication and convolution (%s); about half can go.",
+                        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
     add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     add_finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
@@ -256,7 +313,7 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
     uint32_t softmax = strings_find(strings, "aten::_softmax", 14), bmm = strings_find(strings, "aten::bmm", 9);
     struct device_peaks peaks = {0};
     struct attention_cost attention;
-    if (softmax == STRING_NONE || bmm == STRING_NONE ||
+    if (d->kernels_suppressed || softmax == STRING_NONE || bmm == STRING_NONE ||
         percent_of_device(d, (double)measures->of_operator[softmax]) < ATTENTION_PERCENT ||
         percent_of_device(d, (double)measures->of_operator[bmm]) < ATTENTION_PERCENT ||
         !device_peaks_of(&d->model->trace->document, &peaks))
@@ -267,15 +324,25 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
     double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[bmm];
     double fused = attention.min_s / ATTENTION_OF_PEAK * 1e9, saving = busy_share(d, fmax(0, ticks - fused));
     double steps = measures->n_steps, flops = attention.flops / steps;
-    struct overview_finding *finding = add_finding(
-        d, FINDING_UNFUSED_ATTENTION, limit_saving(d, saving),
-        "Unfused attention: %s of GPU time (aten::_softmax %s, aten::bmm %s%s). Use "
-        "torch.nn.functional.scaled_dot_product_attention: fused, its %.*f %s take about %s (estimate at 40%% of peak).",
-        finding_percent(ticks, (double)measures->device_time).text,
-        finding_time((double)measures->of_operator[softmax] / steps).text,
-        finding_time((double)measures->of_operator[bmm] / steps).text, steps > 1 ? " per step" : "",
-        flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP",
-        finding_time(fused / steps).text);
+    const struct device_rows *devices = &d->model->devices;
+    struct arena_mark mark = arena_mark(d->arena);
+    uint8_t *marked = arena_zeros(d->arena, devices->n, 1);
+    if (!marked)
+        return error_memory(error);
+    for (row_t i = 0; i < devices->n; i++) {
+        uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
+        marked[i] = op == softmax || op == bmm;
+    }
+    struct overview_finding *finding = add_kernel_finding(d, FINDING_UNFUSED_ATTENTION, marked, saving, error);
+    arena_release(d->arena, mark);
+    if (!finding)
+        return arena_status(d->arena, error);
+    append_finding_text(finding,
+                        "aten::_softmax and aten::bmm take %s of GPU time, %s%s. Fused, their %.*f %s take about %s.",
+                        finding_percent(ticks, (double)measures->device_time).text, finding_time(ticks / steps).text,
+                        steps > 1 ? " per step" : "", flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12,
+                        flops < 1e11 ? "GFLOP" : "TFLOP", finding_time(fused / steps).text);
+    set_finding_now(finding, "%s", finding_percent(ticks, (double)measures->device_time).text);
     add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
@@ -294,16 +361,18 @@ enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_erro
     double busy = (double)overview_busy(d->overview);
     uint32_t main_name;
     double ticks = sum_kernels(d, words, without, &main_name);
-    (void)error;
-    if (percent_of_device(d, ticks) < ELEMENTWISE_PERCENT || percent_of_window(d, busy) < ELEMENTWISE_BUSY)
+    if (d->kernels_suppressed || percent_of_device(d, ticks) < ELEMENTWISE_PERCENT ||
+        percent_of_window(d, busy) < ELEMENTWISE_BUSY)
         return SUTRA_OK;
-    double saving = limit_saving(d, busy_share(d, ticks) * ELEMENTWISE_SAVING);
-    struct overview_finding *finding = add_finding(
-        d, FINDING_ELEMENTWISE_FUSION, saving,
-        "Unfused elementwise kernels: %s of GPU time (mostly %s), and the GPU is busy %s. Fuse them with torch.compile or "
-        "fused kernels; more than half of this time can go (estimate).",
+    struct overview_finding *finding = add_family_finding(d, FINDING_ELEMENTWISE_FUSION, words, without,
+                                                          busy_share(d, ticks) * ELEMENTWISE_SAVING, main_name, error);
+    if (!finding)
+        return arena_status(d->arena, error);
+    append_finding_text(
+        finding, "Elementwise kernels take %s of GPU time (mostly %s), and the GPU is busy %s. More than half can go.",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
         finding_percent(busy, d->measures.window).text);
+    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
     add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_percent", percent_of_window(d, busy));
     return SUTRA_OK;
@@ -320,22 +389,26 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
                                                                                                     NULL};
     uint32_t main_name;
     double ticks = sum_kernels(d, words, without, &main_name), busy = busy_share(d, ticks);
-    (void)error;
-    if (percent_of_device(d, ticks) < LAYOUT_DEVICE_PERCENT || percent_of_window(d, busy) < LAYOUT_PERCENT)
+    if (d->kernels_suppressed || percent_of_device(d, ticks) < LAYOUT_DEVICE_PERCENT ||
+        percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
-    struct overview_finding *finding = add_finding(
-        d, FINDING_LAYOUT, limit_saving(d, busy),
-        "Layout conversion (NCHW/NHWC): %s of GPU time (%s). Use memory_format=torch.channels_last for the model and its "
-        "inputs.",
-        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    struct overview_finding *finding = add_family_finding(d, FINDING_LAYOUT, words, without, busy, main_name, error);
+    if (!finding)
+        return arena_status(d->arena, error);
+    append_finding_text(finding, "%s of GPU time converts layouts (%s).",
+                        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
     add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
 
-/* ---- gemm_bound: compute >= GEMM_PERCENT of the window, and no rule above explains it. No saving. ---- */
+/* ---- gemm_bound: compute >= GEMM_PERCENT of the window, no other finding >= OTHER_PERCENT except layouts, and no
+ * kernel rule >= KERNEL_RULE_PERCENT. No saving. ---- */
 
-#define GEMM_PERCENT 80
+#define GEMM_PERCENT        80
+#define OTHER_PERCENT       10
+#define KERNEL_RULE_PERCENT 3
 
 /* Adds the rate of the most expensive matrix multiplication, by name and then by shape. */
 static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_finding *finding,
@@ -387,11 +460,9 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
                 append_finding_text(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, percent,
                                     peaks.name);
             else if (!isnan(bytes))
-                append_finding_text(
-                    finding,
-                    " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits "
-                    "per weight.",
-                    bytes / 1e12, percent, peaks.name);
+                append_finding_text(finding, " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s.", bytes / 1e12,
+                                    percent, peaks.name);
+            finding->facts |= at.by_compute || isnan(bytes) ? 0 : FACT_FEW_ROWS;
             add_finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", percent);
         } else {
             append_finding_text(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
@@ -403,21 +474,53 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
     return status;
 }
 
+/* The kernel that computes longest. */
+static uint32_t find_max_kernel(const struct diagnosis *d) {
+    const struct device_rows *devices = &d->model->devices;
+    const int64_t *of_kernel = d->measures.of_kernel;
+    uint32_t max = STRING_NONE;
+    for (row_t i = 0; i < devices->n; i++) {
+        const uint32_t name = d->model->events->name[devices->event[i]];
+        if (d->overview->classes[i] == OVERVIEW_COMPUTE && of_kernel[name] > 0 &&
+            (max == STRING_NONE || of_kernel[name] > of_kernel[max] ||
+             (of_kernel[name] == of_kernel[max] && name < max)))
+            max = name;
+    }
+    return max;
+}
+
+/* Whether another finding explains more than the kernels that compute. */
+static bool has_other_cause(const struct diagnosis *d) {
+    for (unsigned i = 0; i < d->findings->n_all; i++) {
+        const struct overview_finding *finding = &d->findings->list[i];
+        const enum finding_rule rule = finding->rule;
+        bool is_kernel_rule =
+            rule == FINDING_FP32 || rule == FINDING_UNFUSED_ATTENTION || rule == FINDING_ELEMENTWISE_FUSION;
+        if (finding->win >= (is_kernel_rule ? KERNEL_RULE_PERCENT : OTHER_PERCENT) && rule != FINDING_LAYOUT)
+            return true;
+    }
+    return false;
+}
+
 enum sutra_status rule_gemm_bound(struct diagnosis *d, struct sutra_error *error) {
+    const struct measures *measures = &d->measures;
     double compute = (double)d->overview->ticks[OVERVIEW_COMPUTE];
-    if (percent_of_window(d, compute) < GEMM_PERCENT || d->measures.n_launches == 0 || d->fired[FINDING_FP32] ||
-        d->fired[FINDING_UNFUSED_ATTENTION] || d->fired[FINDING_ELEMENTWISE_FUSION])
+    if (percent_of_window(d, compute) < GEMM_PERCENT || has_other_cause(d))
         return SUTRA_OK;
-    uint32_t kernel = find_max(d->measures.of_kernel, d->model->strings->n);
-    struct overview_finding *finding =
-        add_finding(d, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the GPU computes %s of the time",
-                    finding_percent(compute, d->measures.window).text);
-    if (kernel != STRING_NONE)
-        append_finding_text(
-            finding, ", %s of it in %s",
-            finding_percent((double)d->measures.of_kernel[kernel], (double)d->measures.device_time).text,
-            finding_name(d, kernel).text);
+    uint32_t kernel = find_max_kernel(d);
+    struct overview_finding *finding = add_finding(d, FINDING_GEMM_BOUND, NULL, "The GPU computes %s of the time",
+                                                   finding_percent(compute, measures->window).text);
+    if (kernel != STRING_NONE) {
+        append_finding_text(finding, ", %s of it in %s",
+                            finding_percent((double)measures->of_kernel[kernel], (double)measures->device_time).text,
+                            finding_name(d, kernel).text);
+        finding->where.n_units = finding->where.n_names = 1;
+        finding->where.units[0] = (struct finding_unit){
+            .phase = SUTRA_N_PHASES, .percent = percent_of_device(d, (double)measures->of_kernel[kernel])};
+        copy_finding_name(d, kernel, finding->where.units[0].name, sizeof finding->where.units[0].name);
+    }
+    append_finding_text(finding, ".");
+    set_finding_now(finding, "%s", finding_percent(compute, measures->window).text);
     add_finding_number(finding, "compute_percent", percent_of_window(d, compute));
-    append_finding_text(finding, ". Only faster or fewer kernels help.");
     return add_gemm_rate(d, finding, error);
 }

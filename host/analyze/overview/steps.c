@@ -39,20 +39,73 @@ enum sutra_status make_host_spans(const struct overview *overview, const uint8_t
         return status;
 
     /* Cut them at the window, and merge the overlapping ones. */
-    for (row_t i = 0; i < n; i++) {
-        int64_t begin = hosts->start[rows[i]], end = hosts->stop[rows[i]];
-        begin = MAX(begin, window->from);
-        end = MIN(end, window->to);
-        int64_t *last_end = spans->n ? &spans->end[spans->n - 1] : NULL;
-        if (last_end && begin <= *last_end) {
-            *last_end = MAX(end, *last_end);
-            continue;
-        }
-        spans->begin[spans->n] = begin;
-        spans->end[spans->n++] = end;
-    }
+    for (row_t i = 0; i < n; i++)
+        spans_append(spans, MAX(hosts->start[rows[i]], window->from), MIN(hosts->stop[rows[i]], window->to));
     arena_release(arena, mark);
     return SUTRA_OK;
+}
+
+enum sutra_status spans_reserve(row_t n, struct arena *arena, struct spans *spans, struct sutra_error *error) {
+    *spans =
+        (struct spans){.begin = arena_alloc(arena, n, sizeof(int64_t)), .end = arena_alloc(arena, n, sizeof(int64_t))};
+    return arena_status(arena, error);
+}
+
+enum sutra_status spans_of_kinds(const struct overview *overview, uint32_t kinds, struct arena *arena,
+                                 struct spans *spans, struct sutra_error *error) {
+    row_t n = 0;
+    for (row_t i = 0; i < overview->n_rows; i++)
+        n += kinds >> overview->rows[i].kind & 1;
+    enum sutra_status status = spans_reserve(n, arena, spans, error);
+    for (row_t i = 0; i < overview->n_rows && !status; i++)
+        if (kinds >> overview->rows[i].kind & 1)
+            spans_append(spans, overview->rows[i].begin, overview->rows[i].end);
+    return status;
+}
+
+enum sutra_status spans_of_devices(const struct overview *overview, const uint8_t *marked, struct arena *arena,
+                                   struct spans *spans, struct sutra_error *error) {
+    const struct device_rows *devices = &overview->reading->devices;
+    row_t n = 0;
+    for (row_t i = 0; i < devices->n; i++)
+        n += marked[i];
+    enum sutra_status status = spans_reserve(n, arena, spans, error);
+    for (row_t k = 0; k < devices->n && !status; k++) {
+        row_t i = devices->by_start[k];
+        if (marked[i])
+            spans_append(spans, MAX(devices->start[i], overview->window.from),
+                         MIN(devices->stop[i], overview->window.to));
+    }
+    return status;
+}
+
+enum sutra_status spans_common(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                               struct sutra_error *error) {
+    enum sutra_status status = spans_reserve(a->n + b->n, arena, spans, error);
+    for (row_t i = 0, k = 0; i < a->n && k < b->n && !status;) {
+        spans_append(spans, MAX(a->begin[i], b->begin[k]), MIN(a->end[i], b->end[k]));
+        if (a->end[i] < b->end[k])
+            i++;
+        else
+            k++;
+    }
+    return status;
+}
+
+enum sutra_status spans_without(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                                struct sutra_error *error) {
+    enum sutra_status status = spans_reserve(a->n + b->n, arena, spans, error);
+    for (row_t i = 0, k = 0; i < a->n && !status; i++) {
+        int64_t begin = a->begin[i];
+        while (k < b->n && b->end[k] <= begin)
+            k++;
+        for (row_t j = k; j < b->n && b->begin[j] < a->end[i]; j++) {
+            spans_append(spans, begin, b->begin[j]);
+            begin = MAX(begin, b->end[j]);
+        }
+        spans_append(spans, begin, a->end[i]);
+    }
+    return status;
 }
 
 int64_t spans_length(const struct spans *spans) {

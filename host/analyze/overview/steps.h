@@ -28,7 +28,35 @@ struct spans {
 enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                   struct spans *spans, struct sutra_error *error);
 
+/* The rows of some kinds (a bit for each), and the union of marked GPU activities in the window, in the arena. O(n). */
+enum sutra_status spans_of_kinds(const struct overview *overview, uint32_t kinds, struct arena *arena,
+                                 struct spans *spans, struct sutra_error *error);
+enum sutra_status spans_of_devices(const struct overview *overview, const uint8_t *marked, struct arena *arena,
+                                   struct spans *spans, struct sutra_error *error);
+
+/* The time in `a` that is also in `b`, or that is not. In the arena; O(n). */
+enum sutra_status spans_common(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                               struct sutra_error *error);
+enum sutra_status spans_without(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                                struct sutra_error *error);
+
 int64_t spans_length(const struct spans *spans);
+
+/* Appends an interval that begins no earlier than the last one; there must be room for it. */
+static inline void spans_append(struct spans *spans, int64_t begin, int64_t end) {
+    int64_t *last_end = spans->n ? &spans->end[spans->n - 1] : NULL;
+    if (begin >= end)
+        return;
+    if (last_end && begin <= *last_end) {
+        *last_end = MAX(end, *last_end);
+        return;
+    }
+    spans->begin[spans->n] = begin;
+    spans->end[spans->n++] = end;
+}
+
+/* Room for n intervals in the arena; no intervals yet. */
+enum sutra_status spans_reserve(row_t n, struct arena *arena, struct spans *spans, struct sutra_error *error);
 
 /* Whether a moment is in one of them. O(log n). */
 bool spans_contain(const struct spans *spans, int64_t moment);

@@ -7,6 +7,7 @@
  */
 #include "analyze/collective_matches.h"
 #include "analyze/overview/findings.h"
+#include "analyze/overview/remedies.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
 
@@ -21,6 +22,7 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
     collectives->rank = rank;
     rank_collectives_crop(overview, collectives);
     collectives->n_steps = overview->window.n_steps;
+    collectives->first_ns = first_event_ticks(overview->reading) + trace_base_ns(trace);
     collectives->link = device_link_of(&trace->document);
     if (!collective_calls_init(&collectives->calls))
         return error_memory(error);
@@ -63,10 +65,42 @@ static int64_t late_start_ns(const struct job_collectives *job, struct rank_coll
     return in_window <= 0 ? late : late - in_window;
 }
 
+/* The range of a collective on a rank, with a margin, for the trace of this rank. */
+static struct finding_range range_of_call(const struct rank_collectives *rank, const struct collective_call *call) {
+    const int64_t length = call->end_ns - call->start_ns, margin = MAX(length / 10, (100000 - length) / 2);
+    const int64_t first = rank->first_ns, end = call->end_ns + margin;
+    const int64_t start = MAX(call->start_ns - margin, end - MAX_RANGE_NS);
+    return (struct finding_range){.from_us = MAX(start - first, 0) / 1000, .to_us = (end - first + 999) / 1000};
+}
+
+/* The collective in which the waiting rank waits longest for the straggler. */
+static struct finding_range range_of_longest_wait(const struct job_collectives *job,
+                                                  struct rank_collectives *const *ranks, row_t straggler,
+                                                  row_t waiting) {
+    const struct collective_call *longest = NULL;
+    int64_t longest_ns = 0;
+    for (row_t m = 0; m < job->matches->n; m++) {
+        const struct collective_match *match = &job->matches->list[m];
+        struct collective_moments moments = collective_moments_of(job, match);
+        if (!collective_synchronizes(job, match, &moments) || rank_index(job, match, moments.last) != straggler)
+            continue;
+        for (row_t i = 0; i < match->n; i++) {
+            const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
+            const int64_t wait = moments.arrival_ns - job_time(job, call, call->start_ns);
+            if (rank_index(job, match, i) != waiting || wait <= longest_ns)
+                continue;
+            longest = call;
+            longest_ns = wait;
+        }
+    }
+    return longest ? range_of_call(ranks[waiting], longest) : (struct finding_range){.from_us = 0};
+}
+
 /* Measures the waits for a straggler, and makes the finding. `ranks` are the job's. */
 static enum sutra_status report_straggler(const struct job_collectives *job, struct rank_collectives *const *ranks,
-                                          row_t straggler, struct arena *scratch, struct overview_finding *finding,
+                                          row_t straggler, struct arena *scratch, struct job_findings *found,
                                           struct sutra_error *error) {
+    struct overview_finding *finding = &found->late;
     int64_t *waits_ns = arena_zeros(scratch, job->n_clocks, sizeof *waits_ns);
     int64_t *savings_ns = arena_zeros(scratch, job->n_clocks, sizeof *savings_ns);
     const struct collective_match *first = NULL;
@@ -93,33 +127,31 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     }
 
     const struct rank_collectives *rank = ranks[straggler], *other = ranks[waiting];
+    found->straggler = rank->rank;
+    found->waiting = other->rank;
     double steps = other->n_steps ? other->n_steps : 1, window = window_ns(other);
     double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
     int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
     *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = saving / window * 100};
-    append_finding_text(
-        finding,
-        "Straggler: rank %lld arrives last at %s that all ranks leave together, and rank %lld waits %s of %s"
-        "%s%s for it (%s).",
-        (long long)rank->rank, counted_text(n_last, "collective", "collectives").text, (long long)other->rank,
-        finding_time(waits / steps).text,
-        steps > 1        ? "each "
-        : other->n_steps ? "the "
-                         : "",
-        finding_time(window / steps).text, other->n_steps ? " step" : "", finding_percent(waits, window).text);
-    if ((double)late_start >= 0.8 * waits)
-        append_finding_text(
-            finding,
-            " Rank %lld starts the step %s late: check what only this rank does before the step (logging, "
-            "evaluation, data loading).",
-            (long long)rank->rank, finding_time((double)late_start).text);
-    else
-        append_finding_text(
-            finding, " Compare its CPU and GPU work before them with rank %lld: more data, a slower GPU, extra work.",
-            (long long)other->rank);
+    finding->uncapped = finding->win;
+    finding->weight = 1;
+    append_finding_text(finding, "Rank %lld arrives last at %s; rank %lld waits %s for it, %s of its step.",
+                        (long long)rank->rank, counted_text(n_last, "collective", "collectives").text,
+                        (long long)other->rank, finding_time(waits / steps).text, finding_percent(waits, window).text);
     if (saving < MOSTLY_SAVED * waits)
-        append_finding_text(finding, " If rank %lld arrived with the second-latest rank, %s of wait would remain.",
+        append_finding_text(finding, " With rank %lld on time, %s of wait for the second-latest rank remains.",
                             (long long)rank->rank, finding_time((waits - saving) / steps).text);
+    if ((double)late_start >= 0.8 * waits) {
+        finding->facts |= FACT_NAMED;
+        snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld begins the step %.20s late",
+                 (long long)rank->rank, finding_time((double)late_start).text);
+    } else {
+        snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld, within the step",
+                 (long long)rank->rank);
+    }
+    finding->range = range_of_longest_wait(job, ranks, straggler, waiting);
+    set_finding_now(finding, "%s", finding_time(waits / steps).text);
+    select_remedy(NULL, finding);
     add_finding_number(finding, "rank", (double)rank->rank);
     add_finding_number(finding, "waiting_rank", (double)other->rank);
     add_finding_number(finding, "wait_us", waits / 1000 / steps);
@@ -195,7 +227,7 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
     row_t straggler = find_straggler_candidate(waits, n);
     found->is_late = shortest_window > 0 && is_straggler(waits, n, straggler, shortest_window);
     if (found->is_late)
-        status = report_straggler(&job, ranks, straggler, scratch, &found->late, error);
+        status = report_straggler(&job, ranks, straggler, scratch, found, error);
     if (!status)
         found->links_used = links_are_used(&job, ranks);
     return status;

@@ -52,14 +52,6 @@ void print_graphs(const struct sutra_table *table, int64_t rank) {
                share_text(totals[GRAPHS_UNMATCHED].percent, 100).text, graph_remark("none"));
 }
 
-struct sutra_column column_named(const struct sutra_table *table, const char *name) {
-    struct sutra_column column;
-    for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
-        if (strcmp(column.name, name) == 0)
-            return column;
-    return (struct sutra_column){0};
-}
-
 /* ---- Result files ---- */
 
 enum sutra_status result_file_path(const struct analysis *analysis, const char *name, int64_t rank,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "analyze/ranks.h"
+#include "analyze/table.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -181,9 +182,6 @@ bool analysis_is_shared(const struct analysis *analysis);
 /* Links the pages of the directory, prints the closing lines and writes the statistics. Returns the exit code. */
 int analysis_close(struct analysis *analysis, const struct named_count *counts, size_t n,
                    const struct named_count *more, size_t n_more);
-
-/* The column of a table; all zeros: the table has none of this name. */
-struct sutra_column column_named(const struct sutra_table *table, const char *name);
 
 /* Prints the kernels of graphs of a rank by confidence. */
 void print_graphs(const struct sutra_table *table, int64_t rank);

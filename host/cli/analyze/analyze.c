@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/analyze/analysis.h"
@@ -13,7 +14,6 @@
 #include "sutra/overview.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
-#include "write/json.h"
 
 enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
 
@@ -26,7 +26,6 @@ struct overview_analysis {
 };
 
 #define N_TOP      3
-#define N_TOP_JSON 10
 #define NAME_WIDTH 40
 #define MIN_IDLE   1.0 /* percent of the window: smaller shares of idle time are not printed */
 
@@ -163,83 +162,15 @@ static void print_page(const struct sutra_overview *overview, const char *trace)
 
 /* ---- JSON ---- */
 
-static void add_findings(struct json_out *json, const struct sutra_overview *overview) {
-    struct sutra_finding finding;
-    json_add_open(json, "findings", '[');
-    for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
-        json_open_line(json);
-        json_add_text(json, "rule", finding.rule);
-        json_add_real(json, "saving_percent", 6, finding.saving_percent);
-        json_break(json, 5);
-        json_add_text(json, "text", finding.text);
-        json_break(json, 5);
-        json_add_open(json, "numbers", '{');
-        for (size_t k = 0; k < finding.n_numbers; k++)
-            json_add_real(json, finding.numbers[k].name, 6, finding.numbers[k].value);
-        json_close(json, '}');
-        json_close_line(json);
-    }
-    json_close_lines(json, ']');
-}
-
-/* Adds a list with the first `max_rows` rows of a rank (0: all). */
-static void add_rows(struct json_out *json, const struct sutra_overview *overview, enum sutra_overview_table id,
-                     int64_t rank, const char *title, uint64_t max_rows) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(overview), id, NULL);
-    struct sutra_column ranks = column_of(overview, id, "rank"), column;
-    uint64_t n = 0;
-    json_break(json, 5);
-    json_add_open(json, title, '[');
-    for (uint64_t row = 0; row < n_rows(overview, id) && (max_rows == 0 || n < max_rows); row++) {
-        if (ranks.integers[row] != rank)
-            continue;
-        n++;
-        json_break(json, 7);
-        json_open(json, '{');
-        for (uint32_t i = 1; sutra_table_column(table, i, &column); i++) {
-            if (column.kind == SUTRA_COLUMN_TEXT)
-                json_add_text(json, column.name, sutra_column_text(&column, row));
-            else if (column.kind == SUTRA_COLUMN_INTEGER)
-                json_add_format(json, column.name, "%" PRId64, column.integers[row]);
-            else
-                json_add_real(json, column.name, 6, column.reals[row]);
-        }
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-}
-
-/* Prints an object: findings, and per rank the timeline, steps, and the operators and kernels with the most time. */
 static int print_json(const struct sutra_overview *overview) {
-    const enum sutra_overview_table ranks_table = SUTRA_OVERVIEW_RANKS;
-    struct sutra_column ranks = column_of(overview, ranks_table, "rank"),
-                        traces = column_of(overview, ranks_table, "trace"),
-                        windows = column_of(overview, ranks_table, "window_us"),
-                        steps = column_of(overview, ranks_table, "steps"),
-                        busy = column_of(overview, ranks_table, "busy_percent");
-    struct text_out text = {.file = stdout};
-    struct json_out json = {.text = &text, .indent = 2};
-    json_open(&json, '{');
-    add_findings(&json, overview);
-    json_add_open(&json, "ranks", '[');
-    for (uint64_t row = 0; row < n_rows(overview, ranks_table); row++) {
-        int64_t rank = ranks.integers[row];
-        json_open_line(&json);
-        json_add_format(&json, "rank", "%" PRId64, rank);
-        json_add_text(&json, "trace", sutra_column_text(&traces, row));
-        json_add_real(&json, "window_us", 6, windows.reals[row]);
-        json_add_format(&json, "steps", "%" PRId64, steps.integers[row]);
-        json_add_real(&json, "busy_percent", 6, busy.reals[row]);
-        add_rows(&json, overview, SUTRA_OVERVIEW_TIMELINE, rank, "timeline", 0);
-        add_rows(&json, overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
-        add_rows(&json, overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
-        add_rows(&json, overview, SUTRA_OVERVIEW_KERNELS, rank, "kernels", N_TOP_JSON);
-        add_rows(&json, overview, SUTRA_OVERVIEW_GRAPHS, rank, "graphs", 0);
-        json_close_line(&json);
-    }
-    json_close_lines(&json, ']');
-    json_close(&json, '}');
-    return json_finish(&json);
+    struct sutra_error error;
+    char *text;
+    size_t length;
+    if (sutra_overview_json(overview, &text, &length, &error))
+        return message_error(&error);
+    fwrite(text, 1, length, stdout);
+    free(text);
+    return SUTRA_OK;
 }
 
 /* ---- The analysis ---- */

@@ -1,0 +1,695 @@
+/*
+ * job_verdict.c - the verdict on all ranks of a job, as the public functions return it.
+ *
+ *     rank 0   |== step ==========================|         T = the longest rank's step
+ *     rank 1   |== step ================|outside ..|         all shares of all ranks are of T
+ *
+ * A rule's saving is the median over the ranks on which it fires; its texts are of the rank with the largest. The
+ * achievable step is the largest over all ranks of the time outside their step and their own achievable step. The
+ * shares are of the rank with the median compute.
+ *
+ * Cost: O(ranks * (findings^2 * atoms)), and a sort of ranks per rule.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/overview/remedies.h"
+#include "analyze/overview/verdict.h"
+#include "base/error.h"
+#include "base/shared.h"
+
+const char *sutra_verdict_part_name(enum sutra_verdict_part part) {
+    static const char *const names[SUTRA_N_PARTS] = {"compute", "exposed_comm", "exposed_copy", "host",
+                                                     "data",    "sync",         "setup",        "queued",
+                                                     "after",   "unknown",      "outside_step"};
+    return part < SUTRA_N_PARTS ? names[part] : "";
+}
+
+const char *sutra_phase_name(enum sutra_phase phase) {
+    static const char *const names[SUTRA_N_PHASES] = {"forward", "backward", "optimizer", "data", "between operators"};
+    return phase < SUTRA_N_PHASES ? names[phase] : "";
+}
+
+/* ---- Texts in the arena ---- */
+
+#define TEXT_MOST 2048
+
+__attribute__((format(printf, 2, 3))) static const char *text_of(struct arena *arena, const char *format, ...) {
+    char text[TEXT_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *copy = arena_text(arena, text, strlen(text));
+    return copy ? copy : "";
+}
+
+/* Appends to a text of TEXT_MOST bytes. */
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...) {
+    size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, TEXT_MOST - length, format, arguments);
+    va_end(arguments);
+}
+
+/* A path as a word of a POSIX shell; an option is no path, so "-x" becomes "./-x". */
+static const char *shell_word(struct arena *arena, const char *path) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    const char *prefix = *path == '-' ? "./" : "";
+    if (*path && path[strspn(path, plain)] == 0)
+        return *prefix ? text_of(arena, "%s%s", prefix, path) : path;
+    char *word = arena_alloc(arena, 4 * strlen(path) + 5, 1), *to = word;
+    if (!word)
+        return "";
+    to += sprintf(to, "'%s", prefix);
+    for (; *path; path++)
+        to += *path == '\'' ? sprintf(to, "'\\''") : sprintf(to, "%c", *path);
+    sprintf(to, "'");
+    return word;
+}
+
+/* ---- Shares ---- */
+
+/* A job while its verdict is made. */
+struct joining {
+    const struct job_rank *ranks;
+    size_t n;
+    struct arena *arena;
+    double step; /* T, ticks */
+    struct job_verdict *job;
+    struct overview_findings *findings;
+    struct rule_ranks {
+        double least, most, sum;
+        size_t n, most_rank; /* index */
+    } of_rule[N_FINDING_RULES];
+    bool is_late;
+};
+
+static double step_ticks(const struct rank_verdict *verdict) {
+    return (double)verdict->window / verdict->n_steps;
+}
+
+/* Shares of a rank in percent of the job's step. */
+static void find_shares(const struct joining *joining, const struct rank_verdict *verdict,
+                        double shares[SUTRA_N_PARTS]) {
+    int64_t ticks[SUTRA_N_PARTS];
+    verdict_parts(verdict, ticks);
+    for (int part = 0; part < SUTRA_N_PARTS; part++)
+        shares[part] = joining->step > 0 ? (double)ticks[part] / verdict->n_steps / joining->step * 100 : 0;
+    shares[SUTRA_PART_OUTSIDE_STEP] =
+        joining->step > 0 ? (joining->step - step_ticks(verdict)) / joining->step * 100 : 0;
+}
+
+static int compare_reals(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The rank with the median compute among those with shares; 0: none has shares. */
+static size_t median_rank(const struct joining *joining, double *values) {
+    size_t n = 0;
+    double shares[SUTRA_N_PARTS];
+    for (size_t i = 0; i < joining->n; i++)
+        if (joining->ranks[i].verdict->kind == SUTRA_VERDICT_STEPS) {
+            find_shares(joining, joining->ranks[i].verdict, shares);
+            values[n++] = shares[SUTRA_PART_COMPUTE];
+        }
+    if (n == 0)
+        return 0;
+    qsort(values, n, sizeof *values, compare_reals);
+    const double median = values[(n - 1) / 2];
+    for (size_t i = 0; i < joining->n; i++) {
+        find_shares(joining, joining->ranks[i].verdict, shares);
+        if (joining->ranks[i].verdict->kind == SUTRA_VERDICT_STEPS && shares[SUTRA_PART_COMPUTE] == median)
+            return i;
+    }
+    return 0;
+}
+
+/* ---- Findings ---- */
+
+/* A rank's saving of a finding in percent of the job's step, without the wait for the straggler. */
+static double saving_of_job(const struct joining *joining, const struct job_rank *rank,
+                            const struct overview_finding *finding) {
+    double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
+    bool waits = finding->rule == FINDING_EXPOSED_COMM || finding->rule == FINDING_SLOW_COLLECTIVE;
+    return finding->win * share * (waits ? 1 - rank->wait : 1);
+}
+
+/* Joins the findings of one rule. */
+static void join_rule(struct joining *joining, enum finding_rule rule, double *values) {
+    struct rule_ranks *of = &joining->of_rule[rule];
+    const struct overview_finding *most = NULL;
+    for (size_t i = 0; i < joining->n; i++) {
+        const struct rank_verdict *verdict = joining->ranks[i].verdict;
+        for (unsigned k = 0; k < verdict->n_findings; k++) {
+            const struct overview_finding *finding = &verdict->findings[k];
+            if (finding->rule != rule)
+                continue;
+            const double saving = saving_of_job(joining, &joining->ranks[i], finding);
+            if (!most || !(saving < of->most)) {
+                of->most = saving;
+                of->most_rank = i;
+                most = finding;
+            }
+            of->least = of->n == 0 || saving < of->least ? saving : of->least;
+            values[of->n++] = saving;
+        }
+    }
+    if (!most)
+        return;
+    struct overview_finding *joined = &joining->findings->list[joining->findings->n_all++];
+    *joined = *most;
+    if (isnan(most->win))
+        return;
+    if (of->n > 1)
+        qsort(values, of->n, sizeof *values, compare_reals);
+    joined->win = of->n % 2 ? values[of->n / 2] : (values[of->n / 2 - 1] + values[of->n / 2]) / 2;
+    const struct job_rank *rank = &joining->ranks[of->most_rank];
+    const double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
+    joined->uncapped = most->limited_by == LIMIT_NONE && rank->wait == 0 ? joined->win : most->uncapped * share;
+    if (rank->wait > 0 && (rule == FINDING_EXPOSED_COMM || rule == FINDING_SLOW_COLLECTIVE)) {
+        joined->limited_by = LIMIT_STRAGGLER;
+        joined->uncapped = most->win * share;
+        add_finding_number(joined, "wait_percent", most->win * share * rank->wait);
+        append_finding_text(joined, " Straggler wait is %s of it and vanishes with the straggler.",
+                            rank->wait < 1 ? finding_percent(rank->wait, 1).text : "all");
+    }
+    if (joining->n > 1)
+        add_finding_number(joined, "ranks", (double)of->n);
+}
+
+static void join_straggler(struct joining *joining, const struct job_findings *found) {
+    struct overview_finding *joined = &joining->findings->list[joining->findings->n_all++];
+    struct rule_ranks *of = &joining->of_rule[FINDING_STRAGGLER];
+    *joined = found->late;
+    for (size_t i = 0; i < joining->n; i++) {
+        if (joining->ranks[i].rank != found->waiting)
+            continue;
+        joined->win *= joining->step > 0 ? step_ticks(joining->ranks[i].verdict) / joining->step : 0;
+        *of = (struct rule_ranks){.least = joined->win, .most = joined->win, .n = 1, .most_rank = i};
+    }
+    joined->uncapped = joined->win;
+    joining->is_late = true;
+}
+
+static uint32_t bits_of_shown(const struct joining *joining) {
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < joining->findings->n; i++)
+        bits |= 1U << joining->findings->list[i].rule;
+    return bits;
+}
+
+static const char *const *names_of_rules(struct arena *arena, const enum finding_rule *rules, size_t n) {
+    const char **names = arena_alloc(arena, n, sizeof(const char *));
+    for (size_t i = 0; i < n && names; i++)
+        names[i] = finding_names[rules[i]];
+    return (const char *const *)names;
+}
+
+static const char *const *copy_ids(struct arena *arena, const char ids[FINDING_IDS][24], size_t n) {
+    const char **copies = arena_alloc(arena, n, sizeof(const char *));
+    for (size_t i = 0; i < n && copies; i++)
+        copies[i] = text_of(arena, "%s", ids[i]);
+    return (const char *const *)copies;
+}
+
+static void publish_evidence(const struct joining *joining, const struct overview_finding *finding,
+                             struct sutra_finding *public) {
+    const struct finding_range *range = &finding->range;
+    const struct job_rank *rank = &joining->ranks[joining->of_rule[finding->rule].most_rank];
+    struct arena *arena = joining->arena;
+    public->evidence = (struct sutra_finding_evidence){.file = "", .step = "", .command = ""};
+    if (range->from_us >= range->to_us)
+        return;
+    public->evidence = (struct sutra_finding_evidence){
+        .file = rank->path,
+        .rank = rank->rank,
+        .from_us = range->from_us,
+        .to_us = range->to_us,
+        .step = text_of(arena, "%s", range->step),
+        .threads = copy_ids(arena, range->threads, range->n_threads),
+        .streams = copy_ids(arena, range->streams, range->n_streams),
+        .n_threads = range->n_threads,
+        .n_streams = range->n_streams,
+        .command =
+            text_of(arena, "sutra cut %s --overlap --from %lld --to %lld -o %s.json.gz", shell_word(arena, rank->path),
+                    (long long)range->from_us, (long long)range->to_us, finding_names[finding->rule])};
+}
+
+/* The remedies of a finding. */
+static void publish_remedies(struct arena *arena, const struct overview_finding *finding,
+                             struct sutra_finding *public) {
+    const struct remedy *remedy = &finding_remedies[finding->remedy];
+    struct sutra_finding_remedy *list = arena_alloc(arena, REMEDY_LINES, sizeof *list);
+    size_t n = 0;
+    char text[512];
+    for (int i = 0; i < REMEDY_LINES && list; i++) {
+        const struct remedy_line *line = &remedy->lines[i];
+        if (!remedy_line_applies(line, finding))
+            continue;
+        remedy_line_text(line, finding, text, sizeof text);
+        list[n++] = (struct sutra_finding_remedy){.text = text_of(arena, "%s", text),
+                                                  .api = line->api ? line->api : "",
+                                                  .source = line->source ? line->source : ""};
+    }
+    public->remedies = list;
+    public->n_remedies = n;
+    public->situation = remedy->situation;
+    public->check_metric = remedy->metric;
+    public->check_now = text_of(arena, "%s", finding->now);
+    public->check_after = remedy->after;
+}
+
+static void publish_where(struct arena *arena, const struct finding_where *where, struct sutra_finding *public) {
+    struct sutra_finding_unit *units = arena_alloc(arena, FINDING_UNITS, sizeof *units);
+    memcpy(public->phases, where->phases, sizeof public->phases);
+    for (unsigned i = 0; i < where->n_units && units; i++)
+        units[i] = (struct sutra_finding_unit){.phase = sutra_phase_name((enum sutra_phase)where->units[i].phase),
+                                               .name = text_of(arena, "%s", where->units[i].name),
+                                               .percent = where->units[i].percent};
+    public->units = units;
+    public->n_units = where->n_units;
+    public->n_names = where->n_names;
+    public->frame = text_of(arena, "%s", where->frame);
+}
+
+static void publish_finding(const struct joining *joining, const struct overview_finding *finding,
+                            struct sutra_finding *public) {
+    static const char *const limits[] = {"", "host_waits", "straggler"};
+    struct arena *arena = joining->arena;
+    const struct rule_ranks *of = &joining->of_rule[finding->rule];
+    struct sutra_finding_number *numbers = arena_alloc(arena, FINDING_NUMBERS, sizeof *numbers);
+    const uint32_t shown = bits_of_shown(joining);
+    enum finding_rule parts[N_FINDING_RULES];
+    size_t n_parts = 0;
+    char text[TEXT_MOST] = "";
+    for (uint32_t left = finding->part_of & shown; left; left &= left - 1)
+        parts[n_parts++] = (enum finding_rule)__builtin_ctz(left);
+    if (numbers)
+        memcpy(numbers, finding->numbers, sizeof finding->numbers);
+    *public = (struct sutra_finding){
+        .rule = finding_names[finding->rule],
+        .title = finding_titles[finding->rule],
+        .saving_percent = finding->win,
+        .saving_us = isnan(finding->win) ? finding->win : finding->win / 100 * joining->step / 1000,
+        .numbers = numbers,
+        .n_numbers = finding->n_numbers,
+        .estimate = finding->rule == FINDING_FP32 || finding->rule == FINDING_UNFUSED_ATTENTION ||
+                    finding->rule == FINDING_ELEMENTWISE_FUSION || finding->rule == FINDING_LAYOUT,
+        .limited_by = limits[finding->limited_by],
+        .uncapped_percent = finding->uncapped,
+        .part_of = names_of_rules(arena, parts, n_parts),
+        .n_part_of = n_parts,
+        .seen = text_of(arena, "%s", finding->seen),
+        .least_percent = isnan(finding->win) ? finding->win : of->least,
+        .most_percent = isnan(finding->win) ? finding->win : of->most,
+        .most_rank = joining->ranks[of->most_rank].rank,
+        .n_ranks = of->n};
+    publish_where(arena, &finding->where, public);
+    publish_remedies(arena, finding, public);
+    publish_evidence(joining, finding, public);
+
+    if (joining->n > 1 && finding->rule != FINDING_STRAGGLER) {
+        append(text, "Rank %lld", (long long)public->most_rank);
+        if (of->n > 1)
+            append(text, " and %s", counted_text(of->n - 1, "other rank", "other ranks").text);
+        append(text, ": ");
+    }
+    finding_text(finding, text + strlen(text), TEXT_MOST - strlen(text));
+    public->text = text_of(arena, "%s", text);
+}
+
+/* ---- Achievable steps ---- */
+
+static void publish_achievable(const struct joining *joining) {
+    static const char *const bounds[] = {"none", "gpu", "communication", "host"};
+    const struct overview_findings *findings = joining->findings;
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    struct sutra_verdict_fix *list = arena_alloc(joining->arena, FINDINGS_MOST, sizeof *list);
+    enum finding_rule rules[FINDINGS_MOST];
+    uint32_t bits = 0;
+    size_t n = 0;
+    for (unsigned i = 0; i < findings->n && list; i++) {
+        if (isnan(findings->list[i].win) || findings->list[i].rule == FINDING_STARTUP)
+            continue;
+        bits |= 1U << findings->list[i].rule;
+        rules[n++] = findings->list[i].rule;
+        double longest = -1;
+        enum achievable_bound longest_bound = BOUND_NONE;
+        for (size_t r = 0; r < joining->n; r++) {
+            const struct job_rank *rank = &joining->ranks[r];
+            enum achievable_bound bound;
+            if (rank->verdict->kind != SUTRA_VERDICT_STEPS)
+                continue;
+            double outside = bits & 1U << FINDING_STRAGGLER ? 0 : joining->step - step_ticks(rank->verdict);
+            double step = achievable_window(rank->verdict, bits, rank->wait, &bound) / rank->verdict->n_steps;
+            if (outside + step > longest) {
+                longest = outside + step;
+                longest_bound = bound;
+            }
+        }
+        if (n > 1 && longest / 1000 >= list[n - 2].step_us) { /* one more repair makes no step longer */
+            list[n - 1] = list[n - 2];
+            list[n - 1].fixed = names_of_rules(joining->arena, rules, n);
+            list[n - 1].n_fixed = n;
+            continue;
+        }
+        list[n - 1] = (struct sutra_verdict_fix){.fixed = names_of_rules(joining->arena, rules, n),
+                                                 .n_fixed = n,
+                                                 .step_us = longest / 1000,
+                                                 .bound = bounds[longest_bound]};
+    }
+    verdict->achievable = list;
+    verdict->n_achievable = list ? n : 0;
+}
+
+static void publish_unexplained(const struct joining *joining, const struct job_rank *rank) {
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    int64_t ticks[SUTRA_N_PARTS];
+    const double unit = joining->step > 0 ? 100 / rank->verdict->n_steps / joining->step : 0;
+    verdict_unexplained(rank->verdict, bits_of_shown(joining), ticks);
+    for (int part = 0; part < SUTRA_N_PARTS; part++) {
+        double percent = (double)ticks[part] * unit;
+        if (part == SUTRA_PART_EXPOSED_COMM && joining->is_late)
+            percent *= 1 - rank->wait;
+        if (part == SUTRA_PART_OUTSIDE_STEP && !joining->is_late)
+            percent = verdict->shares[part];
+        verdict->unexplained[part] = percent;
+        verdict->unexplained_percent += percent;
+    }
+}
+
+/* ---- Suspects ---- */
+
+static void publish_suspects(const struct joining *joining, const struct rank_verdict *of) {
+    static const struct {
+        const char *name, *format;
+    } texts[] = {
+        [SUSPECT_DATA] = {"data_loading",
+                          "data loading (the loader runs %.0f%% of the time, the GPU idles %.1f%% there)"},
+        [SUSPECT_SYNC] = {"sync", "sync (CPU %.0f%% in synchronizing calls, the GPU idles %.1f%% there)"},
+        [SUSPECT_COPIES] = {"copies", "copies (memcpy %.0f%% of the time, %.1f%% exposed)"},
+        [SUSPECT_COMM] = {"communication", "communication (%.0f%% of the time, %.1f%% exposed)"},
+        [SUSPECT_SHORT] = {"short_kernels",
+                           "short kernels (%.0f%% take < 10 us, but the GPU waits for launches only %.1f%%)"},
+        [SUSPECT_FP32] = {"fp32", "fp32 (%.0f%% of GPU time, but faster kernels save only %.1f%%)"},
+    };
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    struct sutra_suspect *list = arena_alloc(joining->arena, SUSPECTS_MOST, sizeof *list);
+    static const enum finding_rule rules[] = {
+        [SUSPECT_DATA] = FINDING_DATA_LOADING, [SUSPECT_SYNC] = FINDING_SYNC,        [SUSPECT_COPIES] = FINDING_COPIES,
+        [SUSPECT_COMM] = FINDING_EXPOSED_COMM, [SUSPECT_SHORT] = FINDING_HOST_BOUND, [SUSPECT_FP32] = FINDING_FP32};
+    const uint32_t shown = bits_of_shown(joining);
+    size_t n = 0;
+    for (unsigned i = 0; i < of->n_suspects && list; i++) {
+        const struct suspect_numbers *suspect = &of->suspects[i];
+        char text[160];
+        if (shown & 1U << rules[suspect->suspect])
+            continue;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(text, sizeof text, texts[suspect->suspect].format, suspect->apparent, suspect->percent);
+#pragma GCC diagnostic pop
+        list[n++] = (struct sutra_suspect){.suspect = texts[suspect->suspect].name,
+                                           .apparent_percent = suspect->apparent,
+                                           .percent = suspect->percent,
+                                           .text = text_of(joining->arena, "%s", text)};
+    }
+    verdict->not_the_cause = list;
+    verdict->n_not_the_cause = n;
+}
+
+/* ---- Why ---- */
+
+#define WHY_PERCENT        10 /* smaller parts are not named */
+#define WHY_PARTS          3
+#define PARTLY_PERCENT     25
+#define COMPUTE_BOUND_FROM 80
+
+static const struct overview_finding *shown_finding(const struct joining *joining, enum finding_rule rule) {
+    for (unsigned i = 0; i < joining->findings->n; i++)
+        if (joining->findings->list[i].rule == rule)
+            return &joining->findings->list[i];
+    return NULL;
+}
+
+/* What the GPU waits for in a part of the step. */
+static const char *wait_words(const struct joining *joining, int part) {
+    const struct overview_finding *comm = shown_finding(joining, FINDING_EXPOSED_COMM),
+                                  *host = shown_finding(joining, FINDING_CPU_PREPROCESSING);
+    const uint32_t facts = comm ? comm->facts : 0;
+    switch (part) {
+    case SUTRA_PART_EXPOSED_COMM:
+        return facts & FACT_ALL_TO_ALL                            ? "for all-to-all exchange"
+               : facts & FACT_SHARDED                             ? "for sharded parameters"
+               : facts & FACT_ALL_REDUCE && facts & FACT_BACKWARD ? "for gradient exchange"
+                                                                  : "for communication";
+    case SUTRA_PART_EXPOSED_COPY:
+        return "for memcpy";
+    case SUTRA_PART_HOST:
+        return host && !shown_finding(joining, FINDING_HOST_BOUND) ? "for CPU work without launches"
+                                                                   : "for kernel launches";
+    case SUTRA_PART_DATA:
+        return "for the data loader";
+    case SUTRA_PART_SYNC:
+        return "for the CPU after synchronizing calls";
+    case SUTRA_PART_SETUP:
+        return "for memory allocation and other setup";
+    case SUTRA_PART_QUEUED:
+        return shown_finding(joining, FINDING_UNRECORDED_GRAPH) ? "for graph kernels that are not recorded"
+                                                                : "for work that is launched but not started";
+    case SUTRA_PART_AFTER:
+        return "for the end of the step, after its last GPU activity,";
+    case SUTRA_PART_OUTSIDE_STEP:
+        return "outside this rank's step";
+    default:
+        return "for work without a recorded launch";
+    }
+}
+
+/* "41%", or of several ranks "28-43%". */
+static struct figure range_text(const struct joining *joining, int part) {
+    struct figure figure;
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < joining->n; i++) {
+        double shares[SUTRA_N_PARTS];
+        if (joining->ranks[i].verdict->kind != SUTRA_VERDICT_STEPS)
+            continue;
+        find_shares(joining, joining->ranks[i].verdict, shares);
+        least = fmin(least, shares[part]);
+        most = fmax(most, shares[part]);
+    }
+    if (round(least) < round(most))
+        snprintf(figure.text, sizeof figure.text, "%.0f-%.0f%%", least, most);
+    else
+        snprintf(figure.text, sizeof figure.text, "%.0f%%", most);
+    return figure;
+}
+
+static const char *why_of_shares(const struct joining *joining, const struct job_rank *rank,
+                                 const struct job_findings *found) {
+    const struct sutra_verdict *verdict = &joining->job->verdict;
+    const bool several = joining->n > 1;
+    char text[TEXT_MOST] = "";
+    int named[WHY_PARTS], n = 0;
+    bool used[SUTRA_N_PARTS] = {[SUTRA_PART_COMPUTE] = true};
+    for (; n < WHY_PARTS; n++) {
+        int most = -1;
+        for (int part = 0; part < SUTRA_N_PARTS; part++)
+            if (!used[part] && verdict->shares[part] >= WHY_PERCENT &&
+                (most < 0 || verdict->shares[part] > verdict->shares[most]))
+                most = part;
+        if (most < 0)
+            break;
+        used[most] = true;
+        named[n] = most;
+    }
+    if (verdict->unexplained_percent >= PARTLY_PERCENT)
+        append(text, "Only partly explained: ");
+    const char *the = *text ? "the" : "The";
+    if (n == 0 && verdict->shares[SUTRA_PART_COMPUTE] >= COMPUTE_BOUND_FROM)
+        append(text, "Compute-bound: the GPU%s %s %s of the time.", several ? "s" : "",
+               several ? "compute" : "computes", range_text(joining, SUTRA_PART_COMPUTE).text);
+    else if (n == 0)
+        append(text, "%s GPU%s %s %s of the time, and no single wait takes %d%%.", the, several ? "s" : "",
+               several ? "compute" : "computes", range_text(joining, SUTRA_PART_COMPUTE).text, WHY_PERCENT);
+    for (int i = 0; i < n; i++) {
+        append(text, "%s%s %s",
+               i == 0       ? several ? "" : ""
+               : i == n - 1 ? " and "
+                            : ", ",
+               i > 0     ? wait_words(joining, named[i])
+               : several ? text_of(joining->arena, "%s GPUs wait %s", the, wait_words(joining, named[i]))
+                         : text_of(joining->arena, "%s GPU waits %s", the, wait_words(joining, named[i])),
+               range_text(joining, named[i]).text);
+        if (i == 0)
+            append(text, "%s",
+                   several                ? " of the job's step"
+                   : verdict->n_steps > 1 ? " of each step"
+                                          : " of the time");
+        if (named[i] == SUTRA_PART_EXPOSED_COMM && joining->is_late)
+            append(text, ", mostly because rank %lld is late", (long long)found->straggler);
+    }
+    if (n > 0)
+        append(text, "; %s %s of the time.", several ? "they compute" : "it computes",
+               range_text(joining, SUTRA_PART_COMPUTE).text);
+    if (*rank->verdict->slow_step && !several)
+        append(text, " %s", rank->verdict->slow_step);
+    return text_of(joining->arena, "%s", text);
+}
+
+static const char *why_of_guard(const struct joining *joining, const struct job_rank *rank) {
+    const struct rank_verdict *verdict = rank->verdict;
+    switch (joining->job->verdict.kind) {
+    case SUTRA_VERDICT_STARTUP:
+        return text_of(joining->arena,
+                       "Warm-up in the profile: %s of the window is setup (module loading, memory allocation, graph "
+                       "capture). Nothing is known about a normal step.",
+                       verdict->n_findings ? verdict->findings[0].now : "most");
+    case SUTRA_VERDICT_NO_GPU_ACTIVITY:
+        return text_of(
+            joining->arena,
+            "Unknown: %s, but no GPU activity. The GPU was used, but %s delivered nothing: check the "
+            "permission (ERR_NVGPUCTRPERM; containers need SYS_ADMIN), WSL, another profiler (nsys, ncu), and "
+            "that the profiler stops after torch.cuda.synchronize().",
+            counted_text(verdict->n_launch_calls, "kernel launch call", "kernel launch calls").text,
+            verdict->uses_hip ? "roctracer" : "CUPTI");
+    default:
+        return "The trace has no GPU activity and no kernel launches: only the CPU was recorded. Profile with "
+               "ProfilerActivity.CUDA if the model uses the GPU.";
+    }
+}
+
+/* ---- Next commands ---- */
+
+/* The directory that contains all traces, or NULL if they are in several. */
+static const char *common_folder(const struct joining *joining) {
+    const char *path = joining->ranks[0].path, *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    for (size_t i = 1; i < joining->n; i++) {
+        const char *other = joining->ranks[i].path, *end = strrchr(other, '/');
+        if ((end ? (size_t)(end - other) : 0) != length || (end == NULL) != (slash == NULL) ||
+            strncmp(path, other, length) != 0)
+            return NULL;
+    }
+    return !slash ? "." : length == 0 ? "/" : arena_text(joining->arena, path, length);
+}
+
+static void publish_next(const struct joining *joining) {
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    struct arena *arena = joining->arena;
+    struct sutra_next_command *list = arena_alloc(arena, 6, sizeof *list);
+    const char *folder = joining->n > 1 ? common_folder(joining) : NULL;
+    const char *trace = shell_word(arena, verdict->trace);
+    size_t n = 0;
+    if (!list)
+        return;
+    for (size_t i = 0; i < joining->job->n_findings && n == 0; i++)
+        if (*joining->job->findings[i].evidence.command)
+            list[n++] = (struct sutra_next_command){joining->job->findings[i].evidence.command,
+                                                    text_of(arena, "the range of finding %zu, for Perfetto", i + 1)};
+    if (verdict->kind == SUTRA_VERDICT_STEPS && joining->n == 1)
+        list[n++] =
+            (struct sutra_next_command){text_of(arena, "sutra diff %s NEW.json.gz", trace), "after each change"};
+    if (shown_finding(joining, FINDING_GEMM_BOUND))
+        list[n++] =
+            (struct sutra_next_command){text_of(arena, "sutra analyze kernels %s", trace), "kernels with their rates"};
+    if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY)
+        list[n++] =
+            (struct sutra_next_command){text_of(arena, "sutra analyze operators %s", trace), "the CPU side only"};
+    else if (folder && shown_finding(joining, FINDING_EXPOSED_COMM))
+        list[n++] = (struct sutra_next_command){
+            text_of(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
+            "which rank waits for which"};
+    else if (joining->n == 1 && shown_finding(joining, FINDING_EXPOSED_COMM))
+        list[n++] =
+            (struct sutra_next_command){text_of(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
+                                        "with the traces of all ranks: is there a straggler?"};
+    if (verdict->kind == SUTRA_VERDICT_STEPS && (folder || joining->n == 1))
+        list[n++] = (struct sutra_next_command){
+            text_of(arena, "sutra analyze %s -o out", folder ? shell_word(arena, folder) : trace),
+            "the page with pictures and all tables"};
+    verdict->next = list;
+    verdict->n_next = n;
+}
+
+/* ---- The verdict ---- */
+
+/* A job is as its ranks with shares; else the first of these kinds that a rank has. */
+static enum sutra_verdict_kind kind_of_job(const struct joining *joining, size_t *rank) {
+    static const enum sutra_verdict_kind kinds[] = {SUTRA_VERDICT_STEPS, SUTRA_VERDICT_STARTUP,
+                                                    SUTRA_VERDICT_NO_GPU_ACTIVITY, SUTRA_VERDICT_CPU_ONLY};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (*rank = 0; *rank < joining->n; ++*rank)
+            if (joining->ranks[*rank].verdict->kind == kinds[k])
+                return kinds[k];
+    return SUTRA_VERDICT_CPU_ONLY;
+}
+
+static void publish_ranks(const struct joining *joining) {
+    struct sutra_verdict_rank *list = arena_alloc(joining->arena, joining->n, sizeof *list);
+    for (size_t i = 0; i < joining->n && list; i++) {
+        list[i] = (struct sutra_verdict_rank){.rank = joining->ranks[i].rank,
+                                              .step_us = step_ticks(joining->ranks[i].verdict) / 1000};
+        if (joining->ranks[i].verdict->kind == SUTRA_VERDICT_STEPS)
+            find_shares(joining, joining->ranks[i].verdict, list[i].shares);
+    }
+    joining->job->verdict.ranks = list;
+}
+
+enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct job_findings *found,
+                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error) {
+    static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only"};
+    struct sutra_verdict *verdict = &job->verdict;
+    struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job};
+    double *values = arena_alloc(arena, n, sizeof *values), busy = 0;
+    size_t rank;
+    *job = (struct job_verdict){.n_findings = 0};
+    joining.findings = arena_zeros(arena, 1, sizeof *joining.findings);
+    if (arena->failed)
+        return error_memory(error);
+
+    verdict->kind = kind_of_job(&joining, &rank);
+    verdict->kind_name = kind_names[verdict->kind];
+    for (size_t i = 0; i < n; i++) {
+        joining.step = fmax(joining.step, step_ticks(ranks[i].verdict));
+        busy += ranks[i].verdict->window ? (double)ranks[i].verdict->busy / (double)ranks[i].verdict->window * 100 : 0;
+    }
+    if (verdict->kind == SUTRA_VERDICT_STEPS)
+        rank = median_rank(&joining, values);
+    for (int rule = 0; rule < N_FINDING_RULES; rule++)
+        if (rule != FINDING_SLOW_COLLECTIVE || !found->links_used)
+            join_rule(&joining, (enum finding_rule)rule, values);
+    if (found->is_late)
+        join_straggler(&joining, found);
+    sort_findings(joining.findings, busy / (double)n);
+
+    const struct rank_verdict *of = ranks[rank].verdict;
+    verdict->step_us = joining.step / 1000;
+    verdict->n_steps = of->has_steps || of->by_annotation ? (uint64_t)of->n_steps : 0;
+    verdict->basis = of->has_steps ? "profiler" : of->by_annotation ? "annotation" : "whole";
+    verdict->n_ranks = n;
+    verdict->rank = ranks[rank].rank;
+    verdict->trace = ranks[rank].path;
+    verdict->device = text_of(arena, "%s", of->device);
+    verdict->excluded_us = (double)of->excluded / 1000;
+    verdict->excluded_by = of->excluded ? finding_names[of->excluded_by] : "";
+    for (unsigned i = 0; i < joining.findings->n; i++)
+        publish_finding(&joining, &joining.findings->list[i], &job->findings[i]);
+    job->n_findings = joining.findings->n;
+    publish_ranks(&joining);
+    if (verdict->kind == SUTRA_VERDICT_STEPS) {
+        find_shares(&joining, of, verdict->shares);
+        publish_achievable(&joining);
+        publish_unexplained(&joining, &ranks[rank]);
+        publish_suspects(&joining, of);
+        verdict->why = why_of_shares(&joining, &ranks[rank], found);
+    } else {
+        verdict->why = why_of_guard(&joining, &ranks[rank]);
+    }
+    publish_next(&joining);
+    return arena_status(arena, error);
+}

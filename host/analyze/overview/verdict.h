@@ -1,0 +1,96 @@
+/*
+ * verdict.h - the verdict on a rank and on a job: shares of the step, achievable steps, the unexplained part, suspects.
+ *
+ *     rows and intervals of findings --one sweep--> atoms --sums--> shares, achievable steps, unexplained parts
+ *
+ *     rows        [compute)[host ........)[exposed)[host)
+ *     finding A            [==============)        [====)
+ *     finding B                    [======)
+ *     atoms       compute {}   host {A}  host {A, B}  exposed {}  host {A}     equal ones are one atom: 4
+ *
+ * An atom is the time in which the same findings cover the same part of the step. Atoms are few, however long the trace
+ * is, and each sum over any set of findings is exact: overlapping savings are never added. They are all that a job of
+ * many ranks keeps of a rank's timeline.
+ *
+ * Cost: O(rows + intervals) times the number of findings, at most 20.
+ */
+#ifndef ANALYZE_OVERVIEW_VERDICT_H
+#define ANALYZE_OVERVIEW_VERDICT_H
+
+#include "analyze/overview/findings.h"
+
+struct verdict_atom {
+    uint32_t rules; /* a bit for each rule whose intervals contain it */
+    uint32_t part;  /* enum sutra_verdict_part */
+    int64_t ticks;
+};
+
+enum verdict_suspect { SUSPECT_DATA, SUSPECT_SYNC, SUSPECT_COPIES, SUSPECT_COMM, SUSPECT_SHORT, SUSPECT_FP32 };
+#define SUSPECTS_MOST 3
+
+/* What is kept of a rank. Times are ticks, nanoseconds. */
+struct rank_verdict {
+    enum sutra_verdict_kind kind;
+    int64_t window;
+    double n_steps; /* at least 1 */
+    bool has_steps, by_annotation;
+    int64_t busy, communication, host_needed;
+    bool device_side;
+    int64_t excluded;
+    enum finding_rule excluded_by;
+    uint64_t n_launch_calls; /* of kernels; if there is no GPU activity */
+    bool uses_hip;           /* calls of HIP's runtime */
+    char device[64];
+    char slow_step[FINDING_NAME]; /* a sentence about the slowest step; "" */
+    struct verdict_atom *atoms;   /* owned */
+    uint64_t n_atoms;
+    struct suspect_numbers {
+        uint32_t suspect; /* enum verdict_suspect */
+        double apparent, percent;
+    } suspects[SUSPECTS_MOST];
+    unsigned n_suspects;
+    unsigned n_findings; /* shown */
+    struct overview_finding findings[FINDINGS_MOST];
+};
+
+void rank_verdict_free(struct rank_verdict *verdict);
+
+/* Sums up the atoms, and copies the shown findings. */
+enum sutra_status rank_verdict_make(const struct diagnosis *d, struct rank_verdict *verdict, struct sutra_error *error);
+
+/* The step if findings of these rules (bits) were repaired, in ticks: at least what is still needed. `wait` is the part
+ * of exposed communication that waits for the job's straggler, 0 .. 1. */
+enum achievable_bound { BOUND_NONE, BOUND_GPU, BOUND_COMMUNICATION, BOUND_HOST };
+double achievable_window(const struct rank_verdict *verdict, uint32_t rules, double wait, enum achievable_bound *bound);
+
+/* Ticks of each part, and of each part that no finding of these rules (bits) covers. */
+void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PARTS]);
+void verdict_unexplained(const struct rank_verdict *verdict, uint32_t rules, int64_t ticks[SUTRA_N_PARTS]);
+
+/* ---- All ranks (job_verdict.c) ---- */
+
+struct job_rank {
+    int64_t rank;
+    const char *path;
+    const struct rank_verdict *verdict;
+    double wait; /* part of the rank's exposed communication that waits for the job's straggler, 0 .. 1 */
+};
+
+/* What the public functions return; all in the arena. */
+struct job_verdict {
+    struct sutra_verdict verdict;
+    struct sutra_finding findings[FINDINGS_MOST];
+    size_t n_findings;
+};
+
+/* Joins the verdicts of n > 0 ranks, ascending. */
+enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct job_findings *found,
+                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error);
+
+/* evidence.c: the range that represents a finding. */
+enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding, struct sutra_error *error);
+
+/* suspects.c */
+void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict);
+
+#endif
