@@ -1,9 +1,11 @@
 /*
  * fault_memory_operators.c - fails every allocation in turn while operators and kernels of a trace are analyzed:
- * default rules, TraceLens' rules, and a selection of events.
+ * default rules, TraceLens' rules, a selection of events, and a capture trace of a graph.
  *
  * Each run must return SUTRA_SYSTEM and no result, or all tables. The sanitizers detect leaks.
  */
+#include <unistd.h>
+
 #include "hta_table.h"
 #include "refuse.h"
 
@@ -47,10 +49,22 @@ static const char text[] = TRACE(
 
 static const struct sutra_restriction a_part = {.size = sizeof a_part, .step = "1", .category = "GEMM"};
 
+/* The capture of the graph: its kernel has the name of the communication kernel above, in an operator with inputs. */
+static const char capture_text[] = TRACE(
+    EVENT("user_annotation", "capture_8_decode", 1, 1, 1, 98, "") "," CALL("cudaStreamBeginCapture", 2, 2, 1) "," EVENT(
+        "python_function", "nn.Module: Captured_0", 1, 1, 5, 80,
+        "") "," NUMBERED("captured::op", 1, 10,
+                         50) "," EVENT("cuda_runtime", "hipLaunchKernel", 1, 1, 20, 5,
+                                       "\"kernel\":\"ncclDevKernel\",\"graph node id\":3") "," CALL("cudaStreamEndCapture",
+                                                                                                    90, 2, 2));
+static char capture_path[] = "/tmp/fault_memory_operators.XXXXXX";
+static const char *const captures[] = {capture_path, capture_path};
+
 static const struct variant {
     struct sutra_operators_options options;
     const struct sutra_restriction *part;
-} variants[] = {OF(NULL, .rank = 0), OF(NULL, .kernels = true), OF(NULL, .compat = true), OF(&a_part, .rank = 0)};
+} variants[] = {OF(NULL, .rank = 0), OF(NULL, .kernels = true), OF(NULL, .compat = true), OF(&a_part, .rank = 0),
+                OF(NULL, .captures = captures, .n_captures = 2)};
 
 struct run {
     const struct variant *variant;
@@ -87,6 +101,9 @@ static void check(void *arg, long n, enum sutra_status status) {
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
+    int file = mkstemp(capture_path);
+    assert_int_equal(write(file, capture_text, strlen(capture_text)), strlen(capture_text));
+    close(file);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         struct run run = {.variant = &variants[i]};
         const struct refusable refusable = {&run, run_once, check};
@@ -95,6 +112,7 @@ static void any_allocation_may_fail(void **state) {
         assert_true(refuse_each(&refusable, false) > 50);
         assert_true(refuse_each(&refusable, true) > 50);
     }
+    unlink(capture_path);
 }
 
 int main(void) {

@@ -603,6 +603,10 @@ static void inference_operators_follow_annotations_and_experts(void **state) {
          "['', '', '', '', '', '', '', '', '2']", 2 * 2 * 4 * 3 * 2 * 3 + 8 * 3, 8 + 3.5 * 12 * 3 + 16, NULL},
         {"aiter::fmoe_g1u1", NULL, "[[2, 4], [2, 4], [8, 6, 4], [8, 4, 3]]", bf16, NULL, 0, 0,
          "number of experts per token not recorded"},
+        {"engine::fused_moe_3", NULL, "[[2, 4], [8, 3, 4], [8, 4, 3], [2, 2]]", "[" BF16 ", " BF16 "]", NULL,
+         2 * 2 * 4 * 3 * 2 * 2 + 8 * 3, 16 + 3.5 * 12 * 2 * 2 + 16, NULL},
+        {"engine::fused_moe_gate", NULL, "[[2, 4], [8]]", "[" BF16 ", " BF16 "]", NULL, 0, 0,
+         "unknown layout of tokens and weights"},
         /* 4 rows of width 4 to 6 */
         {"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel_12", NULL,
          "[[2, 4], [8, 6, 4], [], [4, 6], [], [8], [], [], [2, 2]]", "[" BF16 ", 'c10::Float8_e4m3fn', '', " BF16 "]",

@@ -142,7 +142,7 @@ static void alignment_equals_the_plain_rule_on_random_input(void **state) {
         row_t match[MOST], plain[MOST];
         int n = 1 + rand() % 12, n_letters = 1 + rand() % 4, n_streams = 1 + rand() % 4, n_kernels = 0;
         for (int i = 0; i < n; i++)
-            dispatches[i] = rand() % 40 == 0 ? '?' : rand() % 12 == 0 ? 'M' : (char)('a' + rand() % n_letters);
+            dispatches[i] = (char)(rand() % 40 == 0 ? '?' : rand() % 12 == 0 ? 'M' : 'a' + rand() % n_letters);
         dispatches[n] = 0;
         /* the kernels are the dispatches by stream, the streams interleaved at random, and sometimes changed */
         char queue[4][MOST];
@@ -151,8 +151,8 @@ static void alignment_equals_the_plain_rule_on_random_input(void **state) {
             int stream = rand() % n_streams;
             if (rand() % 8 == 0)
                 continue;
-            queue[stream][length[stream]++] =
-                rand() % 60 == 0 || dispatches[i] == '?' ? (char)('a' + rand() % n_letters) : dispatches[i];
+            bool other = rand() % 60 == 0 || dispatches[i] == '?';
+            queue[stream][length[stream]++] = (char)(other ? 'a' + rand() % n_letters : dispatches[i]);
             n_kernels++;
         }
         for (int k = 0; k < n_kernels;) {
@@ -458,8 +458,8 @@ static void triton_kernels_are_rows_by_arguments_and_hash(void **state) {
                                                                                9) "," KERNEL("triton_poi_fused_add_relu_0",
                                                                                              7, 1050, 5, 9)),
          SUTRA_OPERATORS_TRITON,
-         "0,triton_poi_fused_add_relu_0,add relu,1000.0,1.0,1,1,20.0,2e-06,0.012,c2,c2.py,XBLOCK=512, | "
          "0,triton_poi_fused_add_relu_0,add relu,1000.0,1.0,1,1,10.0,2e-06,0.012,c1,c1.py,XBLOCK=512, | "
+         "0,triton_poi_fused_add_relu_0,add relu,1000.0,1.0,1,1,20.0,2e-06,0.012,c2,c2.py,XBLOCK=512, | "
          "0,triton_poi_fused_add_relu_0,add relu,-,-,0,1,5.0,-,-,,,,no argument shapes in the trace"},
         {"an operator of another name",
          {NULL},

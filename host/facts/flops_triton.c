@@ -131,15 +131,14 @@ static const char *const others[] = {"_log_softmax",
 /* FLOPs per element of an operator; -1: not a known name. O(log names). */
 static int flops_of_source(const char *name, size_t length) {
     char text[sizeof "aten::" + MAX_NAME] = "aten::";
-    size_t prefix = strlen(text), i = 0;
+    size_t prefix = strlen(text), i, k;
     memcpy(text + prefix, name, length);
     text[prefix + length] = 0;
     BISECT(i, sizeof computing / sizeof *computing, strcmp(computing[i].name, text + prefix) < 0);
     if (i < sizeof computing / sizeof *computing && strcmp(computing[i].name, text + prefix) == 0)
         return computing[i].flops;
-    i = 0;
-    BISECT(i, sizeof others / sizeof *others, strcmp(others[i], text + prefix) < 0);
-    if (i < sizeof others / sizeof *others && strcmp(others[i], text + prefix) == 0)
+    BISECT(k, sizeof others / sizeof *others, strcmp(others[k], text + prefix) < 0);
+    if (k < sizeof others / sizeof *others && strcmp(others[k], text + prefix) == 0)
         return 0;
     return op_kind_find(text, prefix + length, OP_TABLE_ALL) ? 0 : -1;
 }
@@ -177,13 +176,12 @@ bool triton_sources_find(const char *name, size_t length, struct triton_sources 
             return false;
         stop[n++] = (uint32_t)i;
     }
+    uint32_t first = 0; /* word of a name that may end here */
     from[0] = 0;
     for (uint32_t w = 1; w <= n; w++) {
         from[w] = -1;
-        uint32_t first = 0;
-        if (stop[w - 1] > begin + MAX_NAME) /* no known name is longer */
-            while (first < w && (first ? stop[first - 1] + 1 : begin) + MAX_NAME < stop[w - 1])
-                first++;
+        while ((first ? stop[first - 1] + 1 : begin) + MAX_NAME < stop[w - 1]) /* no known name is longer */
+            first++;
         for (uint32_t s = first; s < w && from[w] < 0; s++) {
             size_t start = s ? stop[s - 1] + 1 : begin;
             if ((s == 0 || from[s] >= 0) && stop[w - 1] > start &&

@@ -522,24 +522,25 @@ static bool begins_with(const char *text, size_t length, const char *word) {
     return length >= n && memcmp(text, word, n) == 0;
 }
 
-/* Operators whose names have a beginning and a part. */
+/* Operators whose names have a beginning and a part; the first line that fits counts. */
+/* clang-format off */
+#define PATTERN(begins, has, category, formula)                                                                        \
+    { begins, has, { begins has, OP_##category, FORMULA_OWN, FORMULA_##formula } }
 static const struct {
     const char *begins, *has;
     struct op_kind kind;
 } patterns[] = {
-    {"triton_poi_", "", {"triton_poi_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
-    {"triton_red_", "", {"triton_red_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
-    {"triton_per_", "", {"triton_per_", OP_TRITON, FORMULA_OWN, FORMULA_TRITON}},
-    {"aiter::",
-     "unified_attention",
-     {"aiter::unified_attention", OP_INFERENCE_ATTENTION, FORMULA_OWN, FORMULA_PAGED_ATTENTION}},
-    {"sglang_profiler::attention_",
-     "",
-     {"sglang_profiler::attention", OP_INFERENCE_ATTENTION, FORMULA_OWN, FORMULA_PAGED_ATTENTION}},
-    {"sglang_profiler::",
-     "invoke_fused_moe_kernel",
-     {"sglang_profiler::invoke_fused_moe_kernel", OP_MOE_UNFUSED, FORMULA_OWN, FORMULA_GROUPED_GEMM}},
+    PATTERN("triton_poi_", "", TRITON, TRITON),
+    PATTERN("triton_red_", "", TRITON, TRITON),
+    PATTERN("triton_per_", "", TRITON, TRITON),
+    PATTERN("vllm::unified_attention", "", INFERENCE_ATTENTION, PAGED_ATTENTION),
+    PATTERN("aiter::", "unified_attention", INFERENCE_ATTENTION, PAGED_ATTENTION),
+    PATTERN("sglang_profiler::attention_", "", INFERENCE_ATTENTION, PAGED_ATTENTION),
+    PATTERN("", "invoke_fused_moe_kernel", MOE_UNFUSED, GROUPED_GEMM),
+    PATTERN("", "fused_moe", MOE_FUSED, MOE),
+    PATTERN("", "fused_experts", MOE_FUSED, MOE),
 };
+/* clang-format on */
 
 const struct op_kind *op_formula_find(const char *name, size_t length, enum op_table table) {
     const struct op_kind *kind = op_kind_find(name, length, table);

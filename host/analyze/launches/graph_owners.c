@@ -188,9 +188,10 @@ static void add_segments(struct capture_search *search, uint32_t capture, struct
 static enum sutra_status list_segments(struct capture_search *search, struct sutra_error *error) {
     const struct graph_captures *captures = search->captures;
     struct sized_capture *sized = arena_alloc(search->scratch, captures->n, sizeof *sized);
+    search->sets = arena_alloc(search->scratch, captures->n + 1, sizeof *search->sets);
     uint64_t n_segments = 0;
     size_t n_sized = 0, n_used = 0;
-    if (!sized)
+    if (!sized || !search->sets)
         return error_memory(error);
     for (uint32_t c = 0; c < captures->n; c++) {
         if (!uses_capture(search, c))
@@ -207,7 +208,6 @@ static enum sutra_status list_segments(struct capture_search *search, struct sut
     if (n_segments > ROW_LIMIT / 2)
         return error_set(error, SUTRA_DATA, "the capture traces have more than %u captures", ROW_LIMIT / 2);
     search->segments = arena_alloc(search->scratch, 2 * n_segments, sizeof *search->segments);
-    search->sets = arena_alloc(search->scratch, n_sized + 1, sizeof *search->sets);
     if (search->scratch->failed)
         return error_memory(error);
     search->sets[0] = (struct segment_set){.size = -1};
@@ -513,8 +513,8 @@ static enum sutra_status name_owners_of(struct graph_names *names, uint32_t capt
             continue;
         }
         bool ok = (graphs->op[i] = row_name(names, capture, capture->op[call], false, numbers)) != STRING_NONE;
-        if (capture->module[call] != ROW_NONE)
-            ok &= (graphs->module[i] = row_name(names, capture, capture->module[call], true, modules)) != STRING_NONE;
+        if (ok && capture->module[call] != ROW_NONE)
+            ok = (graphs->module[i] = row_name(names, capture, capture->module[call], true, modules)) != STRING_NONE;
         for (row_t row = capture->enclosing[call]; row != ROW_NONE && depth < GRAPH_DEPTH && ok; depth++) {
             ok = row_name(names, capture, row, false, numbers) != STRING_NONE;
             row = capture->enclosing[row];

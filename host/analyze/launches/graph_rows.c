@@ -99,8 +99,8 @@ static row_t list_enclosing(const struct row_insertion *insertion, const struct 
 
 /* Makes the new rows of all kernels; a stack has the rows around the last kernel. False: out of memory. */
 static bool make_rows(struct row_insertion *insertion, uint32_t **name_of) {
-    struct replayed stack[GRAPH_DEPTH], wanted[GRAPH_DEPTH];
-    row_t row_at[GRAPH_DEPTH], depth = 0;
+    struct replayed stack[GRAPH_DEPTH] = {{0}}, wanted[GRAPH_DEPTH] = {{0}};
+    row_t row_at[GRAPH_DEPTH] = {0}, depth = 0;
     for (row_t k = 0; k < insertion->n_kernels; k++) {
         const struct owned_kernel *kernel = &insertion->kernels[k];
         row_t n = list_enclosing(insertion, kernel, name_of, wanted), common = 0;

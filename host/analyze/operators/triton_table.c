@@ -6,7 +6,8 @@
  *         --> same name as the operator: by name, arguments and hash
  *         --> else, as in graphs: by name, without arguments
  *
- * Two kernels of one name and different hashes are different programs. The file of a kernel is reported and not read.
+ * Names with the most time are first; rows of a name are in the order of their first kernels. Two kernels of one name
+ * and different hashes are different programs. The file of a kernel is reported and not read.
  * O(kernels) in expectation, and a sort of the rows.
  */
 #include <math.h>
@@ -183,10 +184,13 @@ enum sutra_status operators_triton(const struct op_input *input, struct arena *a
         status = make_rows(&of, arena, error);
     uint32_t n = of.keys.n, *order = arena_alloc(arena, n, sizeof *order);
     double *times = arena_alloc(arena, n, sizeof *times);
+    double *name_times = arena_zeros(arena, model->strings->n, sizeof *name_times);
     if (!status)
         status = arena_status(arena, error);
     for (uint32_t i = 0; i < n && !status; i++)
-        times[i] = (double)of.rows[i].ticks;
+        name_times[of.rows[i].name] += (double)of.rows[i].ticks;
+    for (uint32_t i = 0; i < n && !status; i++)
+        times[i] = name_times[of.rows[i].name];
     if (!status)
         status = op_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
