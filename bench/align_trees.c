@@ -17,7 +17,6 @@
 #include "bench.h"
 #include "generate/random.h"
 #include "legacy/align.h"
-#include "legacy/match.h"
 
 #define KINDS  300
 #define LEVELS 6

@@ -29,17 +29,21 @@ enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, 
 
 #define N_SENSITIVITY 10 /* names */
 #define CHANGES_MAX   (LIST_MAX + 1)
+#define SCALE_MAX     100000 /* layers, micro-batches, replicas */
 
 struct simulate_job {
     struct job job; /* its output is the trace */
     struct sutra_simulate_options options;
+    struct sutra_scale_options scale;
+    const char *hop;
     int gpu, cpu, format, overlap, straggler;
     struct option_list scales, removals;
     const char *bandwidth, *folder; /* folder: for the changed files */
     bool sensitivity, what_ifs;
-    struct sutra_et_ranks *ranks;
-    uint64_t *numbers;                            /* ranks of the files */
-    const char *changes[CHANGES_MAX + 1];         /* one more for what-ifs */
+    struct sutra_et_ranks *ranks, *scaled;    /* scaled NULL: no other number of layers, micro-batches or replicas */
+    struct sutra_simulated_interval interval; /* high_ns 0: none */
+    uint64_t *numbers;                        /* ranks of the files */
+    const char *changes[CHANGES_MAX + 1];     /* one more for what-ifs */
     struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
     uint64_t n_sensitivity;                       /* names with a time without their nodes */
     uint64_t what_if_ns[N_WHAT_IFS];              /* time of the job */
@@ -114,6 +118,12 @@ static void print_summary(const struct simulate_job *simulate) {
     if (n_ran < n_nodes)
         printf(", only %s ran", count_text(n_ran).text);
     putchar('\n');
+    if (simulate->interval.high_ns)
+        printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
+               time_text(us_of(simulate->interval.high_ns)).text,
+               simulate->interval.has_one_size
+                   ? "; the collectives of a kind have one size, which does not determine the bandwidth"
+                   : "");
     if (simulate->before) {
         uint64_t before = sutra_simulation_time_ns(simulate->before);
         printf("%s without the changes, %s with them\n", time_text(us_of(before)).text, change_text(end, before).text);
@@ -423,6 +433,14 @@ static int print_json(const struct simulate_job *simulate) {
     add_us(&json, "time_us", sutra_simulation_time_ns(simulate->simulation));
     if (simulate->before)
         add_us(&json, "time_before_us", sutra_simulation_time_ns(simulate->before));
+    if (simulate->interval.high_ns) {
+        json_key(&json, "interval", strlen("interval"));
+        json_open_line(&json);
+        add_us(&json, "low_us", simulate->interval.low_ns);
+        add_us(&json, "high_us", simulate->interval.high_ns);
+        json_add_format(&json, "one_size", "%s", simulate->interval.has_one_size ? "true" : "false");
+        json_close_line(&json);
+    }
     json_add_count(&json, "never_ran", sutra_simulation_n_deadlocked(simulate->simulation));
     add_ranks(&json, simulate->simulation);
     add_collectives(&json, simulate->simulation);
@@ -511,6 +529,17 @@ static const struct option_row options[] = {
          "of each rank's link"},
     {"straggler", 0, OPTION_CHOICE, "WHAT", AT(simulate_job, straggler), .choices = stragglers,
      .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)"},
+    {"data-parallel", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.data_parallel), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N data-parallel replicas and the same batch per rank, with an interval"},
+    {"micro-batches", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.micro_batches), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N micro-batches per step and pipeline"},
+    {"layers", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.layers), .minimum = 1, .maximum = SCALE_MAX,
+     .help = "estimate the time with N repeated layers in the whole pipeline, a multiple of its stages"},
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.ranks_per_host), .minimum = 1,
+     .maximum = UINT32_MAX, .help = "let N consecutive ranks share a host, for --data-parallel (default: 8)"},
+    {"hop", 0, OPTION_TEXT, "US", AT(simulate_job, hop),
+     .help = "assume US microseconds per hop of a collective, for --data-parallel, if the recorded collectives do not "
+             "determine it (default: 0.6 on a host, 2.7 across hosts)"},
     {"what-if-summary", 0, OPTION_FLAG, AT(simulate_job, what_ifs),
      .help = "print the time without stragglers, with twice the bandwidth and without communication, with the known "
              "errors of these estimates"},
@@ -533,18 +562,14 @@ static const struct option_row options[] = {
 };
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
-static bool rank_of_name(const char *path, uint64_t *rank) {
-    const char *name = path_file_name(path), *end;
-    const char *suffix = strstr(name, ".et");
-    if (!suffix)
+static bool rank_digits(const char *name, const char **digits, const char **end) {
+    *end = strstr(name, ".et");
+    if (!*end)
         return false;
-    const char *digits = suffix;
-    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
-        digits--;
-    if (digits == suffix || digits == name || digits[-1] != '.')
-        return false;
-    *rank = strtoull(digits, (char **)&end, 10);
-    return true;
+    *digits = *end;
+    while (*digits > name && (*digits)[-1] >= '0' && (*digits)[-1] <= '9')
+        (*digits)--;
+    return *digits<*end && * digits> name && (*digits)[-1] == '.';
 }
 
 static int check(struct job *job) {
@@ -562,6 +587,16 @@ static int check(struct job *job) {
         if (!valid || (*end && (leads || strcmp(end, "x") != 0)))
             return message_fail(SUTRA_USAGE, "--bandwidth: '%s' is not a factor such as 2x", text);
     }
+    const struct sutra_scale_options *scale = &simulate->scale;
+    if (!scale->data_parallel && !scale->micro_batches && !scale->layers && (scale->ranks_per_host || simulate->hop))
+        return message_fail(SUTRA_USAGE, "--%s needs --data-parallel", simulate->hop ? "hop" : "ranks-per-host");
+    if (simulate->hop) {
+        char *end;
+        simulate->scale.hop_us = strtod(simulate->hop, &end);
+        simulate->scale.has_hop = true;
+        if (end == simulate->hop || *end || !(scale->hop_us >= 0 && scale->hop_us <= 1e9))
+            return message_fail(SUTRA_USAGE, "--hop: '%s' is not a number of microseconds", simulate->hop);
+    }
     return job_list_inputs(job, NAMES_ET);
 }
 
@@ -575,7 +610,9 @@ static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutr
     for (unsigned i = 0; i < job->operands.n; i++)
         has_folder = has_folder || path_is_folder(job->operands.words[i]);
     for (size_t i = 0; i < job->n_inputs && named; i++) {
-        named = rank_of_name(job->inputs[i], &simulate->numbers[i]);
+        const char *digits, *end;
+        named = rank_digits(path_file_name(job->inputs[i]), &digits, &end);
+        simulate->numbers[i] = named ? strtoull(digits, NULL, 10) : 0;
         for (size_t k = 0; k < i && named; k++) {
             named = simulate->numbers[k] != simulate->numbers[i];
             if (!named && has_folder)
@@ -621,6 +658,16 @@ static bool what_if_text(const struct simulate_job *simulate, struct text_out *t
         out_format(text, " --network %s", how->network);
     if (how->no_straggler)
         out_add(text, " --straggler none");
+    if (simulate->scale.layers)
+        out_format(text, " --layers %u", simulate->scale.layers);
+    if (simulate->scale.micro_batches)
+        out_format(text, " --micro-batches %u", simulate->scale.micro_batches);
+    if (simulate->scale.data_parallel)
+        out_format(text, " --data-parallel %u", simulate->scale.data_parallel);
+    if (simulate->scale.ranks_per_host)
+        out_format(text, " --ranks-per-host %u", simulate->scale.ranks_per_host);
+    if (simulate->hop)
+        out_format(text, " --hop %s", simulate->hop);
     buffer_append(&text->out, "", 1);
     return !text->out.failed;
 }
@@ -632,45 +679,69 @@ struct named_input {
 ORDER_BY(compare_named, struct named_input, ASCENDING_TEXT(name))
 
 /* The files of --write must differ from each other and from the inputs, and must not exist without --force. */
-static enum sutra_status check_changed(const struct simulate_job *simulate, char *const *paths,
+static enum sutra_status check_changed(const struct simulate_job *simulate, char *const *paths, size_t n,
                                        struct sutra_error *error) {
     const struct job *job = &simulate->job;
-    struct named_input *names = calloc(job->n_inputs + 1, sizeof *names);
+    struct named_input *names = calloc(n + 1, sizeof *names);
     enum sutra_status status = names ? SUTRA_OK : error_memory(error);
-    for (size_t i = 0; i < job->n_inputs && names; i++)
-        names[i].name = path_file_name(job->inputs[i]);
+    for (size_t i = 0; i < n && names; i++)
+        names[i].name = path_file_name(paths[i]);
     if (names)
-        qsort(names, job->n_inputs, sizeof *names, compare_named);
-    for (size_t i = 1; i < job->n_inputs && !status; i++)
+        qsort(names, n, sizeof *names, compare_named);
+    for (size_t i = 1; i < n && !status; i++)
         if (strcmp(names[i - 1].name, names[i].name) == 0)
             status = error_file(error, SUTRA_USAGE, names[i].name, "--write: two inputs have this name; rename one");
     free(names);
     for (size_t i = 0; i < job->n_inputs && !status; i++) {
+        char *path = NULL;
         if (path_is_stream(job->inputs[i]))
             return error_set(error, SUTRA_USAGE, "--write needs input files with names, not standard input");
-        if (paths_same(job->inputs[i], paths[i]))
-            return error_file(error, SUTRA_USAGE, job->inputs[i],
-                              "--write would replace the input; name another directory");
-        if (!job->options.force && access(paths[i], F_OK) == 0)
-            return error_file(error, SUTRA_NO_OUTPUT, paths[i], "already exists (--force replaces it)");
+        if (asprintf(&path, "%s/%s", simulate->folder, path_file_name(job->inputs[i])) < 0)
+            return error_memory(error);
+        if (paths_same(job->inputs[i], path))
+            status = error_file(error, SUTRA_USAGE, job->inputs[i],
+                                "--write would replace the input; name another directory");
+        free(path);
     }
+    for (size_t i = 0; i < n && !status && !job->options.force; i++)
+        if (access(paths[i], F_OK) == 0)
+            status = error_file(error, SUTRA_NO_OUTPUT, paths[i], "already exists (--force replaces it)");
     return status;
+}
+
+/* The path of the changed file of rank i: the name of its input, with the number of a new rank. NULL: out of memory. */
+static char *changed_path(const struct simulate_job *simulate, uint32_t i) {
+    const uint32_t source = simulate->scaled ? sutra_et_ranks_source(simulate->scaled, i) : i;
+    const char *name = path_file_name(simulate->job.inputs[source]), *digits, *end;
+    char *path = NULL;
+    int n;
+    if (!simulate->scale.data_parallel)
+        n = asprintf(&path, "%s/%s", simulate->folder, name);
+    else if (rank_digits(name, &digits, &end))
+        n = asprintf(&path, "%s/%.*s%" PRIu64 "%s", simulate->folder, (int)(digits - name), name,
+                     rank_at(simulate->simulation, i).rank, end);
+    else
+        n = asprintf(&path, "%s/rank.%" PRIu64 ".et", simulate->folder, rank_at(simulate->simulation, i).rank);
+    return n < 0 ? NULL : path;
 }
 
 static enum sutra_status write_changed(const struct simulate_job *simulate, struct sutra_error *error) {
     const struct job *job = &simulate->job;
+    const uint32_t n = sutra_simulation_ranks(simulate->simulation);
     struct text_out text = {0};
-    char **paths = calloc(job->n_inputs + 1, sizeof *paths);
+    char **paths = calloc((size_t)n + 1, sizeof *paths);
     enum sutra_status status = folder_create(simulate->folder, error);
     bool ok = paths && what_if_text(simulate, &text);
-    for (size_t i = 0; i < job->n_inputs && ok; i++)
-        ok = asprintf(&paths[i], "%s/%s", simulate->folder, path_file_name(job->inputs[i])) >= 0;
+    for (uint32_t i = 0; i < n && ok; i++)
+        ok = (paths[i] = changed_path(simulate, i));
     if (!status)
-        status = ok ? check_changed(simulate, paths, error) : error_memory(error);
+        status = ok ? check_changed(simulate, paths, n, error) : error_memory(error);
     if (!status)
         status = sutra_simulation_write(job->context, simulate->simulation, job->inputs, (const char *const *)paths,
                                         text.out.bytes + (*text.out.bytes == ' '), error);
-    for (size_t i = 0; i < job->n_inputs && ok; i++)
+    if (!status && simulate->scaled)
+        status = sutra_simulation_write_groups(job->context, simulate->simulation, simulate->folder, error);
+    for (uint32_t i = 0; i < n && paths; i++)
         free(paths[i]);
     free(paths);
     buffer_free(&text.out);
@@ -687,7 +758,18 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         .size = sizeof plain, .gpu_streams = how->gpu_streams, .cpu_threads = how->cpu_threads, .alone = how->alone};
     bool is_changed = how->n_scales || how->n_removals || how->no_launch_latency || simulate->bandwidth ||
                       how->network || how->no_straggler;
-    enum sutra_status status = sutra_simulate_ranks(context, simulate->ranks, how, &simulate->simulation, error);
+    const struct sutra_et_ranks *ranks = simulate->ranks;
+    enum sutra_status status = SUTRA_OK;
+    simulate->scale.network = how->network;
+    if (simulate->scale.layers || simulate->scale.micro_batches || simulate->scale.data_parallel) {
+        status = sutra_et_ranks_scale(context, simulate->ranks, &simulate->scale, &simulate->scaled, error);
+        ranks = simulate->scaled;
+        is_changed = true;
+    }
+    if (!status)
+        status = sutra_simulate_ranks(context, ranks, how, &simulate->simulation, error);
+    if (!status && simulate->scale.data_parallel)
+        status = sutra_simulate_interval(context, ranks, how, &simulate->interval, error);
     if (!status && is_changed)
         status = sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error);
     if (!status && simulate->sensitivity)
@@ -699,7 +781,7 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         more.no_straggler |= what_if == WHAT_IF_NO_STRAGGLER;
         more.bandwidth *= what_if == WHAT_IF_NETWORK ? 2 : 1;
         more.n_scales += what_if == WHAT_IF_NO_COMMUNICATION;
-        status = sutra_simulate_ranks(context, simulate->ranks, &more, &simulation, error);
+        status = sutra_simulate_ranks(context, ranks, &more, &simulation, error);
         if (!status)
             simulate->what_if_ns[what_if] = sutra_simulation_time_ns(simulation);
         sutra_simulation_free(simulation);
@@ -764,12 +846,15 @@ static void release(struct job *job) {
     struct simulate_job *simulate = (struct simulate_job *)job;
     sutra_simulation_free(simulate->simulation);
     sutra_simulation_free(simulate->before);
+    sutra_et_ranks_free(simulate->scaled);
     sutra_et_ranks_free(simulate->ranks);
     free(simulate->numbers);
 }
 
 static const struct simulate_job defaults = {.job = {.device.choice = SUTRA_DEVICE_CPU, .stages = stages},
                                              .options.size = sizeof(struct sutra_simulate_options),
+                                             .scale.size = sizeof(struct sutra_scale_options),
+                                             .interval.size = sizeof(struct sutra_simulated_interval),
                                              .gpu = GPU_DEFAULT};
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
@@ -780,6 +865,9 @@ static const char *const description[] = {
     "The ranks synchronize at their collectives, matched by process group and order, and sends are matched with "
     "receives. For a deadlock, sutra prints the chain of waiting nodes (exit code 65).",
     "DIR stands for the .et files in it, such as the files of 'sutra link HOSTS DEVICES -o DIR --format et'.",
+    "--data-parallel, --micro-batches and --layers change the job itself, in the order layers, micro-batches, replicas; "
+    "other what-ifs follow. They need files with a resource per stream. If the recorded job does not determine the "
+    "answer, sutra prints the reason and no time (exit code 65).",
     "What-ifs (--scale to --straggler) change durations, and the output has the time with and without them. Launch "
     "latency is unchanged, except by --remove and --no-launch-latency. --write DIR writes the files with the changed "
     "durations, so that other simulators take the time of the what-if. Files of 'sutra link HOST DEVICE -o X.et' reproduce the "
@@ -792,6 +880,9 @@ static const struct example examples[] = {
     {"sutra simulate rank.*.et --bandwidth x2", "estimate the time of a job with twice the bandwidth"},
     {"sutra simulate linked", "simulate a linked job in this directory"},
     {"sutra simulate rank.*.et --what-if-summary", "estimate the cost of stragglers and communication"},
+    {"sutra simulate linked --data-parallel 64 --ranks-per-host 8", "estimate the time with 64 replicas"},
+    {"sutra simulate linked --micro-batches 16 --layers 48",
+     "estimate the time of a deeper model with 16 micro-batches"},
     {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
     {"sutra simulate rank.0.et --scale gpu:0.5 --write fast", "write the file of a GPU of twice the speed"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},

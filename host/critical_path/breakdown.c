@@ -89,38 +89,6 @@ enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, 
     return from / 2 >= graph->n_cpu_pairs ? SUTRA_PATH_KERNEL : SUTRA_PATH_OPERATOR;
 }
 
-/* Adds the time of each edge of the path to the totals of its kind, its name and, for kernels, its resource. */
-static void add_edges(struct sutra_critical_path *path, struct name_totals *totals) {
-    const struct path_search *search = &path->search;
-    const struct strings *strings = &search->trace->strings;
-    struct sutra_critical_path_report *report = &path->report;
-    for (node_t i = 0; i + 1 < search->path.n; i++) {
-        uint32_t edge = search->path.edge[i];
-        double us = search->graph.weight[edge];
-        row_t owner;
-        enum sutra_path_kind kind = edge_kind(search, edge, &owner);
-        report->us += us;
-        report->kind_us[kind] += us;
-        report->kind_edges[kind]++;
-        if (owner == ROW_NONE)
-            continue;
-        uint32_t name = search->rows.events->name[owner];
-        totals[kind].us[name] += us;
-        totals[kind].n[name]++;
-        if (kind == SUTRA_PATH_KERNEL) {
-            const char *text = strings_text(strings, name);
-            size_t length = strings_length(strings, name);
-            enum kernel_type type =
-                search->rules.newer ? kernel_type_of_0_6(text, length, false) : kernel_type_of(text, length);
-            *(type == KERNEL_COMMUNICATION ? &report->communication_us
-              : type == KERNEL_MEMORY      ? &report->memory_us
-                                           : &report->compute_us) += us;
-        } else if (name_has(&search->rows, owner, NAME_LOADS_DATA)) {
-            report->data_loading_us += us;
-        }
-    }
-}
-
 static int compare_shares(const void *left, const void *right) {
     const struct sutra_path_share *a = left, *b = right;
     if (a->kind != b->kind)
@@ -173,7 +141,34 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
     if (!status && !graph_count_edges(&search->graph, &arena, &path->report.n_edges))
         status = error_memory(error);
     if (!status) {
-        add_edges(path, totals);
+        /* Add the time of each edge of the path to the totals of its kind, its name and, for kernels, its resource. */
+        const struct strings *strings = &search->trace->strings;
+        struct sutra_critical_path_report *report = &path->report;
+        for (node_t i = 0; i + 1 < search->path.n; i++) {
+            uint32_t edge = search->path.edge[i];
+            double us = search->graph.weight[edge];
+            row_t owner;
+            enum sutra_path_kind kind = edge_kind(search, edge, &owner);
+            report->us += us;
+            report->kind_us[kind] += us;
+            report->kind_edges[kind]++;
+            if (owner == ROW_NONE)
+                continue;
+            uint32_t name = search->rows.events->name[owner];
+            totals[kind].us[name] += us;
+            totals[kind].n[name]++;
+            if (kind == SUTRA_PATH_KERNEL) {
+                const char *text = strings_text(strings, name);
+                size_t length = strings_length(strings, name);
+                enum kernel_type type =
+                    search->rules.newer ? kernel_type_of_0_6(text, length, false) : kernel_type_of(text, length);
+                *(type == KERNEL_COMMUNICATION ? &report->communication_us
+                  : type == KERNEL_MEMORY      ? &report->memory_us
+                                               : &report->compute_us) += us;
+            } else if (name_has(&search->rows, owner, NAME_LOADS_DATA)) {
+                report->data_loading_us += us;
+            }
+        }
         measure_coverage(search, &path->report);
         status = list_shares(path, totals, error);
     }

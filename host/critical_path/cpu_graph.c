@@ -127,31 +127,6 @@ static int compare_ranked(const void *left, const void *right) {
     return order ? order : compare_ids(a->odd, a->id.part[1], b->id.part[1]);
 }
 
-/* Replaces the threads' numbers by their ranks, and drops the rows of GPU streams. */
-static enum sutra_status rank_threads(struct path_work *work, struct threads *threads) {
-    uint32_t n_threads = threads->ids.n;
-    uint32_t *rank = arena_alloc(&work->scratch, n_threads, sizeof *rank);
-    struct ranked_thread *list = arena_alloc(&work->scratch, n_threads, sizeof *list);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < n_threads; i++)
-        list[i] = (struct ranked_thread){threads->ids.list[i], i, &work->context->values};
-    qsort(list, n_threads, sizeof *list, compare_ranked);
-    for (uint32_t i = 0; i < n_threads; i++)
-        rank[list[i].number] = i;
-
-    row_t n = 0;
-    for (row_t i = 0; i < threads->n; i++) {
-        if (threads->skipped[threads->thread[i]])
-            continue;
-        threads->row[n] = threads->row[i];
-        threads->thread[n++] = rank[threads->thread[i]];
-    }
-    threads->n = n;
-    return SUTRA_OK;
-}
-
 /* Finds the only thread of operators and annotations whose name contains the text; KEY_ABSENT if none or several. */
 static enum sutra_status find_only_thread(struct path_work *work, const struct path_rows *rows,
                                           const struct path_window *window, const char *text, value_key *tid) {
@@ -175,7 +150,7 @@ static enum sutra_status find_only_thread(struct path_work *work, const struct p
     return SUTRA_OK;
 }
 
-/* Lists the rows with a thread and numbers the threads. By HTA's rules, a thread with a row on a stream is none. */
+/* Lists the rows with a thread by the rank of the thread. By HTA's rules, a thread with a row on a stream is none. */
 static enum sutra_status number_threads(struct path_work *work, const struct path_rows *rows,
                                         const struct path_window *window, struct threads *threads) {
     const struct device_events *events = work->events;
@@ -212,6 +187,27 @@ static enum sutra_status number_threads(struct path_work *work, const struct pat
     for (row_t i = 0; i < threads->n; i++)
         if (!extended && rows->stream[threads->row[i]] >= 0)
             threads->skipped[threads->thread[i]] = 1;
+
+    /* Replace the numbers by the ranks of the threads, and drop the rows of GPU streams. */
+    uint32_t n_threads = threads->ids.n;
+    uint32_t *rank = arena_alloc(&work->scratch, n_threads, sizeof *rank);
+    struct ranked_thread *list = arena_alloc(&work->scratch, n_threads, sizeof *list);
+    if (!rank || !list)
+        return error_memory(work->error);
+    for (uint32_t i = 0; i < n_threads; i++)
+        list[i] = (struct ranked_thread){threads->ids.list[i], i, &work->context->values};
+    qsort(list, n_threads, sizeof *list, compare_ranked);
+    for (uint32_t i = 0; i < n_threads; i++)
+        rank[list[i].number] = i;
+
+    row_t n = 0;
+    for (row_t i = 0; i < threads->n; i++) {
+        if (threads->skipped[threads->thread[i]])
+            continue;
+        threads->row[n] = threads->row[i];
+        threads->thread[n++] = rank[threads->thread[i]];
+    }
+    threads->n = n;
     return SUTRA_OK;
 }
 
@@ -285,44 +281,6 @@ static int64_t frame_length(const struct path_rows *rows, row_t event) {
     return (int64_t)fmin(fmax(rows->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
 }
 
-/* The times at which frames of length > 0 end, ordered by thread and time. */
-struct frame_ends {
-    uint64_t *time;
-    row_t *begin; /* index of the row that ends */
-    row_t n;
-};
-
-static enum sutra_status sort_ends(struct path_work *work, const struct path_rows *rows, const struct threads *threads,
-                                   struct frame_ends *ends) {
-    row_t n = threads->n;
-    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
-    ends->time = arena_alloc(&work->scratch, n, sizeof *ends->time);
-    ends->begin = arena_alloc(&work->scratch, n, sizeof *ends->begin);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
-    for (row_t i = 0; i < n; i++) {
-        row_t event = threads->row[i];
-        if (frame_length(rows, event) > 0) {
-            keys[ends->n] = (uint64_t)(rows->ts[event] + frame_length(rows, event));
-            ends->begin[ends->n++] = i;
-        }
-    }
-    status = work_sort(work, keys, ends->begin, ends->n);
-    if (status)
-        return status;
-    for (row_t i = 0; i < ends->n; i++)
-        keys[i] = threads->thread[ends->begin[i]];
-    status = work_sort(work, keys, ends->begin, ends->n);
-    if (status)
-        return status;
-    for (row_t i = 0; i < ends->n; i++) {
-        row_t event = threads->row[ends->begin[i]];
-        ends->time[i] = (uint64_t)(rows->ts[event] + frame_length(rows, event));
-    }
-    return SUTRA_OK;
-}
-
 /* Lists the starts and ends of all rows in order, as tokens. The ends have no event yet. */
 static enum sutra_status list_tokens(struct path_work *work, const struct path_rows *rows,
                                      const struct threads *threads, struct frames *tokens) {
@@ -336,10 +294,28 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
     tokens->begins = arena_alloc(&work->scratch, 3 * (size_t)n, 1);
     tokens->event = arena_alloc(&work->scratch, 3 * (size_t)n, sizeof *tokens->event);
     tokens->above = arena_alloc(&work->scratch, 3 * (size_t)n, sizeof *tokens->above);
-    struct frame_ends ends = {0};
-    enum sutra_status status = sort_ends(work, rows, threads, &ends);
+
+    /* The ends of frames of length > 0, by thread and time; ending[k] is the index of the row that ends. */
+    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
+    uint64_t *end_time = arena_alloc(&work->scratch, n, sizeof *end_time);
+    row_t *ending = arena_alloc(&work->scratch, n, sizeof *ending), n_ends = 0;
+    enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
+    for (row_t i = 0; i < n; i++) {
+        if (frame_length(rows, row[i]) > 0) {
+            keys[n_ends] = (uint64_t)(rows->ts[row[i]] + frame_length(rows, row[i]));
+            ending[n_ends++] = i;
+        }
+    }
+    if ((status = work_sort(work, keys, ending, n_ends)))
+        return status;
+    for (row_t i = 0; i < n_ends; i++)
+        keys[i] = thread[ending[i]];
+    if ((status = work_sort(work, keys, ending, n_ends)))
+        return status;
+    for (row_t i = 0; i < n_ends; i++)
+        end_time[i] = (uint64_t)(rows->ts[row[ending[i]]] + frame_length(rows, row[ending[i]]));
 
     row_t next = 0, next_end = 0;
     for (uint32_t t = 0; t < tokens->n_threads; t++) {
@@ -348,7 +324,7 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
         while (next < n && thread[next] == rank) {
             int64_t now = rows->ts[row[next]];
             row_t first = next;
-            for (; next_end < ends.n && thread[ends.begin[next_end]] == rank && ends.time[next_end] <= (uint64_t)now;
+            for (; next_end < n_ends && thread[ending[next_end]] == rank && end_time[next_end] <= (uint64_t)now;
                  next_end++)
                 append_token(tokens, ROW_NONE, false);
             for (; next < n && thread[next] == rank && rows->ts[row[next]] == now; next++)
@@ -361,7 +337,7 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
         }
 
         /* An end that closed nothing leaves a frame open. There are at most as many such ends as rows of length 0. */
-        for (; next_end < ends.n && thread[ends.begin[next_end]] == rank; next_end++)
+        for (; next_end < n_ends && thread[ending[next_end]] == rank; next_end++)
             append_token(tokens, ROW_NONE, false);
         while (n_empty-- > 0)
             append_token(tokens, ROW_NONE, false);
@@ -416,20 +392,6 @@ static enum sutra_status find_frames(struct path_work *work, const struct path_r
 
 /* ---- Nodes and edges ---- */
 
-/* HTA looks these categories up when it first needs them, and fails if no row uses them. */
-static enum sutra_status check_categories(const struct path_work *work, const struct path_rows *rows,
-                                          const struct threads *threads) {
-    for (row_t i = 0; i < threads->n && !work->rules.extended && !work->rules.newer; i++) {
-        if (threads->row[i] == 0 && !work->rules.first_counts)
-            continue;
-        if (!(rows->used.category & CATEGORY_CPU_OP))
-            return stop_crash(work, "no event has the category cpu_op");
-        if (!category_has(rows, threads->row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
-            return stop_crash(work, "no event has the category cuda_runtime: the GPU was not recorded");
-    }
-    return SUTRA_OK;
-}
-
 /* Adds the nodes of all operators and connects the nodes of each thread in order. By HTA 0.5, a top-level operator
  * depends on the end of the previous one. By HTA 0.6, the chain continues between top-level operators, and two calls
  * that share the runtime's lock have only the edges of the lock. */
@@ -477,10 +439,17 @@ enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows
     enum sutra_status status = work_check_memory(work);
     if (!status)
         status = number_threads(work, rows, window, &threads);
-    if (!status)
-        status = rank_threads(work, &threads);
-    if (!status)
-        status = check_categories(work, rows, &threads);
+
+    /* HTA looks these categories up when it first needs them, and fails if no row uses them. */
+    bool needs_categories = !work->rules.extended && !work->rules.newer;
+    for (row_t i = 0; i < threads.n && needs_categories && !status; i++) {
+        if (threads.row[i] == 0 && !work->rules.first_counts)
+            continue;
+        if (!(rows->used.category & CATEGORY_CPU_OP))
+            status = stop_crash(work, "no event has the category cpu_op");
+        else if (!category_has(rows, threads.row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
+            status = stop_crash(work, "no event has the category cuda_runtime: the GPU was not recorded");
+    }
     if (!status)
         status = sort_rows(work, rows, &threads);
     if (!status)

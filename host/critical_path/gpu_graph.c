@@ -388,19 +388,6 @@ static enum sutra_status find_launch_after(struct path_work *work, const struct 
     return status;
 }
 
-static enum sutra_status resolve_waits(struct path_work *work, const struct path_rows *rows,
-                                       struct launch_list *launches, struct path_waits *waits) {
-    if (!(rows->used.name & NAME_WAIT_CALL) || !(rows->used.name & NAME_STREAM_WAIT))
-        return SUTRA_OK;
-    waits->has_waits = true;
-    if (work->rules.pandas3)
-        return stop_empty(work, "with pandas 3, HTA fails on stream waits");
-    struct tuples lanes = {0};
-    enum sutra_status status = find_launch_after(work, rows, launches, waits, &lanes);
-    tuples_free(&lanes);
-    return status;
-}
-
 enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *rows, struct path_waits *waits) {
     if (!(rows->used.name & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
         return SUTRA_OK;
@@ -416,23 +403,22 @@ enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *
     status = work_sort(work, launches.keys, launches.row, launches.n);
     if (!status)
         status = resolve_records(work, rows, &launches, waits);
-    return status ? status : resolve_waits(work, rows, &launches, waits);
+    if (status)
+        return status;
+    if (!(rows->used.name & NAME_WAIT_CALL) || !(rows->used.name & NAME_STREAM_WAIT))
+        return SUTRA_OK;
+    waits->has_waits = true;
+    if (work->rules.pandas3)
+        return stop_empty(work, "with pandas 3, HTA fails on stream waits");
+    struct tuples lanes = {0};
+    status = find_launch_after(work, rows, &launches, waits, &lanes);
+    tuples_free(&lanes);
+    return status;
 }
 
 static int compare_waits(const void *event, const void *wait) {
     row_t a = *(const row_t *)event, b = ((const struct wait_row *)wait)->event;
     return (a > b) - (a < b);
-}
-
-/* The last launch before the record that this row waits for, or ROW_NONE. */
-static row_t waits_record_launch(const struct path_work *work, const struct path_rows *rows,
-                                 const struct path_waits *waits, row_t event) {
-    if (!waits->has_records)
-        return ROW_NONE;
-    const struct wait_row *wait = bsearch(&event, rows->waits, rows->n_waits, sizeof *rows->waits, compare_waits);
-    struct wait_row none = {.event = event, .stream = STREAM_NONE, .record = -1};
-    uint32_t record = tuples_find(&waits->records, record_key(work, wait ? wait : &none));
-    return record == TUPLE_NONE ? ROW_NONE : waits->record_launch[record];
 }
 
 /* ---- Nodes and edges ---- */
@@ -552,23 +538,31 @@ static enum sutra_status add_sync(const struct gpu_graph *device, node_t from, r
 /* Adds the edge of a row that waits for an event, or delays the next kernel if a stream waits. */
 static enum sutra_status wait_for_event(struct gpu_graph *device, row_t event) {
     const struct path_work *work = device->work;
-    row_t launch = waits_record_launch(work, device->in, device->waits, event);
+    /* The last launch before the record that this row waits for. */
+    const struct path_rows *rows = device->in;
+    const struct path_waits *waits = device->waits;
+    if (!waits->has_records)
+        return SUTRA_OK;
+    const struct wait_row *wait = bsearch(&event, rows->waits, rows->n_waits, sizeof *rows->waits, compare_waits);
+    struct wait_row none = {.event = event, .stream = STREAM_NONE, .record = -1};
+    uint32_t record = tuples_find(&waits->records, record_key(work, wait ? wait : &none));
+    row_t launch = record == TUPLE_NONE ? ROW_NONE : waits->record_launch[record];
     if (launch == ROW_NONE)
         return SUTRA_OK;
-    row_t source = device->in->link[launch];
-    if (!name_has(device->in, event, NAME_STREAM_WAIT)) {
+    row_t source = rows->link[launch];
+    if (!name_has(rows, event, NAME_STREAM_WAIT)) {
         node_t from = event_end_node(device->graph, source);
         return from == NODE_NONE ? SUTRA_OK : add_sync(device, from, event);
     }
-    if (!device->waits->has_waits && !work->rules.extended)
+    if (!waits->has_waits && !work->rules.extended)
         return stop_crash(work, "event %u waits for a CUDA event, but there is no cudaStreamWaitEvent", event);
-    row_t call = device->in->link[event];
-    uint32_t number = call == ROW_NONE ? TUPLE_NONE : waits_call(device->waits, call);
+    row_t call = rows->link[event];
+    uint32_t number = call == ROW_NONE ? TUPLE_NONE : waits_call(waits, call);
     if (number == TUPLE_NONE && !work->rules.extended)
         return stop_crash(work, "event %u waits for a CUDA event without a call of cudaStreamWaitEvent", event);
-    row_t next = number == TUPLE_NONE ? ROW_NONE : device->waits->wait_launch[number];
+    row_t next = number == TUPLE_NONE ? ROW_NONE : waits->wait_launch[number];
     if (next != ROW_NONE)
-        device->blocked_by[device->in->link[next]] = source + 1;
+        device->blocked_by[rows->link[next]] = source + 1;
     return SUTRA_OK;
 }
 
@@ -618,18 +612,6 @@ static enum sutra_status add_sync_row(struct gpu_graph *device, row_t event) {
 /* In HTA 0.6, a kernel that starts this long after its predecessor does not depend on it. */
 #define LONG_DELAY_US 1500
 
-/* Whether the kernel waited only for its launch: the stream was idle, and the activity that blocks it had ended. */
-static bool follows_launch(const struct gpu_graph *device, row_t event, node_t last, node_t blocker) {
-    const uint8_t *queue = device->queue;
-    row_t launch = device->in->link[event];
-    if (launch == ROW_NONE || !(queue[event] & QUEUE_ZERO))
-        return false;
-    bool one = device->work->rules.extended ? queue[event] & QUEUE_LAUNCH_ONE : queue[launch] & QUEUE_ONE;
-    double ts = (double)device->in->ts[launch];
-    return one && (last == NODE_NONE || time_of(device, last) < ts) &&
-           (blocker == NODE_NONE || time_of(device, blocker) < ts);
-}
-
 /* Adds the launch delay or kernel delay of a kernel. By the extended rules, the first kernel of a stream always depends
  * on its launch, regardless of the number of kernels launched with it. */
 static enum sutra_status add_delay(const struct gpu_graph *device, row_t event, node_t start, node_t last,
@@ -637,7 +619,16 @@ static enum sutra_status add_delay(const struct gpu_graph *device, row_t event, 
     bool extended = device->work->rules.extended;
     row_t link = device->in->link[event];
     node_t launch = link == ROW_NONE ? NODE_NONE : event_start_node(device->graph, link);
-    if (follows_launch(device, event, last, blocker)) {
+
+    /* Whether the kernel waited only for its launch: the stream was idle, and the activity that blocks it had ended. */
+    bool follows_launch = false;
+    if (link != ROW_NONE && device->queue[event] & QUEUE_ZERO) {
+        double ts = (double)device->in->ts[link];
+        follows_launch = (extended ? device->queue[event] & QUEUE_LAUNCH_ONE : device->queue[link] & QUEUE_ONE) &&
+                         (last == NODE_NONE || time_of(device, last) < ts) &&
+                         (blocker == NODE_NONE || time_of(device, blocker) < ts);
+    }
+    if (follows_launch) {
         if (launch != NODE_NONE)
             return add_edge(device, launch, start, EDGE_LAUNCH_DELAY);
         if (!extended)

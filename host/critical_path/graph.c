@@ -126,11 +126,17 @@ static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32
     return true;
 }
 
-/* Marks edges that repeat an edge, and copies their weight and type to it. first[u] is the last first edge from u, + 1.
- * Returns the number of marked edges. */
-static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *repeated) {
+/* Merges repeated edges and builds both adjacencies; false: out of memory. */
+static bool graph_index(struct graph *graph, struct arena *scratch) {
+    struct arena_mark mark = arena_mark(scratch);
+    node_t n_nodes = graph_nodes(graph);
+    uint32_t *first = arena_zeros(scratch, n_nodes, sizeof *first); /* by node: its last edge that is kept, + 1 */
+    uint8_t *repeated = arena_zeros(scratch, graph->n_edges, 1);
     uint32_t n_repeated = 0;
-    for (node_t node = 0; node < graph_nodes(graph); node++) {
+    bool ok = first && repeated && index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
+
+    /* Mark edges that repeat an edge, and copy their weight and type to it. */
+    for (node_t node = 0; node < n_nodes && ok; node++) {
         uint32_t begin = graph->into_start[node], end = graph->into_start[node + 1];
         for (uint32_t i = begin; end - begin > 1 && i < end; i++) {
             uint32_t edge = graph->into[i];
@@ -147,17 +153,7 @@ static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *
             }
         }
     }
-    return n_repeated;
-}
-
-/* Merges repeated edges and builds both adjacencies; false: out of memory. */
-static bool graph_index(struct graph *graph, struct arena *scratch) {
-    struct arena_mark mark = arena_mark(scratch);
-    node_t n_nodes = graph_nodes(graph);
-    uint32_t *first = arena_zeros(scratch, n_nodes, sizeof *first);
-    uint8_t *repeated = arena_zeros(scratch, graph->n_edges, 1);
-    bool ok = first && repeated && index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
-    if (ok && mark_repetitions(graph, first, repeated) > 0) {
+    if (ok && n_repeated > 0) {
         uint32_t n = 0;
         for (uint32_t edge = 0; edge < graph->n_edges; edge++) {
             if (repeated[edge])

@@ -62,33 +62,6 @@ static void count_repeated_edges(struct hub_count *count, node_t node) {
         }
 }
 
-/* Counts the edges that two hubs of a call represent. */
-static void count_repeated_hubs(struct hub_count *count) {
-    const struct hubs *hubs = &count->graph->hubs;
-    for (uint32_t i = 0; i < hubs->n_sources; i++) {
-        struct hub_source source = hubs->sources[i];
-        if (source.begin < hubs->n)
-            count->n_begun[source.begin]++;
-        if (source.end < hubs->n) {
-            count->next_end[i] = count->first_end[source.end];
-            count->first_end[source.end] = i + 1;
-        }
-    }
-    for (uint32_t hub = 1; hub < hubs->n; hub++)
-        count->n_begun[hub] += count->n_begun[hub - 1];
-    for (uint32_t hub = 0; hub < hubs->n; hub++) {
-        for (uint32_t i = count->first_end[hub]; i; i = count->next_end[i - 1])
-            for (uint32_t at = hubs->sources[i - 1].begin + 1; at <= hubs->n; at += at & -at)
-                count->ended[at]++;
-        if (count->previous[hub] == HUB_NONE)
-            continue;
-        uint64_t n_ended = 0;
-        for (uint32_t at = count->previous[hub] + 1; at; at &= at - 1)
-            n_ended += count->ended[at];
-        count->n_repeated += count->n_begun[count->previous[hub]] - n_ended;
-    }
-}
-
 bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_t *n_edges) {
     const struct hubs *hubs = &graph->hubs;
     *n_edges = graph->n_edges;
@@ -106,8 +79,29 @@ bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_
     if (ok) {
         for (node_t node = 0; node < graph_nodes(graph); node++)
             count_repeated_edges(&count, node);
-        if (count.any)
-            count_repeated_hubs(&count);
+        /* Count the edges that two hubs of a call represent. */
+        for (uint32_t i = 0; i < hubs->n_sources && count.any; i++) {
+            struct hub_source source = hubs->sources[i];
+            if (source.begin < hubs->n)
+                count.n_begun[source.begin]++;
+            if (source.end < hubs->n) {
+                count.next_end[i] = count.first_end[source.end];
+                count.first_end[source.end] = i + 1;
+            }
+        }
+        for (uint32_t hub = 1; hub < hubs->n; hub++)
+            count.n_begun[hub] += count.n_begun[hub - 1];
+        for (uint32_t hub = 0; hub < hubs->n && count.any; hub++) {
+            for (uint32_t i = count.first_end[hub]; i; i = count.next_end[i - 1])
+                for (uint32_t at = hubs->sources[i - 1].begin + 1; at <= hubs->n; at += at & -at)
+                    count.ended[at]++;
+            if (count.previous[hub] == HUB_NONE)
+                continue;
+            uint64_t n_ended = 0;
+            for (uint32_t at = count.previous[hub] + 1; at; at &= at - 1)
+                n_ended += count.ended[at];
+            count.n_repeated += count.n_begun[count.previous[hub]] - n_ended;
+        }
         for (uint32_t hub = 0; hub < hubs->n; hub++)
             *n_edges += hubs->n_from[hub];
         *n_edges -= hubs->n + count.n_repeated;
@@ -263,28 +257,25 @@ static bool move_column(void *column, size_t size, const uint32_t *position, uin
     return from != NULL;
 }
 
-/* Numbers the hubs by device. first[d] is the first hub of device d. */
-static bool sort_by_device(struct hubs *hubs, uint32_t *first, struct arena *scratch) {
+bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch) {
+    struct arena_mark mark = arena_mark(scratch);
+
+    /* Number the hubs by device. first[d] is the first hub of device d. */
+    uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
     uint32_t *next = arena_alloc(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
     uint32_t *position = arena_alloc(scratch, n, sizeof *position);
-    if (scratch->failed)
-        return false;
-    for (uint32_t device = 0; device < hubs->devices.n; device++) {
+    bool ok = !scratch->failed;
+    for (uint32_t device = 0; device < hubs->devices.n && ok; device++) {
         first[device] = next[device] = n_before;
         n_before += hubs->n_of_device[device];
     }
-    for (uint32_t hub = 0; hub < n; hub++)
+    for (uint32_t hub = 0; hub < n && ok; hub++)
         position[hub] = next[hubs->device[hub]]++;
-    return move_column(hubs->to, sizeof *hubs->to, position, n, scratch) &&
-           move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) &&
-           move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) &&
-           move_column(hubs->device, sizeof *hubs->device, position, n, scratch);
-}
-
-bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch) {
-    struct arena_mark mark = arena_mark(scratch);
-    uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
-    if (!sort_by_device(hubs, first, scratch)) {
+    ok = ok && move_column(hubs->to, sizeof *hubs->to, position, n, scratch) &&
+         move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) &&
+         move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) &&
+         move_column(hubs->device, sizeof *hubs->device, position, n, scratch);
+    if (!ok) {
         arena_release(scratch, mark);
         return false;
     }

@@ -44,79 +44,50 @@ enum sutra_status links_find(struct path_work *work, struct path_rows *rows) {
 
 /* ---- Window ---- */
 
-/* HTA needs a number in each name that begins with STEP_NAME. */
-static enum sutra_status check_step_names(const struct path_work *work, const struct path_rows *rows) {
-    const struct strings *strings = &work->trace->strings;
-    for (uint32_t string = 0; string < strings->n; string++) {
-        const char *text = strings_text(strings, string);
-        bool used = rows->roles[string].name & NAME_USED;
-        if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) &&
-            !profiler_step_number(text, strings_length(strings, string), STEPS_HTA))
-            return stop_crash(work, "the name \"%.100s\" has no step number", text);
-    }
-    return SUTRA_OK;
-}
-
-/* The CPU rows that stay, with an index of their correlations; repeated[i]: another row has its correlation. */
-struct kept_rows {
-    row_t *rows;
-    value_key *keys;
-    uint8_t *repeated;
-    row_t n;
-    struct key_index index;
-};
-
-static enum sutra_status keep_cpu_rows(struct path_work *work, const struct path_rows *rows, struct kept_rows *kept) {
-    kept->rows = arena_alloc(&work->scratch, rows->n, sizeof *kept->rows);
-    kept->keys = arena_alloc(&work->scratch, rows->n, sizeof *kept->keys);
-    kept->repeated = arena_zeros(&work->scratch, rows->n, 1);
+/* Drops the last step and all later rows. */
+static enum sutra_status drop_last_step(struct path_work *work, struct path_rows *rows) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    row_t *kept = arena_alloc(&work->scratch, rows->n, sizeof *kept), n_kept = 0, n = 0; /* the CPU rows that stay */
+    value_key *keys = arena_alloc(&work->scratch, rows->n, sizeof *keys);
+    uint8_t *repeated = arena_zeros(&work->scratch, rows->n, 1); /* another row has its correlation */
+    struct key_index index = {0};
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
     int64_t last_step = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
-        bool step = !(rows->state[event] & ROW_GPU) && name_has(rows, event, NAME_STEP);
-        if (step && rows->ts[event] > last_step)
-            last_step = rows->ts[event];
+        if (!(rows->state[event] & ROW_GPU) && name_has(rows, event, NAME_STEP))
+            last_step = MAX(rows->ts[event], last_step);
     }
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (rows->state[event] & ROW_GPU || rows->ts[event] >= last_step)
             continue;
-        kept->keys[kept->n] = work->events->correlation[event];
-        kept->rows[kept->n++] = event;
+        keys[n_kept] = work->events->correlation[event];
+        kept[n_kept++] = event;
     }
-    status = key_index_build(&kept->index, work->engine, kept->keys, kept->n, KEY_FIRST, NULL, work->error);
-    for (row_t i = 0; i < kept->n && !status; i++) {
-        row_t first = key_index_find(&kept->index, kept->keys[i]);
-        kept->repeated[first] |= first != i;
+    status = key_index_build(&index, work->engine, keys, n_kept, KEY_FIRST, NULL, work->error);
+    for (row_t i = 0; i < n_kept && !status; i++) {
+        row_t first = key_index_find(&index, keys[i]);
+        repeated[first] |= first != i;
     }
-    return status;
-}
-
-/* Drops the last step and all later rows. */
-static enum sutra_status drop_last_step(struct path_work *work, struct path_rows *rows) {
-    struct arena_mark mark = arena_mark(&work->scratch);
-    struct kept_rows kept = {0};
-    row_t n = 0;
-    enum sutra_status status = keep_cpu_rows(work, rows, &kept);
     for (row_t i = 0; i < rows->n && !status; i++) {
         row_t event = rows->list[i];
         if (!(rows->state[event] & ROW_GPU))
             continue;
-        row_t found = key_index_find(&kept.index, work->events->correlation[event]);
+        row_t found = key_index_find(&index, work->events->correlation[event]);
         if (found == ROW_NONE)
             continue;
-        if (kept.repeated[found] && rows->link[event] != ROW_NONE && rows->link[event] > 0)
+        if (repeated[found] && rows->link[event] != ROW_NONE && rows->link[event] > 0)
             status = stop_empty(work, "several calls have the correlation of event %u", event);
         rows->list[n++] = event;
     }
     if (!status) {
-        memcpy(rows->list + n, kept.rows, kept.n * sizeof *kept.rows);
-        rows->n = n + kept.n;
+        memcpy(rows->list + n, kept, n_kept * sizeof *kept);
+        rows->n = n + n_kept;
     }
-    key_index_free(&kept.index);
+    key_index_free(&index);
     arena_release(&work->scratch, mark);
     return status;
 }
@@ -166,27 +137,11 @@ static bool is_inside(const struct path_rows *rows, const struct path_window *wi
     return begins_inside(rows, window, event) && (rows->dur[event] > 0 || (window->timeless && rows->dur[event] >= 0));
 }
 
-/* Number of calls per row that they caused, at most 2. */
-struct call_counts {
-    uint8_t *inside, *all;
-};
-
-/* How often HTA selects a row on a stream. HTA fails on rows that it selects twice. */
-static int count_selections(const struct path_work *work, const struct path_rows *rows,
-                            const struct path_window *window, const struct call_counts *calls, row_t event) {
-    if (work->rules.extended) {
-        row_t call = rows->link[event];
-        return call == ROW_NONE ? begins_inside(rows, window, event) : is_inside(rows, window, call);
-    }
-    if (name_has(rows, event, NAME_STREAM_WAIT))
-        return MAX(calls->all[event], 1);
-    return calls->inside[event];
-}
-
 /* Marks and lists the rows in the window. */
 static enum sutra_status clip_rows(struct path_work *work, struct path_rows *rows, struct path_window *window) {
-    struct call_counts calls = {.inside = arena_zeros(&work->scratch, work->events->n, 1),
-                                .all = arena_zeros(&work->scratch, work->events->n, 1)};
+    /* By row on a stream: its calls in the window, and all its calls; at most 2. */
+    uint8_t *calls_inside = arena_zeros(&work->scratch, work->events->n, 1);
+    uint8_t *calls = arena_zeros(&work->scratch, work->events->n, 1);
     enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
@@ -194,14 +149,20 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
         row_t event = rows->list[i], caused = rows->link[event];
         if (on_stream(rows, event) || caused == ROW_NONE)
             continue;
-        calls.all[caused] = (uint8_t)(calls.all[caused] + (calls.all[caused] < 2));
+        calls[caused] = (uint8_t)(calls[caused] + (calls[caused] < 2));
         if (is_inside(rows, window, event))
-            calls.inside[caused] = (uint8_t)(calls.inside[caused] + (calls.inside[caused] < 2));
+            calls_inside[caused] = (uint8_t)(calls_inside[caused] + (calls_inside[caused] < 2));
     }
     for (row_t i = 0; i < rows->n; i++) {
-        row_t event = rows->list[i];
-        int n_selections = on_stream(rows, event) ? count_selections(work, rows, window, &calls, event)
-                                                  : is_inside(rows, window, event);
+        /* How often HTA selects the row. HTA fails on rows that it selects twice. */
+        row_t event = rows->list[i], call = rows->link[event];
+        int n_selections;
+        if (!on_stream(rows, event))
+            n_selections = is_inside(rows, window, event);
+        else if (work->rules.extended)
+            n_selections = call == ROW_NONE ? begins_inside(rows, window, event) : is_inside(rows, window, call);
+        else
+            n_selections = name_has(rows, event, NAME_STREAM_WAIT) ? MAX(calls[event], 1) : calls_inside[event];
         if (n_selections > 1)
             return stop_empty(work, "several calls have the correlation of event %u", event);
         if (n_selections && !(rows->state[event] & ROW_CLIPPED)) {
@@ -224,8 +185,16 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
 enum sutra_status window_find(struct path_work *work, struct path_rows *rows, struct path_window *window) {
     enum sutra_status status = SUTRA_OK;
     if (!work->rules.extended) {
-        status = check_step_names(work, rows);
-        if (!status && names_count_steps(&work->trace->strings, rows->roles) > 1)
+        /* HTA needs a number in each name that begins with STEP_NAME. */
+        const struct strings *strings = &work->trace->strings;
+        for (uint32_t string = 0; string < strings->n; string++) {
+            const char *text = strings_text(strings, string);
+            bool used = rows->roles[string].name & NAME_USED;
+            if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) &&
+                !profiler_step_number(text, strings_length(strings, string), STEPS_HTA))
+                return stop_crash(work, "the name \"%.100s\" has no step number", text);
+        }
+        if (names_count_steps(strings, rows->roles) > 1)
             status = drop_last_step(work, rows);
         if (status)
             return status;
@@ -249,40 +218,6 @@ enum sutra_status window_find(struct path_work *work, struct path_rows *rows, st
 
 /* ---- Fields of the events ---- */
 
-static enum sutra_status find_roles(const struct path_work *work, struct path_rows *rows) {
-    const struct strings *strings = &work->trace->strings;
-    uint32_t readers = work->rules.extended ? READER_PATH_EXTENDED : READER_PATH;
-    readers |= work->rules.newer ? READER_PATH_0_6 : 0;
-    rows->roles = names_find(strings, (enum reader)readers, work->results);
-    if (!rows->roles)
-        return error_memory(work->error);
-    if (work->rules.newer)
-        names_keep_numbered_steps(strings, rows->roles);
-    if (work->rules.newer && work->rules.data_loading)
-        names_mark(strings, rows->roles, TEXT_HAS, work->rules.data_loading, NAME_LOADS_DATA);
-    if (work->rules.annotation)
-        names_mark(strings, rows->roles, TEXT_HAS, work->rules.annotation, NAME_ANNOTATION);
-    return SUTRA_OK;
-}
-
-/* HTA's table has a column for each key that occurs in an event. HTA needs these columns. */
-static enum sutra_status check_columns(const struct path_work *work) {
-    static const enum event_field needed[] = {FIELD_TS,   FIELD_DUR, FIELD_CATEGORY, FIELD_NAME,
-                                              FIELD_ARGS, FIELD_PID, FIELD_TID};
-    enum { N_NEEDED = sizeof needed / sizeof *needed };
-    uint32_t found = 0;
-    for (row_t event = 0; event < work->events->n && found != (1 << N_NEEDED) - 1; event++) {
-        struct event_spans places;
-        event_find(work->trace, event, NULL, &places);
-        for (int i = 0; i < N_NEEDED; i++)
-            found |= (uint32_t)(places.field[needed[i]].at > 0) << i;
-    }
-    for (int i = 0; i < N_NEEDED; i++)
-        if (!(found >> i & 1))
-            return stop_crash(work, "no event has the field %s", event_field_name(needed[i]));
-    return SUTRA_OK;
-}
-
 /* Whether the event has a category with which it counts. */
 static enum sutra_status has_category(const struct path_work *work, const struct path_rows *rows, row_t event,
                                       bool *has) {
@@ -299,36 +234,6 @@ static enum sutra_status has_category(const struct path_work *work, const struct
     *has = first == '"';
     if (first && first != '"' && first != 'n' && !work->rules.extended)
         return stop_crash(work, "event %u: its category is not a string", event);
-    return SUTRA_OK;
-}
-
-/* Sets the stream of a row. By the extended rules, a string of digits is a number, other strings are names. */
-static enum sutra_status read_stream(struct path_work *work, struct path_rows *rows, row_t event) {
-    value_key stream = work->events->stream[event];
-    rows->stream[event] = stream;
-    if (key_is_integer(stream))
-        return SUTRA_OK;
-    if (stream != KEY_ABSENT && !work->rules.extended)
-        return stop_crash(work, "event %u: its stream is not an integer", event);
-    if (stream == KEY_ABSENT || stream == KEY_NULL || stream == KEY_UNHASHABLE) {
-        rows->stream[event] = STREAM_NONE;
-        return SUTRA_OK;
-    }
-    struct event_spans places;
-    event_find(work->trace, event, NULL, &places);
-    field_int(&work->reader, places.field[FIELD_STREAM], &rows->stream[event]);
-    return SUTRA_OK;
-}
-
-static enum sutra_status append_wait(struct path_work *work, struct path_rows *rows, row_t event) {
-    struct event_spans places;
-    event_find(work->trace, event, NULL, &places);
-    struct wait_row wait = {.event = event,
-                            .stream = event_key(&work->reader, &places, FIELD_WAIT_STREAM, STREAM_NONE),
-                            .record = event_key(&work->reader, &places, FIELD_WAIT_RECORD, -1)};
-    if (!key_is_integer(wait.stream) && !work->rules.extended)
-        return stop_crash(work, "event %u: its wait_on_stream is not an integer", event);
-    rows->waits[rows->n_waits++] = wait;
     return SUTRA_OK;
 }
 
@@ -353,11 +258,27 @@ static enum sutra_status add_event(struct path_work *work, struct path_rows *row
     rows->dur[event] = number_as_double(time.dur);
     rows->roles[work->events->name[event]].name |= NAME_USED;
     rows->roles[work->events->category[event]].category |= CATEGORY_USED;
-    status = read_stream(work, rows, event);
-    if (!status && flags & EVENT_HAS_WAIT)
-        status = append_wait(work, rows, event);
-    if (status)
-        return status;
+    /* The stream. By the extended rules, a string of digits is a number, other strings are names. */
+    value_key stream = work->events->stream[event];
+    rows->stream[event] = stream;
+    if (!key_is_integer(stream) && stream != KEY_ABSENT && !work->rules.extended)
+        return stop_crash(work, "event %u: its stream is not an integer", event);
+    struct event_spans places;
+    if (stream == KEY_ABSENT || stream == KEY_NULL || stream == KEY_UNHASHABLE) {
+        rows->stream[event] = STREAM_NONE;
+    } else if (!key_is_integer(stream)) {
+        event_find(work->trace, event, NULL, &places);
+        field_int(&work->reader, places.field[FIELD_STREAM], &rows->stream[event]);
+    }
+    if (flags & EVENT_HAS_WAIT) {
+        event_find(work->trace, event, NULL, &places);
+        struct wait_row wait = {.event = event,
+                                .stream = event_key(&work->reader, &places, FIELD_WAIT_STREAM, STREAM_NONE),
+                                .record = event_key(&work->reader, &places, FIELD_WAIT_RECORD, -1)};
+        if (!key_is_integer(wait.stream) && !work->rules.extended)
+            return stop_crash(work, "event %u: its wait_on_stream is not an integer", event);
+        rows->waits[rows->n_waits++] = wait;
+    }
     bool on_gpu = (work->rules.extended ? on_stream(rows, event) : rows->stream[event] > 0) ||
                   name_has(rows, event, NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
     rows->state[event] = (uint8_t)(ROW_KEPT | (on_gpu ? ROW_GPU : 0));
@@ -369,9 +290,18 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     const struct time_rules rules = {.whole = times_are_rounded(times_inspect(work->events)),
                                      .max_start = (double)NUMBER_INTEGER_LIMIT,
                                      .max_dur = DBL_MAX};
-    enum sutra_status status = find_roles(work, rows);
-    if (status)
-        return status;
+    const struct strings *strings = &work->trace->strings;
+    uint32_t readers = work->rules.extended ? READER_PATH_EXTENDED : READER_PATH;
+    readers |= work->rules.newer ? READER_PATH_0_6 : 0;
+    rows->roles = names_find(strings, (enum reader)readers, work->results);
+    if (!rows->roles)
+        return error_memory(work->error);
+    if (work->rules.newer)
+        names_keep_numbered_steps(strings, rows->roles);
+    if (work->rules.newer && work->rules.data_loading)
+        names_mark(strings, rows->roles, TEXT_HAS, work->rules.data_loading, NAME_LOADS_DATA);
+    if (work->rules.annotation)
+        names_mark(strings, rows->roles, TEXT_HAS, work->rules.annotation, NAME_ANNOTATION);
     row_t n = work->events->n, n_waits = 0;
     for (row_t event = 0; event < n; event++)
         n_waits += (work->events->flags[event] & EVENT_HAS_WAIT) != 0;
@@ -382,9 +312,24 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     rows->state = arena_zeros(work->results, n, sizeof *rows->state);
     rows->list = arena_alloc(work->results, n, sizeof *rows->list);
     rows->waits = arena_alloc(work->results, n_waits, sizeof *rows->waits);
-    status = work_check_memory(work);
-    if (!status && !work->rules.extended)
-        status = check_columns(work);
+    enum sutra_status status = work_check_memory(work);
+    if (status)
+        return status;
+
+    /* HTA's table has a column for each key that occurs in an event. HTA needs these columns. */
+    static const enum event_field needed[] = {FIELD_TS,   FIELD_DUR, FIELD_CATEGORY, FIELD_NAME,
+                                              FIELD_ARGS, FIELD_PID, FIELD_TID};
+    enum { N_NEEDED = sizeof needed / sizeof *needed };
+    uint32_t found = work->rules.extended ? (1u << N_NEEDED) - 1 : 0;
+    for (row_t event = 0; event < n && found != (1 << N_NEEDED) - 1; event++) {
+        struct event_spans places;
+        event_find(work->trace, event, NULL, &places);
+        for (int i = 0; i < N_NEEDED; i++)
+            found |= (uint32_t)(places.field[needed[i]].at > 0) << i;
+    }
+    for (int i = 0; i < N_NEEDED; i++)
+        if (!(found >> i & 1))
+            return stop_crash(work, "no event has the field %s", event_field_name(needed[i]));
     for (row_t event = 0; event < n && !status; event++)
         status = add_event(work, rows, &rules, event);
     if (!status && rows->n == 0)
@@ -393,7 +338,7 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
         return status;
     times_shift(rows->ts, rows->list, rows->n);
 
-    for (uint32_t string = 0; string < work->trace->strings.n; string++)
+    for (uint32_t string = 0; string < strings->n; string++)
         if (string_is_used(rows->roles[string])) {
             rows->used.name |= rows->roles[string].name;
             rows->used.category |= rows->roles[string].category;

@@ -161,7 +161,11 @@ static void write_outside_json(struct text_out *text, const char *name, const st
     out_add(text, "}");
 }
 
-static void write_report_json(const struct sutra_critical_path_report *report, struct text_out *text) {
+bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
+    if (!write_map(path, text) || !write_graph(&path->search, text))
+        return false;
+
+    const struct sutra_critical_path_report *report = &path->report;
     out_add(text, "\"coverage\": {");
     write_us(text, "window_us", report->window_us, false);
     write_us(text, "path_us", report->us, true);
@@ -193,12 +197,6 @@ static void write_report_json(const struct sutra_critical_path_report *report, s
         out_step(text);
     }
     out_add(text, "]}}\n");
-}
-
-bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
-    if (!write_map(path, text) || !write_graph(&path->search, text))
-        return false;
-    write_report_json(&path->report, text);
     return true;
 }
 
@@ -226,10 +224,20 @@ static void write_outside_text(const struct sutra_path_outside *outside, const c
     out_add(text, "\n");
 }
 
-/* Writes the rules, the size of the graph and the coverage. */
-static void write_summary_text(const struct sutra_critical_path *path, struct text_out *text) {
+/* Writes one line of the breakdown; a name is indented below its kind. */
+static void write_share_text(struct text_out *text, const struct sutra_critical_path_report *report, double us,
+                             uint64_t n_edges, const char *indent, const char *name) {
+    out_format(text, "%16.3f  %5.1f %%  %9llu  %s", us, report->us > 0 ? us / report->us * 100 : 0,
+               (unsigned long long)n_edges, indent);
+    write_name(text, name);
+    out_add(text, "\n");
+}
+
+bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
+
+    /* The rules, the size of the graph and the coverage */
     out_add(text, "critical path of ");
     write_name(text, search->trace->document.source.name);
     out_add(text, "\n  window: ");
@@ -252,18 +260,8 @@ static void write_summary_text(const struct sutra_critical_path *path, struct te
     write_outside_text(&report->before, "before", text);
     write_outside_text(&report->behind, "after", text);
     out_add(text, "\n");
-}
 
-/* Writes one line of the breakdown; a name is indented below its kind. */
-static void write_share_text(struct text_out *text, const struct sutra_critical_path_report *report, double us,
-                             uint64_t n_edges, const char *indent, const char *name) {
-    out_format(text, "%16.3f  %5.1f %%  %9llu  %s", us, report->us > 0 ? us / report->us * 100 : 0,
-               (unsigned long long)n_edges, indent);
-    write_name(text, name);
-    out_add(text, "\n");
-}
-
-static void write_breakdown_text(const struct sutra_critical_path_report *report, struct text_out *text) {
+    /* The breakdown */
     out_add(text, "              us   share      edges  of the path\n");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++) {
         write_share_text(text, report, report->kind_us[kind], report->kind_edges[kind], "", kind_words[kind]);
@@ -279,12 +277,6 @@ static void write_breakdown_text(const struct sutra_critical_path_report *report
                report->compute_us, report->communication_us, report->memory_us);
     if (report->data_loading_us > 0)
         out_format(text, "data loading: %.3f us of the operators' time\n\n", report->data_loading_us);
-}
-
-bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
-    const struct path_search *search = &path->search;
-    write_summary_text(path, text);
-    write_breakdown_text(&path->report, text);
 
     /* Each edge: start, weight, kind, and the event that owns the edge, or the events that it connects */
     out_add(text, "              at              us  kind                 event\n");
@@ -352,51 +344,41 @@ static void mark_event(const struct path_search *search, struct text_out *text, 
     out_add(text, bytes[next] == '}' ? MARKS : MARKS ", ");
 }
 
-/* Viewers bind a flow to the innermost slice that is open at its time, so an end is 1 ns early. */
-static void write_time(const struct path_search *search, struct text_out *text, node_t node) {
-    row_t event = node_event(&search->graph, node);
-    struct number ts = number_at(search->rows.events->ts, event);
-    double start = number_as_double(ts), dur = number_as_double(number_at(search->rows.events->dur, event));
-    double end = start + dur;
-    if (node_is_end(node) && dur > 0)
-        out_number(text, fmax(start, fmin(end - 0.001, nextafter(end, -INFINITY))));
-    else if (number_is_double(ts))
-        out_number(text, start);
-    else
-        out_integer(text, (int64_t)ts.bits);
-}
-
-/* An edge as an arrow. */
-struct arrow {
-    node_t from, to;
-    uint32_t number, edge;
-    bool critical;
-};
-
 /* Writes an edge as two flow events, unless it connects the nodes of one event. */
-static void write_arrow(const struct path_search *search, struct text_out *text, const struct arrow *arrow) {
-    enum edge_type type = (enum edge_type)search->graph.type[arrow->edge];
-    if (arrow->from / 2 == arrow->to / 2)
+static void write_arrow(const struct path_search *search, struct text_out *text, uint32_t edge, node_t from, node_t to,
+                        uint32_t number, bool critical) {
+    enum edge_type type = (enum edge_type)search->graph.type[edge];
+    if (from / 2 == to / 2)
         return;
     for (int half = 0; half < 2; half++) {
-        node_t node = half == 0 ? arrow->from : arrow->to;
+        node_t node = half == 0 ? from : to;
+        row_t event = node_event(&search->graph, node);
         struct event_spans places;
-        event_find(search->trace, node_event(&search->graph, node), NULL, &places);
+        event_find(search->trace, event, NULL, &places);
         out_add(text, half == 0 ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
-        out_format(text, "\"critical_path_%u\"", arrow->number);
+        out_format(text, "\"critical_path_%u\"", number);
         out_add(text, ", \"pid\": ");
         trace_copy_value(search->trace, text, places.field[FIELD_PID]);
         out_add(text, ", \"tid\": ");
         trace_copy_value(search->trace, text, places.field[FIELD_TID]);
         out_add(text, ", \"ts\": ");
-        write_time(search, text, node);
+        /* Viewers bind a flow to the innermost slice that is open at its time, so an end is 1 ns early. */
+        struct number ts = number_at(search->rows.events->ts, event);
+        double start = number_as_double(ts), dur = number_as_double(number_at(search->rows.events->dur, event));
+        double end = start + dur;
+        if (node_is_end(node) && dur > 0)
+            out_number(text, fmax(start, fmin(end - 0.001, nextafter(end, -INFINITY))));
+        else if (number_is_double(ts))
+            out_number(text, start);
+        else
+            out_integer(text, (int64_t)ts.bits);
         out_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
         out_add(text, flow_names[type]);
         out_add(text, "\"");
         if (half == 0) {
             out_add(text, ", \"args\": {\"weight\": ");
-            out_number(text, search->graph.weight[arrow->edge]);
-            out_format(text, ", \"critical\": %s, \"type\": \"%s\"}", arrow->critical ? "true" : "false",
+            out_number(text, search->graph.weight[edge]);
+            out_format(text, ", \"critical\": %s, \"type\": \"%s\"}", critical ? "true" : "false",
                        reference_names[type]);
         }
         out_add(text, "}");
@@ -410,11 +392,11 @@ static bool write_arrows(const struct sutra_critical_path *path, struct text_out
     const struct graph *graph = &search->graph;
     if (path->arrows != SUTRA_ARROWS_ALL) {
         for (node_t i = 0; i + 1 < search->path.n; i++) {
-            const struct arrow arrow = {search->path.node[i], search->path.node[i + 1], i, search->path.edge[i], true};
-            uint8_t type = graph->type[arrow.edge];
+            uint32_t edge = search->path.edge[i];
+            uint8_t type = graph->type[edge];
             bool is_wait = type == EDGE_DEPENDENCY || type == EDGE_LAUNCH_DELAY || type == EDGE_SYNC;
             if (path->arrows != SUTRA_ARROWS_WAITS || is_wait)
-                write_arrow(search, text, &arrow);
+                write_arrow(search, text, edge, search->path.node[i], search->path.node[i + 1], i, true);
         }
         return true;
     }
@@ -428,8 +410,7 @@ static bool write_arrows(const struct sutra_critical_path *path, struct text_out
         struct edge_lists lists = edges_from(graph, node);
         for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
             node_t to = graph->to[edge];
-            const struct arrow arrow = {node, to, number++, edge, next[node] == to + 1};
-            write_arrow(search, text, &arrow);
+            write_arrow(search, text, edge, node, to, number++, next[node] == to + 1);
         }
     }
     free(next);

@@ -59,18 +59,6 @@ static void add_try(struct tries *tries, const char *text) {
         tries->text[tries->n++] = text;
 }
 
-static void list_tries(const struct sutra_device_trace *device, struct tries *tries) {
-    const struct device_events *events = &device->events;
-    uint32_t annotation = strings_find(&device->strings, "user_annotation", 15);
-    add_try(tries, "DataLoader");
-    add_try(tries, STEP_NAME);
-    for (row_t i = 0; i < events->n && tries->n < MAX_TRIES && annotation != STRING_NONE; i++) {
-        const char *name = strings_text(&device->strings, events->name[i]);
-        if (events->category[i] == annotation && !strstr(name, STEP_NAME))
-            add_try(tries, name);
-    }
-}
-
 /* Matches with one annotation, and keeps the result if it is the best so far. */
 static enum sutra_status try_annotation(struct sutra_context *context, const struct sutra_host_trace *host,
                                         const struct sutra_device_trace *device, const char *annotation,
@@ -120,8 +108,17 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
         snprintf(found.cause, sizeof found.cause, "%s", pairing_cause(&pairing));
 
     struct tries tries = {0};
-    if (!found.n_common_rf)
-        list_tries(device, &tries);
+    if (!found.n_common_rf) {
+        const struct device_events *events = &device->events;
+        uint32_t annotated = strings_find(&device->strings, "user_annotation", 15);
+        add_try(&tries, "DataLoader");
+        add_try(&tries, STEP_NAME);
+        for (row_t i = 0; i < events->n && tries.n < MAX_TRIES && annotated != STRING_NONE; i++) {
+            const char *name = strings_text(&device->strings, events->name[i]);
+            if (events->category[i] == annotated && !strstr(name, STEP_NAME))
+                add_try(&tries, name);
+        }
+    }
     for (size_t i = 0; i < tries.n && !status && found.linker != SUTRA_LINKER_EXACT; i++)
         status = try_annotation(context, host, device, tries.text[i], &found, error);
     if (!status)

@@ -103,32 +103,6 @@ static void fill_row(struct gap_table *table, uint64_t i) {
     }
 }
 
-/* Fills the table, then matches the pairs of the best path, from its end to its start. */
-static void fill_table(struct gap_table *table, row_t *match) {
-    for (uint64_t j = 0; j <= last_column(table, 0); j++) {
-        table->row[j] = 0;
-        table->run[j] = 0;
-    }
-    for (uint64_t row = 1; row <= table->gap.n_a; row++) {
-        int32_t *scores = table->row;
-        uint8_t *run = table->run;
-        table->row = table->above;
-        table->above = scores;
-        table->run = table->run_above;
-        table->run_above = run;
-        fill_row(table, row);
-    }
-    uint64_t i = table->gap.n_a, j = table->gap.n_b;
-    while (i > 0 && j > 0 && j >= first_column(table, i) && j <= last_column(table, i)) {
-        uint64_t cell = i * table->width + (j - first_column(table, i));
-        enum step step = (enum step)(table->steps[cell / 4] >> cell % 4 * 2 & 3);
-        if (step == STEP_PAIR)
-            match[table->gap.a + i - 1] = table->gap.b + (row_t)j - 1;
-        i -= step != STEP_B;
-        j -= step == STEP_PAIR || step == STEP_B;
-    }
-}
-
 /* Matches inside one gap; without memory the arena fails. */
 static void fill_gap(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, struct arena *arena,
                      row_t *match) {
@@ -159,8 +133,34 @@ static void fill_gap(const struct call_tree *a, const struct call_tree *b, struc
     table.run = arena_zeros(arena, table.width, 1);
     table.run_above = arena_zeros(arena, table.width, 1);
     table.steps = arena_zeros(arena, ((uint64_t)gap.n_a + 1) * table.width / 4 + 1, 1);
-    if (!arena->failed)
-        fill_table(&table, match);
+    if (arena->failed) {
+        arena_release(arena, mark);
+        return;
+    }
+
+    /* Fill the table, then match the pairs of the best path, from its end to its start. */
+    for (uint64_t j = 0; j <= last_column(&table, 0); j++) {
+        table.row[j] = 0;
+        table.run[j] = 0;
+    }
+    for (uint64_t row = 1; row <= gap.n_a; row++) {
+        int32_t *scores = table.row;
+        uint8_t *run = table.run;
+        table.row = table.above;
+        table.above = scores;
+        table.run = table.run_above;
+        table.run_above = run;
+        fill_row(&table, row);
+    }
+    uint64_t i = gap.n_a, j = gap.n_b;
+    while (i > 0 && j > 0 && j >= first_column(&table, i) && j <= last_column(&table, i)) {
+        uint64_t cell = i * table.width + (j - first_column(&table, i));
+        enum step step = (enum step)(table.steps[cell / 4] >> cell % 4 * 2 & 3);
+        if (step == STEP_PAIR)
+            match[gap.a + i - 1] = gap.b + (row_t)j - 1;
+        i -= step != STEP_B;
+        j -= step == STEP_PAIR || step == STEP_B;
+    }
     arena_release(arena, mark);
 }
 
@@ -330,19 +330,6 @@ static row_t find_best_chain(struct anchors *anchors, const struct align_gap *ga
     return best;
 }
 
-/* Matches the pairs of the best chain of a gap, from its end to its start. */
-static void match_gap(struct anchors *anchors, const struct align_gap *gap) {
-    row_t at = find_best_chain(anchors, gap, list_runs(anchors, gap));
-    for (; at != ROW_NONE; at = anchors->runs[at].previous) {
-        const struct pair_run *run = &anchors->runs[at];
-        const struct pair_run *previous = run->previous == ROW_NONE ? NULL : &anchors->runs[run->previous];
-        row_t skip = previous ? (row_t)(run->n - count_new_pairs(previous, run)) : 0;
-        for (row_t i = skip; i < run->n; i++)
-            if (anchors->a->token[run->a + i] == anchors->b->token[run->b + i])
-                anchors->match[run->a + i] = run->b + i;
-    }
-}
-
 static bool is_large(const struct align_gap *gap) {
     return gap->n_a && gap->n_b && (gap->n_a > SPAN / 8 || gap->n_b > SPAN / 8);
 }
@@ -360,9 +347,22 @@ static bool anchor_round(struct anchors *anchors, const struct align_gap *gaps, 
         make_keys(anchors, anchors->b, anchors->key_b, gap->b, gap->n_b, g);
         ok = count_keys(anchors, gap);
     }
-    for (row_t g = 0; g < n_gaps && ok; g++)
-        if (is_large(&gaps[g]))
-            match_gap(anchors, &gaps[g]);
+    for (row_t g = 0; g < n_gaps && ok; g++) {
+        const struct align_gap *gap = &gaps[g];
+        if (!is_large(gap))
+            continue;
+
+        /* Match the pairs of the best chain of the gap, from its end to its start. */
+        row_t at = find_best_chain(anchors, gap, list_runs(anchors, gap));
+        for (; at != ROW_NONE; at = anchors->runs[at].previous) {
+            const struct pair_run *run = &anchors->runs[at];
+            const struct pair_run *previous = run->previous == ROW_NONE ? NULL : &anchors->runs[run->previous];
+            row_t skip = previous ? (row_t)(run->n - count_new_pairs(previous, run)) : 0;
+            for (row_t i = skip; i < run->n; i++)
+                if (anchors->a->token[run->a + i] == anchors->b->token[run->b + i])
+                    anchors->match[run->a + i] = run->b + i;
+        }
+    }
     pair_table_free(&anchors->numbers);
     return ok;
 }
@@ -419,11 +419,17 @@ static row_t pairs_between(const row_t *counts, row_t from, row_t to) {
     return counts[to + 1] - counts[from + 1];
 }
 
-/* Drops pairs below which more pairs contradict than agree. Pairs have one order on both sides, so the pairs below
- * either operator are runs with the same start; the rest of the longer run contradicts. */
-static void drop_wrong_parents(const struct call_tree *a, const struct call_tree *b, row_t *match, row_t *pairs_a,
-                               row_t *pairs_b) {
-    /* The number of pairs before each position */
+/* Drops pairs that contradict the nesting of other pairs; without memory the arena fails. */
+static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
+    row_t *pairs_a = arena_alloc(arena, (size_t)a->n + 1, sizeof *pairs_a);
+    row_t *pairs_b = arena_alloc(arena, (size_t)b->n + 1, sizeof *pairs_b);
+    row_t *open = arena_alloc(arena, a->n, sizeof *open), n = 0;
+    if (arena->failed)
+        return;
+
+    /* Drop pairs below which more pairs contradict than agree. Pairs have one order on both sides, so the pairs below
+     * either operator are runs with the same start; the rest of the longer run contradicts. Count the pairs before each
+     * position first. */
     memset(pairs_b, 0, ((size_t)b->n + 1) * sizeof *pairs_b);
     pairs_a[0] = 0;
     for (row_t i = 0; i < a->n; i++) {
@@ -445,16 +451,6 @@ static void drop_wrong_parents(const struct call_tree *a, const struct call_tree
         if (differ > agree)
             match[i] = ROW_NONE;
     }
-}
-
-/* Drops pairs that contradict the nesting of other pairs; without memory the arena fails. */
-static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
-    row_t *pairs_a = arena_alloc(arena, (size_t)a->n + 1, sizeof *pairs_a);
-    row_t *pairs_b = arena_alloc(arena, (size_t)b->n + 1, sizeof *pairs_b);
-    row_t *open = arena_alloc(arena, a->n, sizeof *open), n = 0;
-    if (arena->failed)
-        return;
-    drop_wrong_parents(a, b, match, pairs_a, pairs_b);
 
     /* Drop pairs that leave the subtree of an enclosing pair on one side only. */
     for (row_t i = 0; i < a->n; i++) {

@@ -393,31 +393,6 @@ static void close_segment(struct device_side *side, row_t begin, row_t end, uint
     side->n_segments++;
 }
 
-/* Logs the mean duration of all profiler steps. The sum is computed as in Python, in the order of the sorted trace:
- * exactly while all durations are integers. */
-static void log_latency(const struct device_side *side, struct legacy_log *log) {
-    const struct number_column dur = side->trace->events.dur;
-    __extension__ __int128 whole = 0;
-    double real = 0;
-    bool is_real = false;
-    for (row_t i = 0; i < side->n_steps; i++) {
-        struct number x = number_at(dur, side->step[i]);
-        if (!is_real && number_is_double(x)) {
-            is_real = true;
-            real = (double)whole;
-        }
-        if (is_real)
-            real += number_as_double(x);
-        else
-            whole += (int64_t)x.bits;
-    }
-    if (side->n_steps == 0)
-        return;
-    log_text(log, "Average iteration latency: ");
-    log_number(log, number_double((is_real ? real : (double)whole) / side->n_steps));
-    log_end(log, SUTRA_LEGACY_INFO);
-}
-
 void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,
                         row_t n_host_ops, struct legacy_log *log) {
     const struct device_events *events = &side->trace->events;
@@ -451,7 +426,29 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
     }
     log_info(log, "Number of original cpu ops in kineto trace: %u", side->n_segment);
     log_info(log, "Number of original gpu ops in kineto trace: %u", side->n_gpu);
-    log_latency(side, log);
+
+    /* The mean duration of all profiler steps. The sum is computed as in Python, in the order of the sorted trace:
+     * exactly while all durations are integers. */
+    const struct number_column dur = side->trace->events.dur;
+    __extension__ __int128 whole = 0;
+    double real = 0;
+    bool is_real = false;
+    for (row_t i = 0; i < side->n_steps; i++) {
+        struct number x = number_at(dur, side->step[i]);
+        if (!is_real && number_is_double(x)) {
+            is_real = true;
+            real = (double)whole;
+        }
+        if (is_real)
+            real += number_as_double(x);
+        else
+            whole += (int64_t)x.bits;
+    }
+    if (side->n_steps > 0) {
+        log_text(log, "Average iteration latency: ");
+        log_number(log, number_double((is_real ? real : (double)whole) / side->n_steps));
+        log_end(log, SUTRA_LEGACY_INFO);
+    }
 }
 
 /* The operators of a thread in the segment. */
@@ -459,26 +456,6 @@ struct thread_span {
     row_t first; /* operator of the segment */
     struct number end;
 };
-
-/* Numbers the threads of the segment in order of first use, and finds the first operator and the end of each. */
-static enum sutra_status find_threads(struct device_side *side, struct sutra_context *context, struct arena *scratch,
-                                      row_t *thread, struct thread_span *spans, struct sutra_error *error) {
-    const struct device_events *events = &side->trace->events;
-    const row_t *ops = side->cpu + side->segment;
-    struct key_index index = {0};
-    enum sutra_status status = threads_number(events, ops, side->n_segment, &context->engine, scratch, &index, thread,
-                                              &side->n_threads, error);
-    for (row_t i = 0, n_threads = 0; i < side->n_segment && !status; i++) {
-        struct number end = number_add(number_at(events->ts, ops[i]), number_at(events->dur, ops[i]));
-        struct thread_span *span = &spans[thread[i]];
-        if (thread[i] == n_threads)
-            spans[n_threads++] = (struct thread_span){i, end};
-        else if (number_compare(end, span->end) > 0)
-            span->end = end;
-    }
-    key_index_free(&index);
-    return status;
-}
 
 /* Appends to the list. */
 static void append_op(struct device_side *side, uint32_t name, row_t event, row_t thread, struct number ts,
@@ -499,8 +476,22 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
     row_t *thread = arena_alloc(scratch, side->n_segment, sizeof *thread);
     struct thread_span *spans = arena_alloc(scratch, side->n_segment, sizeof *spans);
     enum sutra_status status = arena_status(scratch, error);
-    if (!status)
-        status = find_threads(side, context, scratch, thread, spans, error);
+    if (status)
+        return status;
+
+    /* Number the threads in order of first use, and find the first operator and the end of each. */
+    struct key_index index = {0};
+    status = threads_number(events, ops, side->n_segment, &context->engine, scratch, &index, thread, &side->n_threads,
+                            error);
+    for (row_t i = 0, n_threads = 0; i < side->n_segment && !status; i++) {
+        struct number end = number_add(number_at(events->ts, ops[i]), number_at(events->dur, ops[i]));
+        struct thread_span *span = &spans[thread[i]];
+        if (thread[i] == n_threads)
+            spans[n_threads++] = (struct thread_span){i, end};
+        else if (number_compare(end, span->end) > 0)
+            span->end = end;
+    }
+    key_index_free(&index);
     if (!status && (uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
         status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
     if (status)

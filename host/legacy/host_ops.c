@@ -40,22 +40,6 @@ static const char *find(const char *text, size_t length, const char *part) {
     return memmem(text, length, part, strlen(part));
 }
 
-/* The number of a name after the replacement; its own number if there is nothing to replace. */
-static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct buffer *text) {
-    static const char before[] = "execution_graph", after[] = "execution_trace";
-    _Static_assert(sizeof before == sizeof after, "names are replaced in place");
-    size_t length = strings_length(&names->table, name);
-    if (!find(strings_text(&names->table, name), length, before))
-        return name;
-    text->length = 0;
-    buffer_append(text, strings_text(&names->table, name), length);
-    if (text->failed)
-        return STRING_NONE;
-    for (char *at = text->bytes, *end = at + length; (at = memmem(at, (size_t)(end - at), before, sizeof before - 1));)
-        memcpy(at, after, sizeof after - 1);
-    return strings_intern(&names->table, text->bytes, length);
-}
-
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena) {
     uint32_t n = names->table.n;
     names->renamed = arena_alloc(arena, (size_t)n * 2, sizeof *names->renamed);
@@ -65,8 +49,20 @@ bool names_finish(struct legacy_names *names, const char *annotation, struct are
         return false;
     struct buffer text = {0};
     bool ok = true;
-    for (uint32_t i = 0; i < n && ok; i++)
-        ok = (names->renamed[i] = rename_graph(names, i, &text)) != STRING_NONE;
+    for (uint32_t i = 0; i < n && ok; i++) {
+        static const char before[] = "execution_graph", after[] = "execution_trace";
+        _Static_assert(sizeof before == sizeof after, "names are replaced in place");
+        size_t length = strings_length(&names->table, i);
+        names->renamed[i] = i;
+        if (!find(strings_text(&names->table, i), length, before))
+            continue;
+        text.length = 0;
+        buffer_append(&text, strings_text(&names->table, i), length);
+        char *at = text.bytes, *end = at + length;
+        for (; !text.failed && (at = memmem(at, (size_t)(end - at), before, sizeof before - 1));)
+            memcpy(at, after, sizeof after - 1);
+        ok = !text.failed && (names->renamed[i] = strings_intern(&names->table, text.bytes, length)) != STRING_NONE;
+    }
     buffer_free(&text);
     for (uint32_t i = 0; i < names->table.n && ok; i++) {
         const char *name = strings_text(&names->table, i);
@@ -104,23 +100,6 @@ static void read_block(void *arg, size_t block) {
     }
 }
 
-static enum sutra_status intern_names(struct host_side *side, struct sutra_context *context,
-                                      const struct json_span *place, struct legacy_names *names,
-                                      struct sutra_error *error) {
-    const struct source *source = &side->trace->document.source;
-    struct field_reader reader = {.source = source, .values = &context->values};
-    enum sutra_status status = SUTRA_OK;
-    for (row_t node = 0; node < side->trace->nodes.n && !status; node++) {
-        if (!place[node].at || source->bytes[place[node].at] != '"')
-            status = source_error(source, error, side->trace->nodes.text[node],
-                                  "node %u: field 'name': a string was expected, which matching needs", node);
-        else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
-            status = error_memory(error);
-    }
-    buffer_free(&reader.scratch);
-    return status;
-}
-
 enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct legacy_names *names, struct arena *arena,
                                  struct sutra_error *error) {
@@ -143,8 +122,20 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
     enum sutra_status status = arena_status(arena, error);
     if (!status) {
         pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
-        status = intern_names(side, context, reading.place, names, error);
     }
+
+    /* Intern the names. */
+    const struct source *source = &trace->document.source;
+    const struct json_span *place = reading.place;
+    struct field_reader reader = {.source = source, .values = &context->values};
+    for (row_t node = 0; node < n && !status; node++) {
+        if (!place[node].at || source->bytes[place[node].at] != '"')
+            status = source_error(source, error, trace->nodes.text[node],
+                                  "node %u: field 'name': a string was expected, which matching needs", node);
+        else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
+            status = error_memory(error);
+    }
+    buffer_free(&reader.scratch);
     arena_release(arena, mark);
     return status ? status : host_ops_build(&side->units, context, trace, arena, error);
 }
@@ -181,27 +172,6 @@ static value_key unit_parent_id(const struct choice *choice, row_t unit) {
 
 static uint32_t unit_name(const struct choice *choice, row_t unit) {
     return choice->side->name[unit_node(&choice->side->units, unit)];
-}
-
-/* Lists the marks; the first mark is the root's id. */
-static value_key *list_marks(struct choice *choice, row_t *n) {
-    row_t n_units = choice->side->units.n_units;
-    value_key *marks = arena_alloc(choice->scratch, (size_t)n_units + 1, sizeof *marks);
-    if (!marks)
-        return NULL;
-    row_t count = 0, at;
-    for (row_t unit = 0; unit < n_units; unit++)
-        if (choice->names->annotated[unit_name(choice, unit)])
-            marks[count++] = unit_id(choice, unit);
-    for (at = count; at > 0 && marks[at - 1] > ROOT_ID; at--)
-        marks[at] = marks[at - 1];
-    marks[at] = ROOT_ID;
-    *n = count + 1;
-    log_text(choice->log, "Iteration node ids list = [");
-    for (row_t i = 0; i < *n; i++)
-        log_text(choice->log, "%s%" PRId64, i ? ", " : "", marks[i]);
-    log_info(choice->log, "]");
-    return marks;
 }
 
 static enum sutra_status node_tid(const struct choice *choice, row_t unit, value_key *tid) {
@@ -299,23 +269,6 @@ static enum sutra_status trim(struct choice *choice, value_key begin, value_key 
 
 enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
-/* Reports the ids of a cycle that contains `unit`. */
-static enum sutra_status cycle_error(const struct choice *choice, row_t unit) {
-    char ids[200];
-    size_t length = 0;
-    row_t at = unit, n = 0;
-    do {
-        if (n < 8)
-            length += (size_t)snprintf(ids + length, sizeof ids - length, "%" PRId64 " -> ", unit_id(choice, at));
-        n++;
-        at = choice->parent[at];
-    } while (at != unit);
-    row_t node = unit_node(&choice->side->units, unit);
-    return source_error(&choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
-                        "node %u: parents form a cycle of %u nodes: %s%s%" PRId64, node, n, ids, n > 8 ? "... -> " : "",
-                        unit_id(choice, unit));
-}
-
 /* Follows the parents of a unit to a unit with a known state, and copies the state to the path. A node that is its own
  * parent has no root. */
 static enum sutra_status find_reach(struct choice *choice, row_t unit) {
@@ -326,8 +279,21 @@ static enum sutra_status find_reach(struct choice *choice, row_t unit) {
         at = choice->parent[at];
     }
     bool cycle = at != ROW_NONE && choice->state[at] == REACH_WALKING;
-    if (cycle && choice->parent[at] != at)
-        return cycle_error(choice, at);
+    if (cycle && choice->parent[at] != at) { /* report the ids of the cycle */
+        char ids[200];
+        size_t length = 0;
+        row_t begin = at, node = unit_node(&choice->side->units, begin);
+        n = 0;
+        do {
+            if (n < 8)
+                length += (size_t)snprintf(ids + length, sizeof ids - length, "%" PRId64 " -> ", unit_id(choice, at));
+            n++;
+            at = choice->parent[at];
+        } while (at != begin);
+        return source_error(&choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+                            "node %u: parents form a cycle of %u nodes: %s%s%" PRId64, node, n, ids,
+                            n > 8 ? "... -> " : "", unit_id(choice, begin));
+    }
     uint8_t answer = at != ROW_NONE && choice->state[at] == REACH_YES ? REACH_YES : REACH_NO;
     while (n > 0)
         choice->state[choice->path[--n]] = answer;
@@ -384,9 +350,24 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
     for (row_t unit = 0; unit < n && !status; unit++)
         choice.parent[unit] =
             unit_id(&choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(&choice, unit));
-    const value_key *marks = status ? NULL : list_marks(&choice, &n_marks);
+
+    /* List the marks; the first mark is the root's id. */
+    value_key *marks = arena_alloc(&scratch, (size_t)n + 1, sizeof *marks);
     if (!status && !marks)
         status = error_memory(error);
+    if (!status) {
+        for (row_t unit = 0; unit < n; unit++)
+            if (names->annotated[unit_name(&choice, unit)])
+                marks[n_marks++] = unit_id(&choice, unit);
+        row_t at = n_marks++;
+        for (; at > 0 && marks[at - 1] > ROOT_ID; at--)
+            marks[at] = marks[at - 1];
+        marks[at] = ROOT_ID;
+        log_text(log, "Iteration node ids list = [");
+        for (row_t i = 0; i < n_marks; i++)
+            log_text(log, "%s%" PRId64, i ? ", " : "", marks[i]);
+        log_info(log, "]");
+    }
     if (!status && n_marks > 2) {
         row_t n_iterations = n_marks - 1, chosen = n_iterations > 2 ? 2 : n_iterations - 1;
         choice.trimmed = true;

@@ -71,37 +71,33 @@ void log_end(struct legacy_log *log, enum sutra_legacy_line kind) {
 
 /* Writes one JSON object, {"1": 55, "2": 20}: durations by the ids of host operators. A duration is end minus start,
  * which rounds fractions. */
-static void format_durations(const struct sutra_legacy *legacy, struct buffer *out) {
+enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
+                                               const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    struct buffer out = {0};
+    struct sink *sink;
+    stage_begin(context, "write", legacy->sides.host.n);
     const struct device_side *device = &legacy->sides.device;
     const struct host_side *host = &legacy->sides.host;
     bool any = false;
-    buffer_append(out, "{", 1);
+    buffer_append(&out, "{", 1);
     for (row_t op = 0; op < host->n; op++) {
         row_t entry = legacy->match[op];
         if (entry == ROW_NONE)
             continue;
         struct number ts = number_at(device->ts, entry);
         struct number dur = number_subtract(number_add(ts, number_at(device->dur, entry)), ts);
-        buffer_append(out, any ? ",\n    \"" : "\n    \"", any ? 7 : 6);
+        buffer_append(&out, any ? ",\n    \"" : "\n    \"", any ? 7 : 6);
         any = true;
-        char *begin = buffer_reserve(out, 3 * NUMBER_TEXT_MAX), *to = begin;
+        char *begin = buffer_reserve(&out, 3 * NUMBER_TEXT_MAX), *to = begin;
         if (!begin)
-            return;
+            break;
         to += integer_format(host_side_id(host, op), to);
         memcpy(to, "\": ", 3);
         to += 3;
         to += number_is_double(dur) ? double_format(number_as_double(dur), to) : integer_format((int64_t)dur.bits, to);
-        out->length += (size_t)(to - begin);
+        out.length += (size_t)(to - begin);
     }
-    buffer_append(out, any ? "\n}" : "}", any ? 2 : 1);
-}
-
-enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
-                                               const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    struct buffer out = {0};
-    struct sink *sink;
-    stage_begin(context, "write", legacy->sides.host.n);
-    format_durations(legacy, &out);
+    buffer_append(&out, any ? "\n}" : "}", any ? 2 : 1);
     enum sutra_status status = out.failed ? error_memory(error) : sink_open(&sink, context, path, error);
     if (!status) {
         sink_write(sink, 0, out.bytes, out.length);

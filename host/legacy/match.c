@@ -1,5 +1,5 @@
 /*
- * match.c - implements match.h, and matches the operators of both traces exactly or approximately.
+ * match.c - makes call trees (align.h), and matches the operators of both traces exactly or approximately.
  *
  * Exact match: by position and name.
  *
@@ -29,7 +29,6 @@
 #include "columns/hash.h"
 #include "legacy/align.h"
 #include "legacy/legacy.h"
-#include "legacy/match.h"
 
 /* ---- Call trees ---- */
 
@@ -106,26 +105,6 @@ struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t 
 /* Maximum number of comparisons of counts. */
 #define MAX_COMPARISONS ((uint64_t)1 << 26)
 
-/* Selects the partner of each host thread: repeatedly the best pair of the remaining threads, the first of equal ones.
- * common[]: operators in common of each host thread and device thread. */
-static void choose_partners(const uint64_t *common, row_t n_host, row_t n_threads, row_t *partner, uint8_t *used) {
-    for (row_t rounds = MIN(n_host, n_threads); rounds > 0; rounds--) {
-        row_t best_host = ROW_NONE, best = 0;
-        for (row_t h = 0; h < n_host; h++)
-            for (row_t t = 0; t < n_threads; t++) {
-                if (partner[h] != ROW_NONE || used[t])
-                    continue;
-                if (best_host == ROW_NONE ||
-                    common[(size_t)h * n_threads + t] > common[(size_t)best_host * n_threads + best]) {
-                    best_host = h;
-                    best = t;
-                }
-            }
-        partner[best_host] = best;
-        used[best] = 1;
-    }
-}
-
 /* order[] = the device's n_threads threads in the order of their partners in the host's tree: each host thread (a child
  * of the root with the token `thread_token`) has the partner with the most operators in common; threads without a
  * partner are last. thread[i] is the thread of list entry i (ROW_NONE: none). Without memory the arena fails.
@@ -167,7 +146,24 @@ static void order_threads(const struct call_tree *host, uint32_t thread_token, c
             common[(size_t)h * n_threads + t] = n_common;
         }
     }
-    choose_partners(common, n_host, n_threads, partner, used);
+
+    /* Select the partner of each host thread: repeatedly the best pair of the remaining threads, the first of equal
+     * ones. */
+    for (row_t rounds = MIN(n_host, n_threads); rounds > 0; rounds--) {
+        row_t best_host = ROW_NONE, best = 0;
+        for (row_t h = 0; h < n_host; h++)
+            for (row_t t = 0; t < n_threads; t++) {
+                if (partner[h] != ROW_NONE || used[t])
+                    continue;
+                if (best_host == ROW_NONE ||
+                    common[(size_t)h * n_threads + t] > common[(size_t)best_host * n_threads + best]) {
+                    best_host = h;
+                    best = t;
+                }
+            }
+        partner[best_host] = best;
+        used[best] = 1;
+    }
     row_t n = 0;
     for (row_t h = 0; h < n_host; h++)
         if (partner[h] != ROW_NONE)
@@ -229,44 +225,6 @@ static struct number entry_end(const struct device_side *device, row_t i, double
     return number_double(value + slack * 2 * DBL_EPSILON * fabs(value));
 }
 
-/* Finds the parent of each entry of the device's list. top[] is the innermost open entry of each thread. */
-static void find_callers(const struct device_side *device, double slack, row_t *parent, row_t *top) {
-    for (row_t i = 0; i < device->n; i++) {
-        row_t thread = device->thread[i];
-        if (thread == ROW_NONE || device->event[i] == ROW_NONE) {
-            parent[i] = i == 0 ? ROW_NONE : 0;
-            if (i > 0)
-                top[thread] = i;
-            continue;
-        }
-        row_t above = top[thread];
-        struct number ts = number_at(device->ts, i);
-        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, -slack), ts) <= 0)
-            above = parent[above];
-        parent[i] = above;
-        top[thread] = i;
-    }
-}
-
-/* Extends the reach of each operator to all operators that start by its end: times are too coarse to determine whether
- * these are its children. Positions below a thread's marker ascend with time. */
-static void widen_reach(const struct device_side *device, struct tree_side *side) {
-    struct call_tree *tree = &side->tree;
-    row_t end = 0; /* of the thread's positions */
-    for (row_t i = 1; i < tree->n; i++) {
-        row_t entry = side->row[i];
-        if (device->event[entry] == ROW_NONE) {
-            end = tree->last[i] + 1;
-            continue;
-        }
-        struct number until = entry_end(device, entry, 1);
-        struct bisection at = {tree->last[i] + 1, end};
-        while (at.low < at.high)
-            bisect(&at, number_compare(number_at(device->ts, side->row[bisect_middle(at)]), until) <= 0);
-        tree->reach[i] = at.low - 1;
-    }
-}
-
 /* Builds the device's tree, its threads in the order of the host's, in the arena; without memory the arena fails.
  * `older`: as the older program, times are exact and threads stay in their order. */
 static struct tree_side build_device_tree(const struct legacy_sides *sides, uint32_t max_depth, bool older,
@@ -279,7 +237,24 @@ static struct tree_side build_device_tree(const struct legacy_sides *sides, uint
         return side;
     for (row_t i = 0; i < device->n; i++)
         side.token[i] = token_of(&sides->names, device->name[i]);
-    find_callers(device, older ? 0 : 1, side.parent, top);
+
+    /* Find the parent of each entry. top[] is the innermost open entry of each thread. */
+    for (row_t i = 0; i < device->n; i++) {
+        row_t thread = device->thread[i];
+        if (thread == ROW_NONE || device->event[i] == ROW_NONE) {
+            side.parent[i] = i == 0 ? ROW_NONE : 0;
+            if (i > 0)
+                top[thread] = i;
+            continue;
+        }
+        row_t above = top[thread];
+        struct number ts = number_at(device->ts, i);
+        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, older ? 0 : -1), ts) <= 0)
+            above = side.parent[above];
+        side.parent[i] = above;
+        top[thread] = i;
+    }
+
     struct sibling_lists lists = sibling_lists_make(arena, side.parent, side.n);
     if (!older) {
         struct arena_mark mark = arena_mark(arena);
@@ -302,8 +277,25 @@ static struct tree_side build_device_tree(const struct legacy_sides *sides, uint
         lists.first[0] = next;
     }
     side.tree = sibling_lists_flatten(&lists, 0, side.token, max_depth, arena, side.row);
-    if (!arena->failed && !older)
-        widen_reach(device, &side);
+    if (arena->failed || older)
+        return side;
+
+    /* Extend the reach of each operator to all operators that start by its end: times are too coarse to determine
+     * whether these are its children. Positions below a thread's marker ascend with time. */
+    struct call_tree *tree = &side.tree;
+    row_t end = 0; /* of the thread's positions */
+    for (row_t i = 1; i < tree->n; i++) {
+        row_t entry = side.row[i];
+        if (device->event[entry] == ROW_NONE) {
+            end = tree->last[i] + 1;
+            continue;
+        }
+        struct number until = entry_end(device, entry, 1);
+        struct bisection at = {tree->last[i] + 1, end};
+        while (at.low < at.high)
+            bisect(&at, number_compare(number_at(device->ts, side.row[bisect_middle(at)]), until) <= 0);
+        tree->reach[i] = at.low - 1;
+    }
     return side;
 }
 
@@ -317,33 +309,6 @@ struct tree_match {
 static void log_op(struct legacy_log *log, const char *text, const struct strings *names, uint32_t name) {
     log_text(log, "%s", text);
     log_bytes(log, strings_text(names, name), strings_length(names, name));
-}
-
-/* Logs the first operators of both sides without a partner. matched[]: device positions with a partner. */
-static void log_unmatched(const struct tree_match *trees, const uint8_t *matched, struct legacy_log *log) {
-    const struct host_side *host = &trees->sides->host;
-    const struct device_side *device = &trees->sides->device;
-    const struct strings *names = &trees->sides->names.table;
-    row_t n = 0;
-    for (row_t i = 0; i < trees->host.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
-        row_t op = trees->host.row[i];
-        if (trees->match[i] != ROW_NONE)
-            continue;
-        n++;
-        log_op(log, "Unmatched in the execution trace: ", names, host_side_name(host, op));
-        log_info(log, ", id: %" PRId64, host_side_id(host, op));
-    }
-    n = 0;
-    for (row_t i = 0; i < trees->device.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
-        row_t entry = trees->device.row[i];
-        if (matched[i])
-            continue;
-        n++;
-        log_op(log, "Unmatched in the kineto trace: ", names, device->name[entry]);
-        log_text(log, ", timestamp: ");
-        log_number(log, number_at(device->ts, entry));
-        log_end(log, SUTRA_LEGACY_INFO);
-    }
 }
 
 /* Converts matched positions to matched operators, counts and logs them, and checks their share. matched[] are zeros.
@@ -367,7 +332,27 @@ static enum sutra_status report_match(const struct tree_match *trees, double min
     report->edit_cost = (uint64_t)tree->n + trees->device.tree.n - 2 * report->n_matched;
     log_info(log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64, report->n_matched,
              tree->n, 100.0 * (double)report->n_matched / tree->n, report->edit_cost);
-    log_unmatched(trees, matched, log);
+
+    /* Log the first operators of both sides without a partner. */
+    const struct host_side *host = &trees->sides->host;
+    const struct device_side *device = &trees->sides->device;
+    for (row_t i = 0, n = 0; i < tree->n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        if (trees->match[i] != ROW_NONE)
+            continue;
+        n++;
+        log_op(log, "Unmatched in the execution trace: ", &names->table, host_side_name(host, trees->host.row[i]));
+        log_info(log, ", id: %" PRId64, host_side_id(host, trees->host.row[i]));
+    }
+    for (row_t i = 0, n = 0; i < trees->device.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        row_t entry = trees->device.row[i];
+        if (matched[i])
+            continue;
+        n++;
+        log_op(log, "Unmatched in the kineto trace: ", &names->table, device->name[entry]);
+        log_text(log, ", timestamp: ");
+        log_number(log, number_at(device->ts, entry));
+        log_end(log, SUTRA_LEGACY_INFO);
+    }
     if ((double)n_matched >= min_match * n_ops)
         return SUTRA_OK;
     return error_file(
@@ -475,30 +460,6 @@ static void log_sizes(const struct exact_matching *matching, const char *subject
              subject, matching->sides->host.n, matching->sides->device.n, end);
 }
 
-/* Logs the operators that do not match, and both lists. */
-static void log_mismatch(const struct exact_matching *matching, row_t op, row_t entry) {
-    const struct host_side *host = &matching->sides->host;
-    const struct device_side *device = &matching->sides->device;
-    struct legacy_log *log = matching->log;
-    if (!log->line)
-        return;
-    log_sizes(matching, "Op", ":");
-    log_text(log, "Op index: %u, kineto op name: ", op);
-    log_name(matching, device->name[entry]);
-    log_text(log, ",kineto op timestamp: ");
-    log_number(log, number_at(device->ts, entry));
-    log_text(log, ", execution trace op name: ");
-    log_name(matching, host_side_name(host, op));
-    log_info(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
-    for (row_t i = 0; i < host->n && i < device->n; i++) {
-        log_text(log, "Index: %u, et name: ", i);
-        log_name(matching, host_side_name(host, i));
-        log_text(log, ", kineto name: ");
-        log_name(matching, device->name[i]);
-        log_end(log, SUTRA_LEGACY_INFO);
-    }
-}
-
 /* Matches a host operator to the nearest device operator with its name, forward before backward. */
 static enum sutra_status match_op(const struct exact_matching *matching, row_t op, row_t entry) {
     const struct legacy_sides *sides = matching->sides;
@@ -525,7 +486,27 @@ static enum sutra_status match_op(const struct exact_matching *matching, row_t o
         return SUTRA_OK;
     }
     matching->report->mismatch = true;
-    log_mismatch(matching, op, entry);
+
+    /* Log the operators that do not match, and both lists. */
+    const struct host_side *host = &sides->host;
+    struct legacy_log *log = matching->log;
+    if (log->line) {
+        log_sizes(matching, "Op", ":");
+        log_text(log, "Op index: %u, kineto op name: ", op);
+        log_name(matching, device->name[entry]);
+        log_text(log, ",kineto op timestamp: ");
+        log_number(log, number_at(device->ts, entry));
+        log_text(log, ", execution trace op name: ");
+        log_name(matching, name);
+        log_info(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
+    }
+    for (row_t i = 0; log->line && i < host->n && i < device->n; i++) {
+        log_text(log, "Index: %u, et name: ", i);
+        log_name(matching, host_side_name(host, i));
+        log_text(log, ", kineto name: ");
+        log_name(matching, device->name[i]);
+        log_end(log, SUTRA_LEGACY_INFO);
+    }
     return source_error(
         &trace->document.source, matching->error, trace->nodes.text[node],
         "node %u (operator %u, \"%.60s\") has no operator of its name within %d positions of operator %u of the device "

@@ -42,35 +42,6 @@ static const struct {
 #undef X
 };
 
-/* The field with this key; N_PLACED: another field. Keys with escapes are compared decoded. */
-static enum placed_field field_of(const struct json_walker *walker, struct json_span key) {
-    const char *raw = walker->text + key.at + 1;
-    size_t length = key.end - key.at - 1;
-    bool escaped = memchr(raw, '\\', length) != NULL;
-    for (int field = 0; field < N_PLACED; field++)
-        if ((fields[field].length == length && memcmp(fields[field].key, raw, length) == 0) ||
-            (escaped && place_is(walker->source, key, fields[field].key)))
-            return (enum placed_field)field;
-    return N_PLACED;
-}
-
-/* Finds the last tid among the attributes. */
-static void find_tid(struct json_walker *walker, struct json_span *tid) {
-    if (walk_char(walker) != '[') {
-        walk_value(walker);
-        return;
-    }
-    for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        struct json_span found = {0};
-        if (walk_char(walker) == '{')
-            found = walk_attribute(walker, "tid");
-        else
-            walk_value(walker);
-        if (found.at)
-            *tid = found;
-    }
-}
-
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
     *places = (struct node_places){0};
     struct json_span attribute = {0};
@@ -78,12 +49,32 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct no
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_span key = walk_key(&walker);
         if (!host->flat && place_is(walker.source, key, "attrs")) {
-            find_tid(&walker, &attribute);
+            if (walk_char(&walker) != '[') {
+                walk_value(&walker);
+                continue;
+            }
+            for (bool inner = walk_array(&walker); inner; inner = walk_element_end(&walker)) {
+                struct json_span found = {0};
+                if (walk_char(&walker) == '{')
+                    found = walk_attribute(&walker, "tid");
+                else
+                    walk_value(&walker);
+                if (found.at)
+                    attribute = found; /* the last tid counts */
+            }
             continue;
         }
-        enum placed_field field = field_of(&walker, key);
+
+        /* Keys with escapes are compared decoded. */
+        const char *raw = walker.text + key.at + 1;
+        size_t length = key.end - key.at - 1;
+        bool escaped = memchr(raw, '\\', length) != NULL;
         struct json_span value = walk_value(&walker);
-        if (field != N_PLACED)
+        int field = 0;
+        while (field < N_PLACED && !(fields[field].length == length && memcmp(fields[field].key, raw, length) == 0) &&
+               !(escaped && place_is(walker.source, key, fields[field].key)))
+            field++;
+        if (field < N_PLACED)
             places->field[field] = value;
     }
     if (attribute.at)
@@ -110,25 +101,6 @@ static struct member_change integer_change(const char *key, int64_t value) {
 
 static const char *parent_key(const struct sutra_host_trace *trace) {
     return trace->flat ? "parent" : "ctrl_deps";
-}
-
-static void write_host_node(struct node_rewriter *rewriter, const struct sutra_legacy *legacy, row_t node,
-                            struct buffer *out) {
-    const struct sutra_host_trace *trace = legacy->sides.host.trace;
-    const struct device_side *device = &legacy->sides.device;
-    const struct legacy_nodes *nodes = &legacy->nodes;
-    struct member_change changes[MEMBER_CHANGES_MAX];
-    size_t n = 0;
-    if (nodes->change[node] & NODE_NEW_ID)
-        changes[n++] = integer_change("id", nodes->id[node]);
-    if (nodes->change[node] & NODE_NEW_PARENT)
-        changes[n++] = integer_change(parent_key(trace), nodes->parent[node]);
-    row_t entry = nodes->match[node];
-    if (entry != ROW_NONE) {
-        changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, entry)};
-        changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, entry)};
-    }
-    node_rewrite(rewriter, &trace->document, trace->nodes.text[node], changes, n, out);
 }
 
 /* A GPU node is its event, with the inputs and outputs of its parent. */
@@ -161,7 +133,10 @@ static uint64_t n_entries(const struct sutra_legacy *legacy) {
 static void write_piece(void *arg, size_t number) {
     struct legacy_output *output = arg;
     const struct sutra_legacy *legacy = output->legacy;
-    row_t n_nodes = legacy->sides.host.trace->nodes.n;
+    const struct sutra_host_trace *trace = legacy->sides.host.trace;
+    const struct device_side *device = &legacy->sides.device;
+    const struct legacy_nodes *nodes = &legacy->nodes;
+    row_t n_nodes = trace->nodes.n;
     uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
     struct node_rewriter rewriter = {0};
     struct buffer out = {0};
@@ -169,10 +144,22 @@ static void write_piece(void *arg, size_t number) {
     for (uint64_t i = begin; i < end && i < n_entries(legacy) && !sink_failed(output->sink); i++) {
         buffer_append(&out, ",", i > 0);
         emit_newline(&out, 2);
-        if (i < n_nodes)
-            write_host_node(&rewriter, legacy, (row_t)i, &out);
-        else
+        if (i >= n_nodes) {
             write_gpu_node(&rewriter, legacy, &legacy->nodes.gpu[i - n_nodes], &out);
+            continue;
+        }
+        struct member_change changes[MEMBER_CHANGES_MAX];
+        row_t node = (row_t)i, entry = nodes->match[node];
+        size_t n = 0;
+        if (nodes->change[node] & NODE_NEW_ID)
+            changes[n++] = integer_change("id", nodes->id[node]);
+        if (nodes->change[node] & NODE_NEW_PARENT)
+            changes[n++] = integer_change(parent_key(trace), nodes->parent[node]);
+        if (entry != ROW_NONE) {
+            changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, entry)};
+            changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, entry)};
+        }
+        node_rewrite(&rewriter, &trace->document, trace->nodes.text[node], changes, n, &out);
     }
     if (rewriter.failed || out.failed)
         atomic_store(&output->failed, true);
@@ -335,38 +322,34 @@ static enum sutra_status number_nodes(struct assembly *assembly) {
     return SUTRA_OK;
 }
 
-/* Fails because the parent of a node has no new id, unless lenient. */
-static enum sutra_status unknown_parent(const struct assembly *assembly, row_t node) {
-    char text[200], id[24] = "";
-    value_key parent = nodes_of(assembly)->parent[node];
-    if (assembly->context->options.lenient)
-        return SUTRA_OK;
-    if (parent == KEY_ABSENT)
-        return node_error(assembly, node, "field 'parent' is missing (--lenient omits it)");
-    if (key_is_integer(parent))
-        snprintf(id, sizeof id, " %" PRId64, parent);
-    snprintf(text, sizeof text, "its parent%s is not a node before the first node with a category (--lenient keeps it)",
-             id);
-    return node_error(assembly, node, text);
-}
-
 static enum sutra_status number_parents(struct assembly *assembly) {
     struct legacy_nodes *made = assembly->made;
     const struct host_nodes *nodes = nodes_of(assembly);
     bool flat = assembly->host->trace->flat;
-    enum sutra_status status = SUTRA_OK;
-    for (row_t node = 0; node < nodes->n && !status; node++) {
+    for (row_t node = 0; node < nodes->n; node++) {
         if (assembly->host->has_category[node] || (nodes->parent[node] == KEY_ABSENT && !flat))
             continue;
         row_t unit = key_index_find(&assembly->host->units.ids, nodes->parent[node]);
-        if (unit == ROW_NONE || !assembly->unit_known[unit]) {
-            status = unknown_parent(assembly, node);
+        if (unit != ROW_NONE && assembly->unit_known[unit]) {
+            made->parent[node] = assembly->unit_id[unit];
+            made->change[node] |= NODE_NEW_PARENT;
             continue;
         }
-        made->parent[node] = assembly->unit_id[unit];
-        made->change[node] |= NODE_NEW_PARENT;
+        if (assembly->context->options.lenient)
+            continue;
+
+        /* The parent has no new id. */
+        char text[200], id[24] = "";
+        value_key parent = nodes->parent[node];
+        if (parent == KEY_ABSENT)
+            return node_error(assembly, node, "field 'parent' is missing (--lenient omits it)");
+        if (key_is_integer(parent))
+            snprintf(id, sizeof id, " %" PRId64, parent);
+        snprintf(text, sizeof text,
+                 "its parent%s is not a node before the first node with a category (--lenient keeps it)", id);
+        return node_error(assembly, node, text);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Sets the match and the group of GPU operators of each unit. */
@@ -426,19 +409,6 @@ static enum sutra_status allocate_gpu_nodes(struct assembly *assembly, uint64_t 
     return arena_status(arena, assembly->error);
 }
 
-/* Counts the GPU operators whose group has no host operator. used[]: zeros, one per group. */
-static uint64_t count_unmatched_gpu(const struct assembly *assembly, uint8_t *used) {
-    const struct gpu_groups *groups = assembly->groups;
-    uint64_t n = 0;
-    for (row_t i = 0; i < assembly->made->n_gpu; i++) {
-        value_key id = nodes_of(assembly)->id[assembly->made->gpu[i].node];
-        used[assembly->unit_group[key_index_find(&assembly->host->units.ids, id)]] = 1;
-    }
-    for (row_t group = 0; group < groups->n_groups; group++)
-        n += used[group] ? 0 : groups->start[group + 1] - groups->start[group];
-    return n;
-}
-
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
                            const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
                            struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
@@ -467,8 +437,14 @@ enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *con
         status = number_nodes(&assembly);
     if (!status)
         status = number_parents(&assembly);
-    if (!status)
-        report->n_gpu_unmatched += count_unmatched_gpu(&assembly, used);
+
+    /* Count the GPU operators whose group has no host operator. */
+    for (row_t i = 0; i < nodes->n_gpu && !status; i++) {
+        value_key id = nodes_of(&assembly)->id[nodes->gpu[i].node];
+        used[assembly.unit_group[key_index_find(&sides->host.units.ids, id)]] = 1;
+    }
+    for (row_t group = 0; group < groups->n_groups && !status; group++)
+        report->n_gpu_unmatched += used[group] ? 0 : groups->start[group + 1] - groups->start[group];
     report->n_gpu_nodes = nodes->n_gpu;
     report->n_nodes = (uint64_t)n_nodes + nodes->n_gpu;
     free_ids_free(&assembly.ids);

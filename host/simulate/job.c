@@ -128,6 +128,13 @@ enum sutra_status astra_files_write(struct sutra_context *context, const char *f
     return write_files(context, &files, folder, error);
 }
 
+enum sutra_status group_file_write(struct sutra_context *context, const char *folder, const char *name,
+                                   const struct astra_group *groups, uint32_t n_groups, struct sutra_error *error) {
+    const struct astra_files files = {.matched = groups, .n_matched = n_groups};
+    uint64_t n_bytes = 0;
+    return text_file_write_in(context, folder, name, write_matched_groups, &files, &n_bytes, error);
+}
+
 enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
                                               const char *folder, uint32_t n_ranks, struct sutra_error *error) {
     uint32_t n_known = MAX(converted->groups.n_world, 2);
@@ -293,7 +300,8 @@ void sutra_et_ranks_free(struct sutra_et_ranks *ranks) {
         return;
     for (uint32_t r = 0; r < ranks->n && ranks->arenas; r++)
         arena_free(&ranks->arenas[r]);
-    strings_free(&ranks->names);
+    if (!ranks->shares_names)
+        strings_free(&ranks->names);
     arena_free(&ranks->arena);
     free(ranks);
 }

@@ -74,6 +74,8 @@ enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *r
         done = groups;
         if (done)
             memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MATCH */
+        for (row_t t = 0; t < graph->n_transfers && done; t++)
+            graph->transfers[t].process_group = groups[graph->transfers[t].process_group];
         for (row_t c = 0; c < graph->n_contacts && done; c++) {
             const struct contact *contact = &graph->contacts[c];
             done = number_contact(&numbers, r, ranks[r], contact, groups, &graph->meeting[contact->node]);
@@ -194,7 +196,15 @@ static bool is_transfer(const struct rank_graph *graph, const struct et_nodes *n
     return graph->is_shared[i] && et_has(nodes, graph->node[i], ET_NAME_MEETING_KIND);
 }
 
-static bool list_transfers(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
+/* The name of the process group of a communication: "0", all ranks, if the file records none, as in simulators. */
+static uint32_t intern_group(struct strings *groups, const struct et_nodes *nodes, row_t node) {
+    struct et_text name = et_group_name(nodes, node);
+    return name.length ? strings_intern(groups, name.bytes, name.length) : strings_intern(groups, "0", 1);
+}
+
+/* Without `groups` transfers have no process group. */
+static bool list_transfers(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *groups,
+                           struct arena *arena) {
     row_t n = 0;
     for (row_t i = 0; i < graph->n; i++)
         n += is_transfer(graph, nodes, i);
@@ -209,7 +219,11 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
             (struct transfer){.node = i,
                               .kind = recorded_kind(nodes, node),
                               .n_ranks = (uint32_t)n_ranks,
-                              .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES)};
+                              .receives = nodes->type[node] == ET_COMM_RECV,
+                              .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES),
+                              .process_group = groups ? intern_group(groups, nodes, node) : 0};
+        if (graph->transfers[graph->n_transfers - 1].process_group == STRING_NONE)
+            return false;
     }
     return graph->transfers;
 }
@@ -234,10 +248,7 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
             contact->peer = et_integer_or(nodes, node, contact->sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
             contact->tag = et_integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
         } else {
-            struct et_text name = et_group_name(nodes, node);
-            if (name.length == 0)
-                name = (struct et_text){"0", 1}; /* all ranks, as in simulators */
-            contact->group = strings_intern(groups, name.bytes, name.length);
+            contact->group = intern_group(groups, nodes, node);
             if (contact->group == STRING_NONE)
                 return false;
         }
@@ -337,7 +348,8 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
                              "node %llu: the durations of all nodes up to this node exceed 146 years",
                              (unsigned long long)nodes->id[i]);
     if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena) ||
-        (names && !name_nodes(graph, nodes, names, arena)) || (graph->tells && !list_transfers(graph, nodes, arena)) ||
+        (names && !name_nodes(graph, nodes, names, arena)) ||
+        (graph->tells && !list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) ||
         !list_deps(graph, nodes, pool, arena))
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);

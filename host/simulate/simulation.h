@@ -30,6 +30,10 @@ struct astra_group {
 enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
                                     uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error);
 
+/* Writes the groups as a file such as comm_group.json: {"3": [0, 1]}. */
+enum sutra_status group_file_write(struct sutra_context *context, const char *folder, const char *name,
+                                   const struct astra_group *groups, uint32_t n_groups, struct sutra_error *error);
+
 struct sutra_et_ranks {
     uint32_t n;
     uint64_t *ranks;
@@ -41,6 +45,12 @@ struct sutra_et_ranks {
     bool gpu_streams;     /* all files were made for a resource per stream */
     struct arena *arenas; /* per rank: its graph */
     struct arena arena;
+    /* Of a changed job (scale.c): */
+    bool shares_names;    /* with the recorded job */
+    uint32_t *sources;    /* the recorded rank of each rank; NULL: a recorded job */
+    bool has_interval;    /* the time has an interval, */
+    bool has_one_size;    /* which is wide, as collectives of one size do not determine the bandwidth */
+    double start_skew_ns; /* between the recorded ranks */
 };
 
 /* The ranks of files that were read. SUTRA_DATA, SUTRA_SYSTEM: as sutra_simulate(). */
@@ -105,6 +115,12 @@ struct sutra_simulation {
     uint64_t n_reasons;
     struct arena arena;
 };
+
+/* Fills `made`, which the caller initialized, with the nodes of rank r of a changed job: copies of the nodes of the
+ * recorded rank, whose texts they share. SUTRA_DATA: `recorded` is not the file that was simulated. SUTRA_SYSTEM: out
+ * of memory. O(nodes + dependencies). */
+enum sutra_status et_make_scaled(struct et_nodes *made, const struct et_nodes *recorded,
+                                 const struct sutra_simulation *simulation, uint32_t r, struct sutra_error *error);
 
 /* Explains why nodes never ran. */
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);

@@ -71,19 +71,30 @@ static enum sutra_status record_what_if(struct et_nodes *nodes, const char *what
     return SUTRA_OK;
 }
 
+/* The nodes of a changed job are copies; the nodes of a recorded one are changed in place. */
 static enum sutra_status write_rank(struct sutra_context *context, const struct sutra_simulation *simulation,
                                     uint32_t r, const char *input, const char *output, const char *what_if,
                                     struct sutra_error *error) {
+    const bool is_scaled = simulation->job->sources;
     struct et_file file = {0};
+    struct et_nodes scaled = {0};
+    struct et_nodes *nodes = is_scaled ? &scaled : &file.nodes;
     enum sutra_status status = et_open(&file, input, context->options.most_input_bytes, error);
     if (!status)
         status = et_read(&file, ET_WHOLE, context->pool, error);
-    if (!status && !change_nodes(&file.nodes, simulation, r))
-        status = error_file(error, SUTRA_DATA, input, "has changed since the simulation read it: simulate it again");
+    if (!status && is_scaled)
+        status = et_nodes_begin(&scaled, error);
+    if (!status && is_scaled)
+        status = et_make_scaled(&scaled, &file.nodes, simulation, r, error);
+    else if (!status && !change_nodes(nodes, simulation, r))
+        status = error_set(error, SUTRA_DATA, "has changed since the simulation read it: simulate it again");
+    if (status == SUTRA_DATA)
+        error_name_file(error, status, input);
     if (!status && *what_if)
-        status = record_what_if(&file.nodes, what_if, error);
+        status = record_what_if(nodes, what_if, error);
     if (!status)
-        status = et_write(&file.nodes, NULL, context, output, NULL, error);
+        status = et_write(nodes, NULL, context, output, NULL, error);
+    et_nodes_free(&scaled);
     et_file_free(&file);
     return status;
 }
@@ -94,7 +105,8 @@ enum sutra_status sutra_simulation_write(struct sutra_context *context, const st
     enum sutra_status status = SUTRA_OK;
     stage_begin(context, "write files", simulation->n);
     for (uint32_t r = 0; r < simulation->n && !status; r++)
-        status = write_rank(context, simulation, r, inputs[r], outputs[r], what_if ? what_if : "", error);
+        status = write_rank(context, simulation, r, inputs[sutra_et_ranks_source(simulation->job, r)], outputs[r],
+                            what_if ? what_if : "", error);
     stage_end(context);
     return status;
 }

@@ -220,6 +220,44 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
                                        const struct sutra_simulate_options *options,
                                        struct sutra_simulation **simulation, struct sutra_error *error);
 
+/* What-ifs that change the nodes of a job: the number of data-parallel replicas, micro-batches or layers. Initialize
+ * all other fields to zero; `size` is sizeof the caller's struct. Numbers of 0 leave the job as it is. */
+struct sutra_scale_options {
+    size_t size;
+    uint32_t layers;         /* repeated blocks of the whole pipeline, a multiple of its stages */
+    uint32_t micro_batches;  /* per step and pipeline */
+    uint32_t data_parallel;  /* replicas; the batch of a rank stays */
+    uint32_t ranks_per_host; /* 0: 8 */
+    bool has_hop;            /* hop_us is set */
+    double hop_us;           /* time of a hop of a collective, where the recorded collectives do not determine it;
+                                else 0.6 on a host and 2.7 across hosts */
+    const char *network;     /* network of the following simulation, which permits groups across hosts; or NULL */
+};
+
+/* Makes the job with these numbers, for simulations with further changes. Layers change first, then micro-batches, then
+ * replicas. *ranks must outlive *scaled, which the caller frees. Errors: SUTRA_DATA: refused, with the reason, such as
+ * an unknown pipeline schedule, no repeated layers, no replicas, or a network that no recorded collective uses;
+ * SUTRA_USAGE: no number is set; SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       const struct sutra_scale_options *options, struct sutra_et_ranks **scaled,
+                                       struct sutra_error *error);
+
+/* The index of the recorded rank of which rank i of a changed job is a copy; of a recorded job: i. */
+uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i);
+
+/* The interval of the time of a job with another number of replicas. */
+struct sutra_simulated_interval {
+    size_t size;
+    uint64_t low_ns, high_ns;
+    bool has_one_size; /* collectives of a kind have one size, so that the interval may be very wide */
+};
+
+/* Simulates the bounds of the network for ranks of sutra_et_ranks_scale() with data_parallel. `options` as in
+ * sutra_simulate_ranks(). Errors: as there; SUTRA_USAGE: the number of replicas was not changed. */
+enum sutra_status sutra_simulate_interval(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                          const struct sutra_simulate_options *options,
+                                          struct sutra_simulated_interval *interval, struct sutra_error *error);
+
 /* Simulated times of a rank, in nanoseconds. */
 struct sutra_simulated_rank {
     size_t size;
@@ -337,12 +375,18 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes the file of each rank with the durations of the what-if, for other simulators: inputs[i] is the file from
- * which rank i was read, outputs[i] the file to write, compressed if the name ends in .gz or .zst. Ids, order,
- * dependencies and other attributes of the nodes stay. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing.
- * Writes as sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
+ * which rank i was read (of a changed job: recorded rank i, see sutra_et_ranks_source()), outputs[i] the file to write,
+ * compressed if the name ends in .gz or .zst. Ids, order, dependencies and other attributes of the nodes stay, except
+ * in a changed job. The metadata records `what_if`, such as "--scale gpu:0.5"; NULL or "": nothing. Writes as
+ * sutra_et_write() does. Errors also: SUTRA_NO_INPUT, SUTRA_DATA: an input is missing or has changed. */
 enum sutra_status sutra_simulation_write(struct sutra_context *context, const struct sutra_simulation *simulation,
                                          const char *const *inputs, const char *const *outputs, const char *what_if,
                                          struct sutra_error *error);
+
+/* Writes comm_groups.json of a changed job into a directory: the process groups of the written files, by pg_name. */
+enum sutra_status sutra_simulation_write_groups(struct sutra_context *context,
+                                                const struct sutra_simulation *simulation, const char *folder,
+                                                struct sutra_error *error);
 
 /* ---- Drawings ---- */
 

@@ -1,0 +1,368 @@
+/*
+ * program_edits.c - edits of the programs of a job: another number of layers, another number of micro-batches.
+ *
+ *     layers          unit   before | block 0 | block 1 | block 2 | block 3 | after
+ *                     6      before | block 0 | block 1 | block 2 | block 1 | block 2 | block 3 | after
+ *     micro-batches   step   F0 F1 B0 F2 B1 B2
+ *                     5      F0 F1 B0 F2 B1 F1 B0 F2 B1 B2
+ *
+ * The first block and the first forward pass, the last block and the last backward pass keep their positions: they have
+ * no predecessors of their kind, or the collectives of gradients. The others are copied in a cycle.
+ */
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "simulate/program.h"
+
+/* ---- Pipeline stages ---- */
+
+bool programs_stages(const struct programs *programs, struct arena *arena, uint32_t *stages) {
+    uint32_t *root = arena_alloc(arena, programs->n, sizeof *root);
+    uint32_t *size = arena_zeros(arena, programs->n, sizeof *size);
+    if (arena->failed)
+        return false;
+    for (uint32_t p = 0; p < programs->n; p++)
+        root[p] = p;
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const struct program *program = &programs->list[p];
+        for (row_t i = 0; i < program->items.n; i++) {
+            const struct program_item *item = &program->items.list[i];
+            if (!item_is_message(program_graph_of(programs, program), item))
+                continue;
+            const struct program_group *group = &programs->groups[item->group];
+            for (uint32_t k = 1; k < group->n && group->members; k++)
+                root[union_root(root, group->members[k])] = union_root(root, group->members[0]);
+        }
+    }
+    for (uint32_t p = 0; p < programs->n; p++)
+        size[union_root(root, p)]++;
+    for (uint32_t p = 0; p < programs->n; p++)
+        stages[p] = size[union_root(root, p)];
+    return true;
+}
+
+/* ---- Layers ---- */
+
+/* The repeated blocks of a unit: block j is items edges[j]..edges[j + 1] - 1. */
+struct unit_blocks {
+    uint32_t repeats;
+    row_t *edges;
+};
+
+/* The symbols of the GPU nodes of a unit: equal for equal name and stream. */
+static bool find_blocks(const struct programs *programs, const struct program *program, const struct program_unit *unit,
+                        struct pair_table *symbols, struct arena *arena, struct unit_blocks *blocks) {
+    const struct rank_graph *graph = program_graph_of(programs, program);
+    row_t *gpu = arena_alloc(arena, unit->after - unit->first, sizeof *gpu);
+    uint32_t *symbol = arena_alloc(arena, unit->after - unit->first, sizeof *symbol);
+    uint32_t n = 0;
+    if (arena->failed)
+        return false;
+    for (row_t i = unit->first; i < unit->after; i++) {
+        const struct program_item *item = &program->items.list[i];
+        if (item->resource == CPU_CHAIN)
+            continue;
+        struct pair_entry *entry = pair_table_insert(symbols, item->resource, graph->name[item->node]);
+        if (!entry)
+            return false;
+        if (entry->number == PAIR_NONE)
+            entry->number = symbols->n - 1;
+        gpu[n] = i;
+        symbol[n++] = entry->number;
+    }
+    struct periodic_run run;
+    if (!periodic_run_find(symbol, n, arena, &run))
+        return false;
+    blocks->repeats = run.repeats;
+    blocks->edges = arena_alloc(arena, (size_t)run.repeats + 1, sizeof *blocks->edges);
+    if (!blocks->edges)
+        return false;
+    blocks->edges[0] = run.start ? gpu[run.start - 1] + 1 : unit->first;
+    for (uint32_t j = 1; j <= run.repeats; j++)
+        blocks->edges[j] = gpu[run.start + run.period * j - 1] + 1;
+    return true;
+}
+
+/* The recorded block that is block j of n; `repeats` were recorded. */
+static uint32_t block_source(uint32_t j, uint32_t n, uint32_t repeats) {
+    if (j == n - 1 && (n > 1 || repeats > 1))
+        return repeats - 1;
+    if (j == 0 || repeats <= 2)
+        return 0;
+    return 1 + (j - 1) % (repeats - 2);
+}
+
+/* The first block is gone: its waits, of the first node of each stream for nodes before the block, move to the first
+ * node of this stream in the block that is now the first. `copies` are its items. */
+static bool move_waits(struct programs *programs, const struct program *program, row_t first, row_t after,
+                       struct program_item *copies, row_t n_copies, struct arena *arena) {
+    const uint32_t n_resources = program->n_resources;
+    row_t *counts = arena_zeros(arena, n_resources, sizeof *counts);      /* nodes of the block */
+    bool *has_moved = arena_zeros(arena, n_resources, sizeof *has_moved); /* the waits of a stream */
+    struct program_ref *waits = NULL;
+    uint64_t n_waits = 0, capacity = 0;
+    uint64_t *begin = arena_zeros(arena, n_resources, sizeof *begin),
+             *end = arena_zeros(arena, n_resources, sizeof *end);
+    if (arena->failed)
+        return false;
+    for (row_t i = first; i < after; i++) {
+        const struct program_item *item = &program->items.list[i];
+        const uint32_t stream = item->resource;
+        if (item->is_mark)
+            continue;
+        if (stream != CPU_CHAIN && counts[stream] == 0) {
+            begin[stream] = n_waits;
+            for (uint32_t k = 0; k < item->n_refs; k++) {
+                const struct program_ref ref = programs->refs[item->first_ref + k];
+                if (ref.resource == CPU_CHAIN || ref.resource == stream || ref.back < counts[ref.resource])
+                    continue;
+                if (!arena_grow(arena, &waits, n_waits, &capacity, sizeof *waits))
+                    return false;
+                waits[n_waits++] = ref;
+            }
+            end[stream] = n_waits;
+        }
+        counts[stream]++;
+    }
+    for (row_t i = 0; i < n_copies; i++) {
+        struct program_item *item = &copies[i];
+        const uint32_t stream = item->resource;
+        if (has_moved[stream] || begin[stream] == end[stream])
+            continue;
+        has_moved[stream] = true;
+        /* A new list: the recorded references, and the waits. */
+        const uint64_t first_ref = programs->n_refs;
+        for (uint64_t k = 0; k < item->n_refs + end[stream] - begin[stream]; k++) {
+            if (!arena_grow(programs->arena, &programs->refs, programs->n_refs, &programs->refs_capacity,
+                            sizeof *programs->refs))
+                return false;
+            programs->refs[programs->n_refs++] =
+                k < item->n_refs ? programs->refs[item->first_ref + k] : waits[begin[stream] + k - item->n_refs];
+        }
+        item->first_ref = first_ref;
+        item->n_refs += (uint32_t)(end[stream] - begin[stream]);
+    }
+    return true;
+}
+
+/* Bytes of the collectives on the streams with all-reduces or reduce-scatters: the gradients and, with tensor
+ * parallelism, activations, which grow with the layers as well. */
+static double reduced_bytes(const struct rank_graph *graph, const struct program_items *items, const bool *reduces) {
+    double bytes = 0;
+    for (row_t i = 0; i < items->n; i++)
+        if (items->list[i].transfer != ROW_NONE && reduces[items->list[i].resource])
+            bytes += (double)graph->transfers[items->list[i].transfer].bytes;
+    return bytes;
+}
+
+/* Scales the kernels of the optimizer with these bytes; without them, with the layers. */
+static bool scale_optimizer(const struct programs *programs, const struct program *program,
+                            struct program_items *edited, double layers_factor, struct arena *scratch) {
+    const struct rank_graph *graph = program_graph_of(programs, program);
+    bool *reduces = arena_zeros(scratch, program->n_resources, sizeof *reduces);
+    if (!reduces)
+        return false;
+    for (row_t i = 0; i < program->items.n; i++) {
+        const struct transfer *transfer = item_transfer(graph, &program->items.list[i]);
+        if (transfer && (transfer->kind == COMM_ALL_REDUCE || transfer->kind == COMM_REDUCE_SCATTER))
+            reduces[program->items.list[i].resource] = true;
+    }
+    const double before = reduced_bytes(graph, &program->items, reduces);
+    const double factor = before > 0 ? reduced_bytes(graph, edited, reduces) / before : layers_factor;
+    for (row_t i = 0; i < edited->n; i++) {
+        struct program_item *item = &edited->list[i];
+        if (!item_computes(item) || !(programs->names[graph->name[item->node]] & NAME_IS_OPTIMIZER))
+            continue;
+        item->dur_ns += item->run_ns * (factor - 1);
+        item->run_ns *= factor;
+    }
+    return true;
+}
+
+static enum sutra_status refuse_steps(const struct program *program, const struct program_units *units,
+                                      struct sutra_error *error) {
+    if (units->n_steps == 0)
+        return error_set(error, SUTRA_DATA,
+                         "rank %" PRIu64 ": no profiler steps; record with torch.profiler.schedule and step()",
+                         program->rank);
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        if (units->steps[s].n_units == 0)
+            return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": step %d has no backward pass", program->rank,
+                             units->steps[s].step);
+    return SUTRA_OK;
+}
+
+/* Edits a program: `n_blocks` blocks in a unit with all blocks of the rank. */
+static enum sutra_status set_blocks(struct programs *programs, struct program *program, uint64_t n_blocks,
+                                    uint32_t n_stages, struct sutra_error *error) {
+    struct program_units units;
+    struct pair_table symbols;
+    struct arena scratch = {0};
+    struct program_items edited = {0};
+    enum sutra_status status = SUTRA_OK;
+    if (!pair_table_init(&symbols))
+        return error_memory(error);
+    bool done = program_units_find(programs, program, &scratch, &units);
+    struct unit_blocks *blocks = arena_alloc(&scratch, units.n, sizeof *blocks);
+    done = done && blocks;
+    if (done)
+        status = refuse_steps(program, &units, error);
+    uint32_t n_recorded = 0; /* the most blocks of a unit of the first step */
+    for (uint32_t s = 0; s < units.n_steps && !status && done; s++) {
+        const struct program_step *step = &units.steps[s];
+        if (n_stages > 1 && schedule_find(&units, step).kind == SCHEDULE_UNKNOWN)
+            status = error_set(error, SUTRA_DATA,
+                               "rank %" PRIu64 ", step %d: the schedule is neither 1F1B nor all forward passes first; "
+                               "interleaved stages cannot be edited",
+                               program->rank, step->step);
+        for (uint32_t u = step->first_unit; u < step->first_unit + step->n_units && !status && done; u++) {
+            done = find_blocks(programs, program, &units.list[u], &symbols, &scratch, &blocks[u]);
+            if (done && blocks[u].repeats == 0)
+                status = error_set(error, SUTRA_DATA, "rank %" PRIu64 ", step %d: no repeated layer found",
+                                   program->rank, step->step);
+            if (done && s == 0)
+                n_recorded = MAX(n_recorded, blocks[u].repeats);
+        }
+    }
+    row_t last = 0;
+    for (uint32_t s = 0; s < units.n_steps && !status && done; s++)
+        for (uint32_t u = units.steps[s].first_unit; u < units.steps[s].first_unit + units.steps[s].n_units && done;
+             u++) {
+            const uint32_t repeats = blocks[u].repeats;
+            const row_t *edges = blocks[u].edges;
+            if (repeats + n_blocks < (uint64_t)n_recorded + 1) {
+                status = error_set(error, SUTRA_DATA, "rank %" PRIu64 ": too few layers: a pass would have none",
+                                   program->rank);
+                break;
+            }
+            const uint32_t n = (uint32_t)(repeats + n_blocks - n_recorded);
+            done = program_append(&edited, program, last, edges[0], false, programs->arena);
+            for (uint32_t j = 0; j < n && done; j++) {
+                const uint32_t source = block_source(j, n, repeats);
+                const row_t n_before = edited.n;
+                done = program_append(&edited, program, edges[source], edges[source + 1], j > 0, programs->arena);
+                if (done && j == 0 && source > 0)
+                    done = move_waits(programs, program, edges[0], edges[1], edited.list + n_before,
+                                      edited.n - n_before, &scratch);
+            }
+            last = edges[repeats];
+        }
+    if (!status && done)
+        done = program_append(&edited, program, last, program->items.n, false, programs->arena) &&
+               scale_optimizer(programs, program, &edited, (double)n_blocks / MAX(n_recorded, 1), &scratch);
+    pair_table_free(&symbols);
+    arena_free(&scratch);
+    if (!status && !done)
+        status = error_memory(error);
+    if (!status)
+        program->items = edited;
+    return status;
+}
+
+enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_layers, struct sutra_error *error) {
+    struct arena scratch = {0};
+    uint32_t *stages = arena_alloc(&scratch, programs->n, sizeof *stages);
+    enum sutra_status status = stages && programs_stages(programs, &scratch, stages) ? SUTRA_OK : error_memory(error);
+    for (uint32_t p = 0; p < programs->n && !status; p++)
+        if (stages[p] != stages[0])
+            status =
+                error_set(error, SUTRA_DATA,
+                          "the ranks of pipelines differ in number: %u with rank %" PRIu64 ", %u with rank %" PRIu64,
+                          stages[0], programs->list[0].rank, stages[p], programs->list[p].rank);
+        else if (n_layers % stages[p])
+            status = error_set(error, SUTRA_DATA, "%u layers are not a multiple of the %u pipeline stages", n_layers,
+                               stages[p]);
+        else
+            status = set_blocks(programs, &programs->list[p], n_layers / stages[p], stages[p], error);
+    arena_free(&scratch);
+    return status;
+}
+
+/* ---- Micro-batches ---- */
+
+/* Finds the schedule of the steps of all ranks. With a pipeline, F^m B^m on all ranks is a schedule of all forward
+ * passes first; on some ranks it is 1F1B whose warm-up is as long as the step. */
+static enum sutra_status check_schedules(const struct programs *programs, const struct program_units *units,
+                                         enum schedule_kind *kind, struct sutra_error *error) {
+    *kind = SCHEDULE_ALL_FORWARD;
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const uint64_t rank = programs->list[p].rank;
+        enum sutra_status status = refuse_steps(&programs->list[p], &units[p], error);
+        for (uint32_t s = 0; s < units[p].n_steps && !status; s++) {
+            const struct program_step *step = &units[p].steps[s];
+            const struct schedule schedule = schedule_find(&units[p], step);
+            if (schedule.kind == SCHEDULE_UNKNOWN)
+                status =
+                    error_set(error, SUTRA_DATA,
+                              "rank %" PRIu64 ", step %d: the schedule of %u forward and backward passes is neither "
+                              "1F1B nor all forward passes first; interleaved stages cannot be edited",
+                              rank, step->step, step->n_units);
+            else if (schedule.n_micro_batches < 2)
+                status = error_set(error, SUTRA_DATA,
+                                   "rank %" PRIu64 ", step %d has only one micro-batch; record at least two", rank,
+                                   step->step);
+            if (schedule.kind == SCHEDULE_1F1B)
+                *kind = SCHEDULE_1F1B;
+        }
+        if (status)
+            return status;
+    }
+    return SUTRA_OK;
+}
+
+/* Appends the units of a step in the order of m micro-batches. */
+static bool append_step(struct program_items *edited, const struct program *program, const struct program_units *units,
+                        const struct program_step *step, enum schedule_kind kind, uint32_t m, struct arena *scratch,
+                        struct arena *arena) {
+    const struct schedule schedule = schedule_find(units, step);
+    const struct program_unit *list = units->list + step->first_unit;
+    const uint32_t n = schedule.n_micro_batches;
+    const uint32_t n_warmup = kind == SCHEDULE_ALL_FORWARD ? m - 1 : MIN(schedule.n_warmup, m);
+    uint32_t *sources[2] = {arena_alloc(scratch, n, sizeof **sources), arena_alloc(scratch, n, sizeof **sources)};
+    uint32_t counts[2] = {0, 0}; /* forward and backward passes */
+    if (scratch->failed)
+        return false;
+    for (uint32_t u = 0; u < step->n_units; u++)
+        sources[list[u].is_backward][counts[list[u].is_backward]++] = u;
+    counts[0] = counts[1] = 0;
+    bool done = true;
+    for (uint32_t u = 0; u < 2 * m && done; u++) {
+        const bool is_backward = schedule_is_backward(u, m, n_warmup);
+        const uint32_t k = counts[is_backward]++;
+        const uint32_t from = is_backward ? (k == m - 1 ? n - 1 : k % (n - 1)) : (k == 0 ? 0 : 1 + (k - 1) % (n - 1));
+        const struct program_unit *unit = &list[sources[is_backward][from]];
+        done = program_append(edited, program, unit->first, unit->after, u > 0, arena);
+    }
+    return done;
+}
+
+enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t n_micro_batches,
+                                             struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct program_units *units = arena_alloc(&scratch, programs->n, sizeof *units);
+    bool done = units;
+    for (uint32_t p = 0; p < programs->n && done; p++)
+        done = program_units_find(programs, &programs->list[p], &scratch, &units[p]);
+    enum schedule_kind kind;
+    enum sutra_status status = done ? check_schedules(programs, units, &kind, error) : error_memory(error);
+    for (uint32_t p = 0; p < programs->n && !status; p++) {
+        struct program *program = &programs->list[p];
+        struct program_items edited = {0};
+        row_t last = 0;
+        for (uint32_t s = 0; s < units[p].n_steps && done; s++) {
+            const struct program_step *step = &units[p].steps[s];
+            const struct program_unit *list = units[p].list + step->first_unit;
+            done = program_append(&edited, program, last, list->first, false, programs->arena) &&
+                   append_step(&edited, program, &units[p], step, kind, n_micro_batches, &scratch, programs->arena);
+            last = list[step->n_units - 1].after;
+        }
+        done = done && program_append(&edited, program, last, program->items.n, false, programs->arena);
+        if (!done)
+            status = error_memory(error);
+        program->items = edited;
+    }
+    arena_free(&scratch);
+    return status;
+}

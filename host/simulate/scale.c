@@ -1,0 +1,296 @@
+/*
+ * scale.c - sutra_et_ranks_scale(): the same job with other numbers of layers, micro-batches and replicas; and the
+ * interval of its simulated time.
+ *
+ *     ranks --programs_make--> programs --layers, micro-batches--> programs --replicas--> graphs --> ranks
+ *
+ * The interval follows from collectives: the recorded ones determine how much of their time grows with the number of
+ * ranks only within bounds. Cost: O(n log n) for n nodes of both jobs.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "base/shared.h"
+#include "simulate/program.h"
+#include "simulate/simulation.h"
+
+/* Ranks of a host, if the caller does not know. */
+#define RANKS_PER_HOST 8
+
+/* Memory of a node of the new job: its graph, and its simulation. */
+#define NODE_BYTES 200
+
+/* Margins of the interval: below the least time; above the largest one, for the noise of more ranks. */
+#define MARGIN_BELOW 0.995
+#define MARGIN_ABOVE 1.01
+
+/* Layers and micro-batches are at least this share of the nodes of a rank. */
+#define COPY_SHARE 1e-3
+
+/* Refuses a job with `factor` times the nodes that does not fit the memory of the machine. */
+static enum sutra_status check_memory(const struct programs *programs, double factor, struct sutra_error *error) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    double n = 0;
+    for (uint32_t p = 0; p < programs->n; p++)
+        n += factor * programs->list[p].items.n;
+    if (pages > 0 && page > 0 && n * NODE_BYTES > (double)pages * (double)page)
+        return error_set(error, SUTRA_SYSTEM, "the changed job has %.1f million nodes and needs %.0f GB of memory",
+                         n / 1e6, n * NODE_BYTES / 1e9);
+    return SUTRA_OK;
+}
+
+/* The largest difference between the starts of the recorded ranks. */
+static double start_skew_ns(const struct programs *programs) {
+    double least = INFINITY, most = 0;
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const struct program *program = &programs->list[p];
+        const struct rank_graph *graph = program_graph_of(programs, program);
+        double start_ns = 0;
+        row_t i = 0;
+        while (i < program->items.n && program->items.list[i].is_mark)
+            i++;
+        if (i < program->items.n && programs->names[graph->name[program->items.list[i].node]] & NAME_IS_START)
+            start_ns = program->items.list[i].dur_ns;
+        least = fmin(least, start_ns);
+        most = fmax(most, start_ns);
+    }
+    return programs->n ? most - least : 0;
+}
+
+/* ---- The new ranks ---- */
+
+/* Ranks that share the names of `recorded`. NULL: out of memory. */
+static struct sutra_et_ranks *begin_ranks(const struct sutra_et_ranks *recorded, uint32_t n) {
+    struct sutra_et_ranks *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->n = n;
+    made->names = recorded->names;
+    made->shares_names = true;
+    made->gpu_streams = recorded->gpu_streams;
+    made->ranks = arena_alloc(&made->arena, n, sizeof *made->ranks);
+    made->sources = arena_alloc(&made->arena, n, sizeof *made->sources);
+    made->graphs = arena_zeros(&made->arena, n, sizeof *made->graphs);
+    made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
+    made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
+    if (!made->arena.failed)
+        return made;
+    sutra_et_ranks_free(made);
+    return NULL;
+}
+
+/* Makes the graphs of the edited programs. */
+static enum sutra_status make_graphs(const struct programs *programs, struct match_counts *counts,
+                                     struct sutra_et_ranks *made, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t p = 0; p < programs->n && !status; p++) {
+        made->ranks[p] = programs->list[p].rank;
+        made->sources[p] = programs->list[p].source;
+        status = program_graph(programs, &programs->list[p], counts, &made->graphs[p], &made->arenas[p], error);
+    }
+    return status;
+}
+
+/* Makes the graphs of all new replicas. */
+static enum sutra_status make_replicas(struct programs *programs, struct replicas *replicas,
+                                       struct match_counts *counts, struct sutra_et_ranks *made,
+                                       struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t p = 0; p < programs->n && !status; p++) {
+        for (uint32_t replica = replicas->replica[p]; replica < replicas->n_new && !status; replica += replicas->n) {
+            struct arena scratch = {0};
+            struct program program;
+            const uint64_t rank = replica_rank(replicas, replica, replicas->index[p]);
+            struct network_times *times = arena_alloc(&scratch, programs->list[p].items.n, sizeof *times);
+            status = times ? replica_program(programs, replicas, p, replica, &scratch, &program, times, error)
+                           : error_memory(error);
+            made->ranks[rank] = rank;
+            made->sources[rank] = programs->list[p].source;
+            if (!status)
+                status = program_graph(programs, &program, counts, &made->graphs[rank], &made->arenas[rank], error);
+            for (row_t t = 0; t < made->graphs[rank].n_transfers && !status; t++)
+                for (int bound = 0; bound < 2; bound++)
+                    made->graphs[rank].transfers[t].bound_ns[bound] =
+                        times[t].run_ns[bound ? NETWORK_HIGH : NETWORK_LOW] - times[t].run_ns[NETWORK_ESTIMATE];
+            arena_free(&scratch);
+        }
+    }
+    return status;
+}
+
+/* The replicas of the job, and its network. */
+static enum sutra_status find_replicas_and_network(struct programs *programs, const struct sutra_scale_options *options,
+                                                   struct replicas *replicas, struct sutra_error *error) {
+    for (uint32_t p = 0; p < programs->n; p++)
+        if (programs->list[p].rank != p)
+            return error_set(error, SUTRA_DATA,
+                             "the file of rank %u is missing; replicas need the files of all ranks from 0 on", p);
+    enum sutra_status status = programs_find_replicas(programs, replicas, error);
+    if (status)
+        return status;
+    struct network_model model = {0};
+    if (options->network)
+        status = network_read(&model, options->network, error);
+    replicas->has_network = options->network && !isnan(model.alpha_ns) && !isnan(model.bytes_per_ns);
+    if (!status)
+        status =
+            programs_fit_network(programs, options->ranks_per_host ? options->ranks_per_host : RANKS_PER_HOST,
+                                 options->has_hop ? 1e3 * options->hop_us : (double)NAN, &replicas->network, error);
+    if (!status)
+        status = programs_prepare_replicas(programs, replicas, options->data_parallel, error);
+    if (!status)
+        status = check_memory(programs, (double)options->data_parallel / replicas->n, error);
+    return status;
+}
+
+static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct sutra_scale_options *options,
+                               struct arena *arena, struct sutra_et_ranks **made, struct sutra_error *error) {
+    const struct change_target job = {ranks->graphs, ranks->ranks, ranks->n, &ranks->names};
+    struct programs programs;
+    struct replicas replicas = {0};
+    struct match_counts counts = {0};
+    if (!ranks->gpu_streams)
+        return error_set(error, SUTRA_DATA,
+                         "other layers, micro-batches and replicas need files with a resource per stream; link without "
+                         "--astra and --gpu one");
+    enum sutra_status status = programs_make(&programs, &job, ranks->n_meetings, arena, error);
+    const double skew_ns = status ? 0 : start_skew_ns(&programs);
+    if (!status && options->layers) {
+        status = check_memory(&programs, COPY_SHARE * options->layers, error);
+        if (!status)
+            status = programs_set_layers(&programs, options->layers, error);
+    }
+    if (!status && options->micro_batches) {
+        status = check_memory(&programs, COPY_SHARE * options->micro_batches, error);
+        if (!status)
+            status = programs_set_micro_batches(&programs, options->micro_batches, error);
+    }
+    if (!status && options->data_parallel)
+        status = find_replicas_and_network(&programs, options, &replicas, error);
+    if (status)
+        return status;
+    *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
+    if (!*made)
+        return error_memory(error);
+    if (!pair_table_init(&counts.counts) || !pair_table_init(&counts.numbers) || !pair_table_init(&replicas.groups))
+        status = error_memory(error);
+    if (!status)
+        status = options->data_parallel ? make_replicas(&programs, &replicas, &counts, *made, error)
+                                        : make_graphs(&programs, &counts, *made, error);
+    pair_table_free(&counts.counts);
+    pair_table_free(&counts.numbers);
+    tuples_free(&counts.channels);
+    pair_table_free(&replicas.groups);
+    if (status)
+        return status;
+    (*made)->n_meetings = counts.n_matches;
+    (*made)->has_interval = options->data_parallel;
+    (*made)->start_skew_ns = skew_ns;
+    for (int level = 0; level < 2; level++)
+        (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
+    for (uint32_t r = 0; r < (*made)->n; r++)
+        (*made)->slowness[r] = (struct rank_slowness){1, 1};
+    status = network_fit(&(*made)->network, (*made)->graphs, (*made)->n, &(*made)->arena, error);
+    if (!status && (*made)->n > 1)
+        status = slowness_find((*made)->graphs, (*made)->n, (*made)->slowness, error);
+    return status;
+}
+
+enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       const struct sutra_scale_options *options, struct sutra_et_ranks **scaled,
+                                       struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_scale_options, network);
+    struct sutra_scale_options used;
+    struct arena arena = {0};
+    struct sutra_et_ranks *made = NULL;
+    enum sutra_status status = options_copy(&form, options, &used, error);
+    if (status)
+        return status;
+    if (!used.data_parallel && !used.micro_batches && !used.layers)
+        return error_set(error, SUTRA_USAGE, "no number of replicas, micro-batches or layers is given");
+    if (used.has_hop && !(used.hop_us >= 0 && used.hop_us <= 1e9))
+        return error_set(error, SUTRA_USAGE, "the time of a hop must be a number of microseconds from 0 to 1e9");
+    stage_begin(context, "change job", ranks->n);
+    status = scale(ranks, &used, &arena, &made, error);
+    arena_free(&arena);
+    stage_end(context);
+    if (status)
+        sutra_et_ranks_free(made);
+    else
+        *scaled = made;
+    return status;
+}
+
+uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i) {
+    return ranks->sources ? ranks->sources[i] : i;
+}
+
+/* ---- The interval ---- */
+
+/* The graph of a rank whose collectives take the time of one bound. */
+static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_graph *made, struct arena *arena) {
+    uint64_t *dur_ns = arena_alloc(arena, graph->n, sizeof *dur_ns),
+             *run_ns = arena_alloc(arena, graph->n, sizeof *run_ns);
+    struct transfer *transfers = arena_alloc(arena, graph->n_transfers, sizeof *transfers);
+    if (arena->failed)
+        return false;
+    memcpy(dur_ns, graph->dur_ns, graph->n * sizeof *dur_ns);
+    memcpy(run_ns, graph->run_ns, graph->n * sizeof *run_ns);
+    memcpy(transfers, graph->transfers, graph->n_transfers * sizeof *transfers);
+    for (row_t t = 0; t < graph->n_transfers; t++) {
+        const row_t i = transfers[t].node;
+        const double latency_ns = (double)(dur_ns[i] - run_ns[i]);
+        run_ns[i] = (uint64_t)fmax(0, (double)run_ns[i] + transfers[t].bound_ns[bound] + 0.5);
+        dur_ns[i] = run_ns[i] + (uint64_t)latency_ns;
+    }
+    *made = *graph;
+    made->dur_ns = dur_ns;
+    made->run_ns = run_ns;
+    made->transfers = transfers;
+    return true;
+}
+
+enum sutra_status sutra_simulate_interval(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                          const struct sutra_simulate_options *options,
+                                          struct sutra_simulated_interval *interval, struct sutra_error *error) {
+    struct sutra_simulated_interval made = {.has_one_size = ranks->has_one_size};
+    uint64_t times_ns[N_NETWORKS] = {0};
+    enum sutra_status status = SUTRA_OK;
+    if (!ranks->has_interval)
+        return error_set(error, SUTRA_USAGE, "an interval exists only for another number of replicas");
+    for (int bound = -1; bound < 2 && !status; bound++) {
+        struct sutra_simulation *simulation = NULL;
+        struct arena arena = {0};
+        struct sutra_et_ranks copy = *ranks;
+        if (bound >= 0) {
+            copy.graphs = arena_alloc(&arena, ranks->n, sizeof *copy.graphs);
+            for (uint32_t r = 0; r < ranks->n && !status; r++)
+                if (!copy.graphs || !bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], &arena))
+                    status = error_memory(error);
+            if (!status)
+                status = network_fit(&copy.network, copy.graphs, copy.n, &arena, error);
+        }
+        if (!status)
+            status = sutra_simulate_ranks(context, &copy, options, &simulation, error);
+        if (!status)
+            times_ns[bound + 1] = sutra_simulation_time_ns(simulation);
+        sutra_simulation_free(simulation);
+        arena_free(&arena);
+    }
+    if (status)
+        return status;
+    uint64_t least = times_ns[0], most = times_ns[0];
+    for (int bound = 1; bound < N_NETWORKS; bound++) {
+        least = MIN(least, times_ns[bound]);
+        most = MAX(most, times_ns[bound]);
+    }
+    made.low_ns = (uint64_t)(MARGIN_BELOW * (double)least);
+    made.high_ns = (uint64_t)(MARGIN_ABOVE * (double)most + ranks->start_skew_ns);
+    report_give(interval, &made, sizeof made);
+    return SUTRA_OK;
+}
