@@ -106,6 +106,9 @@ struct command {
     void (*release)(struct job *job);
 };
 
+/* Fields of a command whose texts and options have these names in its file. */
+#define COMMAND_TEXTS .synopses = synopses, .description = description, .options = options, .examples = examples
+
 /* Runs a command: parses its arguments, reports missing operands and conflicting flags, calls `check`, reports an
  * output that would overwrite an input, starts the job, and calls `work`. argv[0] is the command's name. `team`: the
  * MPI processes that share the work, or NULL. Returns the exit code. */

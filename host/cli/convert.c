@@ -308,10 +308,7 @@ static const struct example examples[] = {
 const struct command convert_command = {
     .name = "convert",
     .called = "sutra convert",
-    .synopses = synopses,
-    .description = description,
-    .options = options,
-    .examples = examples,
+    COMMAND_TEXTS,
     CONVERT_WORK,
 };
 

@@ -110,10 +110,7 @@ const struct command devices_command = {
     .name = "devices",
     .called = "sutra devices",
     .summary = "list usable GPUs",
-    .synopses = synopses,
-    .description = description,
-    .options = options,
-    .examples = examples,
+    COMMAND_TEXTS,
     .size = sizeof(struct devices_job),
     .work = list_devices,
 };

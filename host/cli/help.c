@@ -271,9 +271,6 @@ const struct command manual_command = {
     .name = "man",
     .called = "sutra man",
     .summary = "print the manual page",
-    .synopses = synopses,
-    .description = description,
-    .options = options,
-    .examples = examples,
+    COMMAND_TEXTS,
     .work = print_manual,
 };

@@ -71,35 +71,6 @@ static enum sutra_status output_close(struct output *output, bool keep, struct s
 
 #define MICROSECOND INT64_C(1000)
 
-/* Start, duration and launch time of an operator. */
-struct timing {
-    int64_t start, dur, launch;
-};
-
-static struct timing timing_of(struct generator *generator, int64_t i) {
-    const struct generate_options *options = generator->options;
-    int64_t start, last = (int64_t)options->events;
-    switch (options->shape) {
-    case GENERATE_NESTED:
-        start = 2 * i * MICROSECOND;
-        return (struct timing){start, 4 * (last - i) * MICROSECOND, start + MICROSECOND};
-    case GENERATE_OVERLAPPING:
-        start = 10 * i * MICROSECOND + random_between(&generator->random, 0, 3000);
-        return (struct timing){start, random_between(&generator->random, 8000, 55000), start + MICROSECOND};
-    case GENERATE_GAPS:
-        start = i * (1500 * MICROSECOND / options->n_threads + 1);
-        return (struct timing){start, random_between(&generator->random, 5000, 20000), start + MICROSECOND};
-    case GENERATE_TIES:
-        start = i / 64 * 100 * MICROSECOND;
-        return (struct timing){start, random_between(&generator->random, 0, 4) * 10 * MICROSECOND,
-                               start + i % 2 * 50 * MICROSECOND};
-    case GENERATE_DEEP:
-    default:
-        start = 10 * i * MICROSECOND;
-        return (struct timing){start, random_between(&generator->random, 2000, 8000), start + MICROSECOND};
-    }
-}
-
 static void play_operators(struct generator *generator) {
     const struct generate_options *options = generator->options;
     bool has_threads = options->shape == GENERATE_GAPS || options->shape == GENERATE_TIES;
@@ -108,14 +79,38 @@ static void play_operators(struct generator *generator) {
         uint32_t thread = has_threads ? (uint32_t)(i % options->n_threads) : 0;
         bool is_chained = options->shape == GENERATE_NESTED ||
                           (options->shape == GENERATE_DEEP && (options->depth == 0 || i % options->depth != 0));
-        struct timing timing = timing_of(generator, i);
+
+        /* Start, duration and launch time. */
+        int64_t start = 10 * i * MICROSECOND, dur, launch;
+        switch (options->shape) {
+        case GENERATE_NESTED:
+            start = 2 * i * MICROSECOND;
+            dur = 4 * ((int64_t)options->events - i) * MICROSECOND;
+            break;
+        case GENERATE_OVERLAPPING:
+            start += random_between(&generator->random, 0, 3000);
+            dur = random_between(&generator->random, 8000, 55000);
+            break;
+        case GENERATE_GAPS:
+            start = i * (1500 * MICROSECOND / options->n_threads + 1);
+            dur = random_between(&generator->random, 5000, 20000);
+            break;
+        case GENERATE_TIES:
+            start = i / 64 * 100 * MICROSECOND;
+            dur = random_between(&generator->random, 0, 4) * 10 * MICROSECOND;
+            break;
+        case GENERATE_DEEP:
+        default:
+            dur = random_between(&generator->random, 2000, 8000);
+        }
+        launch = start + (options->shape == GENERATE_TIES ? i % 2 * 50 : 1) * MICROSECOND;
         struct operation operation = operation_start(generator, is_chained ? previous : thread_node(thread));
         operation.row =
             (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_single_operators - 2)); /* not an annotation */
-        operation.start = RUN_START + timing.start;
-        operation.end = operation.start + timing.dur;
+        operation.start = RUN_START + start;
+        operation.end = operation.start + dur;
         burst_plan_one(generator, thread, operation);
-        burst_launch(generator, 0, LAUNCH_ELEMENTWISE, RUN_START + timing.launch);
+        burst_launch(generator, 0, LAUNCH_ELEMENTWISE, RUN_START + launch);
         burst_write(generator);
         previous = operation.node;
     }

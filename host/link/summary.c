@@ -145,23 +145,17 @@ static enum sutra_status count_categories(struct sutra_device_trace *trace, stru
     return SUTRA_OK;
 }
 
-/* Keys of some events. */
-struct key_list {
-    value_key *keys;
-    row_t n;
-};
-
-/* Counts the different keys of a list in *n or, with `others`, the keys of that list which are also in this one. */
-static enum sutra_status count_keys(struct sutra_context *context, const struct key_list *list,
-                                    const struct key_list *others, uint64_t *n, struct sutra_error *error) {
+/* Counts the different keys in *n. With `others`, counts the keys of that list which are also in this one. */
+static enum sutra_status count_keys(struct sutra_context *context, const value_key *keys, row_t n_keys,
+                                    const value_key *others, row_t n_others, uint64_t *n, struct sutra_error *error) {
     struct key_index index;
-    enum sutra_status status = key_index_build(&index, &context->engine, list->keys, list->n, KEY_FIRST, NULL, error);
+    enum sutra_status status = key_index_build(&index, &context->engine, keys, n_keys, KEY_FIRST, NULL, error);
     if (status)
         return status;
-    for (row_t i = 0; i < list->n && !others; i++)
-        *n += key_index_find(&index, list->keys[i]) == i;
-    for (row_t i = 0; others && i < others->n; i++)
-        *n += key_index_find(&index, others->keys[i]) != ROW_NONE;
+    for (row_t i = 0; i < n_keys && !others; i++)
+        *n += key_index_find(&index, keys[i]) == i;
+    for (row_t i = 0; i < n_others; i++)
+        *n += key_index_find(&index, others[i]) != ROW_NONE;
     key_index_free(&index);
     return SUTRA_OK;
 }
@@ -171,12 +165,13 @@ enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
-    struct key_list lists[N_LISTS] = {0};
+    value_key *keys[N_LISTS]; /* of some events */
+    row_t n[N_LISTS] = {0};
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
     for (int i = 0; i < N_LISTS; i++)
-        lists[i].keys = arena_alloc(&arena, events->n, sizeof *lists[i].keys);
+        keys[i] = arena_alloc(&arena, events->n, sizeof *keys[i]);
     enum sutra_status status = arena_status(&arena, error);
     uint64_t *const counts[] = {&sums.n_others,  &sums.n_cpu_ops, &sums.n_launches,
                                 &sums.n_gpu_ops, &sums.n_arrows,  &sums.n_memory_sets}; /* by enum event_class */
@@ -189,20 +184,20 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         sums.n_rf_ids += has_rf && events->rf[event] != 0;
         sums.n_rf_zero += has_rf && events->rf[event] == 0;
         if (class == EVENT_LAUNCH)
-            lists[LIST_LAUNCHES].keys[lists[LIST_LAUNCHES].n++] = events->correlation[event];
+            keys[LIST_LAUNCHES][n[LIST_LAUNCHES]++] = events->correlation[event];
         if (class == EVENT_GPU_OP)
-            lists[LIST_GPU].keys[lists[LIST_GPU].n++] = events->correlation[event];
+            keys[LIST_GPU][n[LIST_GPU]++] = events->correlation[event];
         if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
-            lists[LIST_STREAMS].keys[lists[LIST_STREAMS].n++] = events->stream[event];
+            keys[LIST_STREAMS][n[LIST_STREAMS]++] = events->stream[event];
         if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
             continue;
         double begin = number_as_double(number_at(events->ts, event));
         double end = begin + number_as_double(number_at(events->dur, event));
-        if (lists[LIST_TIDS].n == 0 || begin < sums.ts_begin)
+        if (n[LIST_TIDS] == 0 || begin < sums.ts_begin)
             sums.ts_begin = begin;
-        if (lists[LIST_TIDS].n == 0 || end > sums.ts_end)
+        if (n[LIST_TIDS] == 0 || end > sums.ts_end)
             sums.ts_end = end;
-        lists[LIST_TIDS].keys[lists[LIST_TIDS].n++] = events->tid[event];
+        keys[LIST_TIDS][n[LIST_TIDS]++] = events->tid[event];
     }
     sums.n_gpu_ops += sums.n_memory_sets;
     sums.n_steps = status ? 0 : names_count_steps(&trace->strings, roles);
@@ -210,11 +205,12 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     if (!status)
         status = count_categories(trace, &sums, error);
     if (!status)
-        status = count_keys(context, &lists[LIST_TIDS], NULL, &sums.n_threads, error);
+        status = count_keys(context, keys[LIST_TIDS], n[LIST_TIDS], NULL, 0, &sums.n_threads, error);
     if (!status)
-        status = count_keys(context, &lists[LIST_STREAMS], NULL, &sums.n_streams, error);
+        status = count_keys(context, keys[LIST_STREAMS], n[LIST_STREAMS], NULL, 0, &sums.n_streams, error);
     if (!status)
-        status = count_keys(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &sums.n_correlations, error);
+        status = count_keys(context, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], keys[LIST_GPU], n[LIST_GPU],
+                            &sums.n_correlations, error);
     arena_free(&arena);
     if (!status)
         report_give(summary, &sums, sizeof sums);

@@ -191,14 +191,7 @@ static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
     return ratio > 2 || ratio < -2;
 }
 
-/* ---- Order ---- */
-
 /* ---- Data loading ---- */
-
-struct skips {
-    struct number *from, *to; /* of each interval that is not empty, both ascending */
-    row_t n;
-};
 
 static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
@@ -216,8 +209,11 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
     }
     if (window->n_loaders != window->n_forwards || !window->n_loaders)
         return SUTRA_OK;
-    struct skips skips = {.from = arena_alloc(scratch, window->n_loaders, sizeof *skips.from),
-                          .to = arena_alloc(scratch, window->n_loaders, sizeof *skips.to)};
+
+    /* The intervals that are not empty; starts and ends ascend. */
+    row_t n_skips = 0;
+    struct number *skip_from = arena_alloc(scratch, window->n_loaders, sizeof *skip_from);
+    struct number *skip_to = arena_alloc(scratch, window->n_loaders, sizeof *skip_to);
     if (scratch->failed)
         return error_memory(error);
     /* Data loading lasts from the i-th loader's start to the i-th forward's. */
@@ -226,17 +222,18 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
         window->skipped = number_add(window->skipped, number_subtract(to, from));
         if (number_compare(from, to) >= 0)
             continue;
-        skips.from[skips.n] = from;
-        skips.to[skips.n++] = to;
+        skip_from[n_skips] = from;
+        skip_to[n_skips++] = to;
     }
+
     /* Skip rows that start in an interval, where more intervals have begun than ended. By our rules only CPU events
- * are skipped: GPU activity was launched earlier. */
+     * are skipped: GPU activity was launched earlier. */
     row_t kept = 0, begun = 0, ended = 0;
     for (row_t i = 0; i < window->n; i++) {
         struct number ts = event_ts(work, window->rows[i]);
-        while (begun < skips.n && number_compare(skips.from[begun], ts) <= 0)
+        while (begun < n_skips && number_compare(skip_from[begun], ts) <= 0)
             begun++;
-        while (ended < skips.n && number_compare(skips.to[ended], ts) <= 0)
+        while (ended < n_skips && number_compare(skip_to[ended], ts) <= 0)
             ended++;
         if (begun == ended || (!work->as_notebook && event_is_work(work, window->rows[i])))
             window->rows[kept++] = window->rows[i];

@@ -176,6 +176,12 @@ extern const struct stage_share analysis_stages[];
 int analysis_check(struct job *job);
 int analysis_run(struct job *job);
 
+/* Fields of the commands, except for `is_shared`; `defaults` are of their own struct. */
+#define ANALYSIS_WORK                                                                                                  \
+    COMMAND_TEXTS, .n_operands_min = 1, .n_operands_max = OPERANDS_ANY, .missing = "missing argument TRACE",           \
+                   .size = sizeof defaults, .defaults = &defaults, .warns_if_quiet = true, .check = analysis_check,    \
+                   .work = analysis_run
+
 /* Whether several processes share the ranks. */
 bool analysis_is_shared(const struct analysis *analysis);
 
