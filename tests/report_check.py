@@ -40,7 +40,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.ids, self.references, self.links = [], [], [], []
         self.tables, self.figures, self.term, self.cell = {}, {}, None, None
-        self.findings, self.most, self.pages = [], 200, []
+        self.findings, self.most, self.pages, self.commands, self.document = [], 200, [], [], None
         self.feed(text)
         self.close()
         check(not self.open, "left open:", self.open)
@@ -84,6 +84,12 @@ class Page(HTMLParser):
             self.table["rows"][-1].append(self.cell)
         if tag == "li" and "data-rule" in given:
             self.findings.append([given["data-rule"], float(given["data-value"]), ""])
+        if tag == "li" and "data-rule" not in given and "main" in self.open:
+            self.commands.append("")
+        if tag == "pre":
+            self.document = ""
+        if tag == "p" and self.findings and "li" in self.open:
+            self.findings[-1][2] += " "
         if tag == "dd":
             self.figures[self.term] = float(given["data-value"]) if "data-value" in given else None
         if tag == "dt":
@@ -100,8 +106,14 @@ class Page(HTMLParser):
             self.term += data
         if self.open and self.open[-1] in ("td", "th") and self.cell and "thead" not in self.open:
             self.cell[2] += data
-        if self.findings and self.open and self.open[-1] == "p" and self.open[-2] == "li":
+        # The text of a finding, or its heading and its labelled lines.
+        if self.findings and "li" in self.open and (self.open[-2:] == ["li", "p"] or self.open[-2:] == ["div", "h3"] or
+                                                    "p" in self.open[self.open.index("li"):]):
             self.findings[-1][2] += data
+        if self.commands and self.open[-2:] == ["li", "code"]:
+            self.commands[-1] += data
+        if self.open and self.open[-1] == "pre":
+            self.document += data
         if "caption" in self.open:
             self.table["caption"] += data
 
@@ -367,12 +379,37 @@ def check_slowest(row, steps, named, name):
     check(row["cause"] == (CAUSES[more.index(max(more))] if max(more) > 0 else ""), "cause", row, more)
 
 
+def check_verdict(page, events, folder):
+    """The Markdown document and the pictures, whose rectangles are the events of the table."""
+    check(page.document and page.document.startswith("# Why ") and len(page.document.encode()) <= 8192, "the document")
+    check(all(f"## {number}. " in page.document for number in range(1, len(page.findings) + 1)), "findings of the document")
+    check(not any(re.search(r"\bTRACE\b", command) for command in page.commands), "a command without a path", page.commands)
+    pictures = defaultdict(list)
+    for row in events:
+        pictures[row["rule"]].append(row)
+    for rule, rows in pictures.items():
+        path = os.path.join(folder, "charts", f"evidence_{rule}.svg")
+        check(os.path.getsize(path) <= 30_000, path, "has", os.path.getsize(path), "bytes")
+        rectangles = [r for r in ET.parse(path).getroot().iter(SVG + "rect") if r.get("class").split()[0] != "paper"]
+        drawn = [row for row in rows if row["kind"] not in ("range", "step", "arrow to")]
+        check(len(rectangles) == len(drawn) <= 300, path, "shows", len(rectangles), "of", len(drawn))
+        lanes = {row["lane"] for row in rows if row["lane"] != "-1"}
+        check(1 <= len(lanes) <= 7, path, "lanes", lanes)
+        begin, end = next((number(row["start_us"]), number(row["duration_us"])) for row in rows if row["kind"] == "range")
+        check(all(begin - 1e-6 <= number(row["start_us"]) <= begin + end + 1e-6 for row in drawn if row["kind"] != "arrow from"), path, "range")
+    check(set(pictures) <= {rule for rule, _, _ in page.findings}, "pictures of no finding")
+
+
 def check_overview(page, folder):
     table = csv_tables(folder)
     page.most = 60
     found = table("findings")
-    check([(rule, text.strip()) for rule, _, text in page.findings] == [(row["rule"], re.sub(r"(?<=\d) us\b", " µs", shown(row["text"])).strip()) for row in found],
-          "findings", [text for _, _, text in page.findings][:1], [row["text"] for row in found][:1])
+    check([rule for rule, _, _ in page.findings] == [row["rule"] for row in found], "rules of findings")
+    for (rule, _, seen), row in zip(page.findings, found):  # the heading, the evidence and the fix, on a job after its ranks
+        words = re.sub(r"(?<=\d) us\b", " µs", shown(re.sub("^Rank \\d+( and [\\d,]+ other ranks?)?: ", "", row["text"]))).split()
+        seen = seen.split()
+        check(set(words) <= set(seen) | {word + ":" for word in seen[:8]}, "text of", rule, sorted(set(words) - set(seen))[:5])
+    check_verdict(page, table("evidence"), folder)
     check(all(near(win, number(row["saving_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
     lines, windows = defaultdict(dict), {row["rank"]: number(row["window_us"]) for row in table("overview_ranks")}
     for row in table("overview_timeline"):

@@ -99,6 +99,16 @@ unsigned screen_columns_more(void) {
     return screen_columns() - COLUMNS_MIN;
 }
 
+bool screen_has_colours(void) {
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+void screen_style(const char *sequence) {
+    fflush(stdout);
+    write_all(STDOUT_FILENO, sequence, strlen(sequence));
+}
+
 void shortened_print(const struct shortened *shortened, unsigned width) {
     printf("%s%*s", shortened->text, (int)(width > shortened->n_columns ? width - shortened->n_columns : 0), "");
 }

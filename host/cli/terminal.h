@@ -26,6 +26,12 @@ unsigned screen_columns(void);
 /* Columns beyond 80, for names. */
 unsigned screen_columns_more(void);
 
+/* Whether standard output is a terminal that shows colors, and the user has not set NO_COLOR (no-color.org). */
+bool screen_has_colours(void);
+
+/* Writes an escape sequence to the terminal, after everything that was printed before. */
+void screen_style(const char *sequence);
+
 /* Prints a shortened name, padded with spaces to `width` columns. */
 void shortened_print(const struct shortened *shortened, unsigned width);
 

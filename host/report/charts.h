@@ -154,4 +154,14 @@ struct roofline_chart {
 };
 chart_draw roofline_draw;
 
+/* ---- Timeline: an excerpt with threads and streams, in which the time of a finding is shaded ---- */
+
+/* The rows of one finding in the table `evidence` (analyze/overview/excerpt.c). */
+struct timeline {
+    const struct sutra_table *table;
+    uint64_t first, n;
+    const char *marked; /* name of the shaded time: "GPU idle" */
+};
+chart_draw timeline_draw;
+
 #endif

@@ -37,6 +37,7 @@ const char style_charts[] =
     ".chart .ink{fill:var(--ink)}.chart .count{fill:var(--soft)}.chart .s0{fill:var(--c0)}.chart .s1{fill:var(--c0);fill-opacity:.72}"
     ".chart .s2{fill:var(--c0);fill-opacity:.5}.chart .s3{fill:var(--c0);fill-opacity:.32}\n"
     ".chart .part{stroke:var(--paper);stroke-width:1}\n"
+    ".chart .mark{fill:var(--c4);fill-opacity:.16}.chart .arrow{stroke:var(--ink);stroke-width:1.5}\n"
     ".chart .halo{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\n"
     ".chart .mean{fill:none;stroke:var(--ink);stroke-width:1.5}\n";
 
@@ -78,6 +79,10 @@ const char style_page[] =
     "padding:6px 12px;margin:0 0 10px;overflow-wrap:anywhere}\n"
     ".findings{list-style:none;margin:8px 0 0;padding:0;}.findings li{display:grid;"
     "grid-template-columns:5.2em 1fr;gap:12px;padding:10px 0;border-top:1px solid var(--line)}"
+    ".findings h3{margin:0 0 2px}.findings li div{min-width:0}.findings div p{margin:0 0 5px}"
+    ".headline p{max-width:80ch;margin:0 0 6px;font-size:1.05rem}.next{margin:0 0 12px;padding-left:20px}"
+    "code{overflow-wrap:anywhere}pre{overflow-x:auto;background:var(--back);border:1px solid var(--line);"
+    "border-radius:6px;padding:8px 10px;font-size:.8125rem;margin:0}.copied{float:right;font-size:.875rem}\n"
     ".findings strong{font-size:1.35rem;line-height:1.3;font-variant-numeric:tabular-nums;text-align:right;white-space:"
     "nowrap}.findings p{margin:0;max-width:80ch;min-width:0;overflow-wrap:anywhere}.findings code{color:var(--soft);overflow-wrap:anywhere}\n"
     ".key ul{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;padding:0;margin:0 0 "
@@ -129,9 +134,26 @@ const char script_page[] =
     "    };\n"
     "  });\n"
     "}\n"
+    "for (const details of document.querySelectorAll(\"details.copy\")) {\n"
+    "  const button = document.createElement(\"button\"), text = details.querySelector(\"pre\");\n"
+    "  button.type = \"button\";\n"
+    "  button.className = \"screen copied\";\n"
+    "  button.textContent = \"Copy as Markdown\";\n"
+    "  button.onclick = async () => {\n"
+    "    try {\n"
+    "      await navigator.clipboard.writeText(text.textContent);\n"
+    "    } catch (error) {\n"
+    "      details.open = true;\n"
+    "      getSelection().selectAllChildren(text);\n"
+    "      document.execCommand(\"copy\");\n"
+    "    }\n"
+    "    button.textContent = \"Copied\";\n"
+    "  };\n"
+    "  details.closest(\"section\").prepend(button);\n"
+    "}\n"
     "addEventListener(\"beforeprint\", () => document.querySelectorAll(\".how\").forEach(d => { d.open = true; }));\n";
 
-const char script_digest[] = "sha256-PmR3WNgYkJVA/lmVxGhcfG5NYfdoAG/VJnZ2qRpkHMw=";
+const char script_digest[] = "sha256-6O29u2i7QvJFaz/f5nUdi0xUNaxYXG/AEDzOhry3V1k=";
 
 /* ---- Colors ---- */
 

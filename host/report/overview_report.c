@@ -103,15 +103,17 @@ static double sum_of(const struct sutra_table *table, const char *column) {
 
 static void show_findings(struct page *page, const void *of) {
     const struct overview_source *source = of;
-    struct sutra_finding finding;
-    page_findings_begin(page);
-    for (size_t i = 0; sutra_overview_finding(source->overview, i, &finding); i++)
-        page_finding(page, finding.rule, finding.saving_percent, finding.text);
-    page_findings_end(page);
-    if (!has_work(source))
-        page_words(page, "No GPU activity in the trace: profile with ProfilerActivity.CUDA.");
-    else if (!sutra_overview_finding(source->overview, 0, &finding))
-        page_words(page, "No findings: no rule fires on this trace. See the time breakdown below.");
+    const struct sutra_table *steps = table_of(source, SUTRA_OVERVIEW_STEPS);
+    const int64_t rank = sutra_overview_verdict(source->overview)->rank;
+    struct sutra_table of_rank;
+    table_init_like(&of_rank, steps);
+    for (uint64_t row = 0; row < steps->n_rows; row++)
+        if (integer_at(steps, "rank", row) == rank)
+            table_append_row(&of_rank, steps, row);
+    page_check(page, &of_rank);
+    const struct bars bars = bars_of_parts(&of_rank, "step");
+    verdict_show(page, source->overview, of_rank.failed ? NULL : &bars);
+    table_free(&of_rank);
 }
 
 /* ---- Cards ---- */
@@ -415,8 +417,9 @@ static void show_launches(struct page *page, const void *of) {
 
 static const struct page_section sections[] = {
     {"findings", "Findings",
-     "Bottlenecks, sorted by estimated saving in percent of the time. Savings do not add up: after one fix, another cause "
-     "may be the limit. The rules prefer a missed finding to a wrong one.",
+     "Why a step is slow, what it could be, and what to do. Savings of findings overlap and do not add up; the times of "
+     "the headline count each moment once. They are lower bounds of a step: after one fix, another cause may be the "
+     "limit. The rules prefer a missed finding to a wrong one.",
      show_findings},
     {"time", "Time breakdown",
      "GPU time from the first step to the end of the last step, or of the full trace without steps, and GPU idle time by "

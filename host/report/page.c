@@ -441,8 +441,7 @@ void page_subtitle(struct page *page, const char *words) {
     out_add(out_of(page), "</h3>\n");
 }
 
-/* Writes a sentence that is also printed on terminals: the unit " us" after a digit becomes " µs". */
-static void write_sentence(struct page *page, const char *words) {
+void page_sentence(struct page *page, const char *words) {
     const char *from = words;
     for (const char *at = words; (at = strstr(at, " us")); at++) {
         if (at == words || at[-1] < '0' || at[-1] > '9' || isalnum((unsigned char)at[3]) || at[3] == '_')
@@ -457,7 +456,7 @@ static void write_sentence(struct page *page, const char *words) {
 void page_words(struct page *page, const char *words) {
     page->filled = true;
     out_add(out_of(page), "<p>");
-    write_sentence(page, words);
+    page_sentence(page, words);
     out_add(out_of(page), "</p>\n");
 }
 
@@ -515,7 +514,7 @@ void page_finding(struct page *page, const char *rule, double saving_percent, co
     out_number(out, saving_percent);
     out_format(out, "\"><strong>%s</strong><p>",
                isnan(saving_percent) ? "note" : shown_figure(saving_percent, UNIT_PERCENT).text);
-    write_sentence(page, words);
+    page_sentence(page, words);
     out_add(out, " <code>");
     markup_text(&page->markup, rule);
     out_add(out, "</code></p></li>\n");
@@ -564,7 +563,7 @@ static void draw_chart(struct page *page, struct svg svg, struct markup *markup,
                        const void *chart) {
     svg.markup = markup;
     svg.form = form;
-    svg.width = svg_width(form);
+    svg.width = page->chart_width > 0 && form != SVG_NARROW ? page->chart_width : svg_width(form);
     if (!page->status)
         draw(&svg, chart);
 }

@@ -66,10 +66,11 @@ struct page {
     bool is_alone;         /* without links to and from the other pages of the directory */
     enum sutra_status status;
     struct sutra_error *error;
-    uint64_t n_bytes; /* written to all files */
-    bool charted;     /* the current section has a chart, */
-    bool filled;      /* or any content except missing data */
-    uint64_t n_rows;  /* maximum number of rows of a table; 0: PAGE_ROWS_MAX */
+    uint64_t n_bytes;   /* written to all files */
+    bool charted;       /* the current section has a chart, */
+    bool filled;        /* or any content except missing data */
+    uint64_t n_rows;    /* maximum number of rows of a table; 0: PAGE_ROWS_MAX */
+    double chart_width; /* of the following charts in wide windows, pixels; 0: svg_width() */
 };
 
 /* Writes a part of a page from `source`. */
@@ -128,6 +129,14 @@ void page_card_words(struct page *page, const char *name, const char *words, con
 
 void page_subtitle(struct page *page, const char *words);
 void page_words(struct page *page, const char *words);
+
+/* A sentence that is also printed on terminals: the unit " us" after a digit becomes " µs". */
+void page_sentence(struct page *page, const char *words);
+
+/* The verdict of an overview: the top of its page (verdict_page.c). `steps` (may be NULL): bars of the steps of the
+ * verdict's rank. */
+struct sutra_overview;
+void verdict_show(struct page *page, const struct sutra_overview *overview, const struct bars *steps);
 
 /* A line about missing data, with the reason. */
 void page_missing(struct page *page, const char *what, const char *why);

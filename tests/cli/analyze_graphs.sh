@@ -51,8 +51,8 @@ quietly sutra analyze operators trace.json -o several -q --capture other.json --
 cat several/graph_kernels.csv
 quietly sutra analyze operators trace.json -o none -q --capture other.json
 cat none/graph_kernels.csv none/graph_operators.csv
-quietly sutra analyze trace.json --capture counted.json | grep -A 9 operators
-quietly sutra analyze trace.json --capture other.json | grep graph
+quietly sutra analyze trace.json --details --capture counted.json | grep -A 9 operators
+quietly sutra analyze trace.json --details --capture other.json | grep graph
 quietly sutra analyze trace.json --format json --capture named.json | grep -A 2 '"graphs"'
 quietly sutra analyze trace.json -o page -q --capture counted.json
 grep -o 'kernels of graphs[^<]*' page/report.html

@@ -132,6 +132,16 @@ const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
                                                      {"wait_caused_us", REAL},
                                                      {"n_arrived_last", INTEGER},
                                                      {"n_arrived_first", INTEGER}}},
+    [SUTRA_OVERVIEW_EVIDENCE] = {"evidence", OF_JOB,
+                                 .columns = {{"rank", INTEGER},
+                                             {"rule", TEXT},
+                                             {"track", TEXT},
+                                             {"lane", INTEGER},
+                                             {"kind", TEXT},
+                                             {"name", TEXT},
+                                             {"start_us", REAL},
+                                             {"duration_us", REAL},
+                                             {"events", INTEGER}}},
     [SUTRA_OVERVIEW_FINDINGS] = {"findings", OF_JOB,
                                  .columns = {{"rule", TEXT}, {"saving_percent", REAL}, {"text", TEXT}}},
 };
@@ -393,6 +403,11 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     if (!status)
         status = graph_table_add(reading, task->rank, false, scratch,
                                  result_table_begin(&rank->result, SUTRA_OVERVIEW_GRAPHS), error);
+    struct sutra_table *evidence =
+        of->options.tables ? result_table_begin(&rank->result, SUTRA_OVERVIEW_EVIDENCE) : NULL;
+    for (unsigned i = 0; i < rank->verdict.n_findings && evidence && !status; i++)
+        status =
+            excerpt_add(&overview, &context->values, task->rank, &rank->verdict.findings[i], scratch, evidence, error);
     return status;
 }
 
@@ -479,6 +494,22 @@ static enum sutra_status join_verdicts(struct sutra_overview *overview, struct s
     return status;
 }
 
+/* The events in the ranges of the job's findings, each of which is of one rank. */
+static void add_evidence(const struct sutra_overview *overview, struct sutra_table *table) {
+    for (size_t i = 0; i < overview->verdict.n_findings; i++) {
+        const struct sutra_finding *finding = &overview->verdict.findings[i];
+        for (size_t k = 0; k < overview->tasks.n_analyzed; k++) {
+            const struct rank_overview *rank = task_result_of_rank(&overview->tasks, k);
+            const struct sutra_table *events = &rank->result.tables[SUTRA_OVERVIEW_EVIDENCE];
+            const uint32_t rule = table_column(events, "rule");
+            size_t length;
+            for (uint64_t row = 0; row < events->n_rows && rank->collectives.rank == finding->evidence.rank; row++)
+                if (strcmp(table_get_text(events, rule, row, &length), finding->rule) == 0)
+                    table_append_row(table, events, row);
+        }
+    }
+}
+
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_overview *overview = arg;
     struct sutra_result *result = &overview->result;
@@ -507,6 +538,8 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
         table_real(findings, overview->verdict.findings[i].saving_percent);
         table_words(findings, overview->verdict.findings[i].text);
     }
+    if (overview->options.tables)
+        add_evidence(overview, result_table_begin(result, SUTRA_OVERVIEW_EVIDENCE));
     status = result_status(result, error);
     if (status || !overview->options.tables)
         return status;

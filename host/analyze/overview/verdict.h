@@ -89,6 +89,14 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
 
 /* evidence.c: the range that represents a finding. */
 enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding, struct sutra_error *error);
+/* where.c: whether an operator or annotation of this name encloses the work of a step as a whole. */
+bool name_is_wrapper(const char *text);
+
+/* excerpt.c: appends the events in the range of a finding to the table `evidence`, from which its picture is drawn;
+ * none without a range or events. Leaves `scratch` as it was. */
+enum sutra_status excerpt_add(const struct overview *overview, const struct values *values, int64_t rank,
+                              const struct overview_finding *finding, struct arena *scratch, struct sutra_table *table,
+                              struct sutra_error *error);
 
 /* suspects.c */
 void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict);

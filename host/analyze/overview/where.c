@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/overview/findings.h"
+#include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "text/strings.h"
@@ -39,7 +40,7 @@ static bool is_backward_node(const char *text, size_t length) {
     return length >= n && memcmp(text + length - n, "Backward", n) == 0;
 }
 
-static bool is_wrapper(const char *text) {
+bool name_is_wrapper(const char *text) {
     static const char *const prefixes[] = {STEP_NAME "#",
                                            "DistributedDataParallel.forward",
                                            "FullyShardedDataParallel.",
@@ -61,7 +62,7 @@ static bool is_wrapper(const char *text) {
 static uint8_t class_of_name(const struct diagnosis *d, uint32_t string) {
     const char *text = strings_text(d->model->strings, string);
     size_t length = strings_length(d->model->strings, string);
-    if (is_wrapper(text))
+    if (name_is_wrapper(text))
         return NAME_IS_WRAPPER;
     if (d->overview->roles[string].name & NAME_LOADS_BATCH)
         return SUTRA_PHASE_DATA;

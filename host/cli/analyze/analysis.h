@@ -192,6 +192,12 @@ int analysis_close(struct analysis *analysis, const struct named_count *counts, 
 /* Prints the kernels of graphs of a rank by confidence. */
 void print_graphs(const struct sutra_table *table, int64_t rank);
 
+/* Prints the verdict of an overview: the screen of `sutra analyze`. `has_output`: a report was written, so that no
+ * command suggests it. SUTRA_SYSTEM: out of memory. */
+struct sutra_overview;
+enum sutra_status verdict_screen_print(const struct sutra_overview *overview, bool has_output,
+                                       struct sutra_error *error);
+
 /*
  * Result files.
  */

@@ -11,17 +11,19 @@
 
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
+#include "report/verdict_words.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
 
-enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
+enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON, OVERVIEW_MARKDOWN };
 
 struct overview_analysis {
     struct analysis analysis;
     struct sutra_overview_options options;
     int format; /* enum overview_format */
     struct option_list captures;
+    bool details, keep_paths;
     struct sutra_overview *overview;
 };
 
@@ -38,22 +40,7 @@ static uint64_t n_rows(const struct sutra_overview *overview, enum sutra_overvie
     return sutra_table_rows(sutra_result_table(SUTRA_RESULT(overview), id, NULL));
 }
 
-/* ---- The page: findings, then windows, steps, GPU time by kind, operators and kernels ---- */
-
-static void print_findings(const struct sutra_overview *overview) {
-    struct sutra_finding finding;
-    for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
-        char win[32] = "";
-        if (!isnan(finding.saving_percent))
-            snprintf(win, sizeof win, "%.0f%%", finding.saving_percent);
-        int column = printf("%zu. %4s  ", i + 1, win);
-        wrapped_print(finding.text, column, column);
-    }
-    if (!sutra_overview_finding(overview, 0, &finding))
-        puts(n_rows(overview, SUTRA_OVERVIEW_KERNELS)
-                 ? "No findings: no rule fires on this trace."
-                 : "No GPU activity in the trace: profile with ProfilerActivity.CUDA.");
-}
+/* ---- Details below the verdict: windows, steps, GPU time by kind, operators and kernels ---- */
 
 static void print_ranks(const struct sutra_overview *overview) {
     struct sutra_column ranks = column_of(overview, SUTRA_OVERVIEW_RANKS, "rank"),
@@ -65,7 +52,7 @@ static void print_ranks(const struct sutra_overview *overview) {
         return;
     printf("\nrank %" PRId64 ": %s\n", ranks.integers[0], short_path(sutra_column_text(&traces, 0), 68).text);
     if (n > 1)
-        printf("the first of %s ranks; the findings above are of all ranks\n", count_text(n).text);
+        printf("the first of %s ranks; the verdict above is of all ranks\n", count_text(n).text);
     printf("  %-11s %11s %7s  ", "window", time_text(windows.reals[0]).text, "");
     if (steps.integers[0])
         printf("%s, %s each\n", counted_text((uint64_t)steps.integers[0], "step", "steps").text,
@@ -123,21 +110,8 @@ static void print_names(const struct sutra_overview *overview, enum sutra_overvi
     }
 }
 
-/* Whether a finding is about communication, whose cost a simulation estimates better than a rule. */
-static bool has_communication_finding(const struct sutra_overview *overview) {
-    static const char *const rules[] = {"exposed_comm", "straggler", "slow_collective"};
-    struct sutra_finding finding;
-    for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++)
-        for (size_t k = 0; k < COUNT_OF(rules); k++)
-            if (strcmp(finding.rule, rules[k]) == 0)
-                return true;
-    return false;
-}
-
-/* `trace`: path of the first trace. */
-static void print_page(const struct sutra_overview *overview, const char *trace) {
-    const char *typed = typed_path(trace, 30);
-    print_findings(overview);
+/* Prints the tables of the first rank below the verdict. */
+static void print_details(const struct sutra_overview *overview) {
     print_ranks(overview);
     print_steps(overview);
     print_timeline(overview);
@@ -146,18 +120,23 @@ static void print_page(const struct sutra_overview *overview, const char *trace)
     if (n_rows(overview, SUTRA_OVERVIEW_GRAPHS))
         print_graphs(sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_GRAPHS, NULL),
                      column_of(overview, SUTRA_OVERVIEW_RANKS, "rank").integers[0]);
-    printf("\nnext:\n");
-    printf("  sutra analyze %s -o DIR   report with charts and all tables\n", typed);
-    printf("  sutra analyze operators %s\n", typed);
-    printf("  sutra analyze kernels %s\n", typed);
-    printf("  sutra critical-path %s\n", typed);
-    if (n_rows(overview, SUTRA_OVERVIEW_RANKS) < 2)
-        return;
-    printf("  sutra analyze hta TRACE...   compare ranks\n");
-    printf("  sutra analyze collectives TRACE...   stragglers and bus bandwidth\n");
-    if (has_communication_finding(overview))
-        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --what-if-summary\n"
-               "      the price of a straggler, and of the network, by simulation\n");
+}
+
+/* Prints the Markdown document. */
+static enum sutra_status print_markdown(const struct sutra_overview *overview, bool keep_paths,
+                                        struct sutra_error *error) {
+    struct arena arena = {0};
+    struct verdict_words words;
+    struct text_out out = {.file = stdout};
+    enum sutra_status status = verdict_words_of(overview, &arena, &words, error);
+    if (!status) {
+        verdict_markdown(&words, keep_paths, &out);
+        status = out.out.failed ? error_memory(error) : SUTRA_OK;
+        fwrite(out.out.bytes, 1, status ? 0 : out.out.length, stdout);
+    }
+    buffer_free(&out.out);
+    arena_free(&arena);
+    return status;
 }
 
 /* ---- JSON ---- */
@@ -203,11 +182,19 @@ static int report(struct analysis *analysis) {
     const struct overview_analysis *self = (const struct overview_analysis *)analysis;
     struct sutra_finding finding;
     uint64_t n_findings = 0;
+    struct sutra_error error;
+    enum sutra_status status = SUTRA_OK;
     int exit_code = SUTRA_OK;
     if (self->format == OVERVIEW_JSON)
         exit_code = print_json(self->overview);
+    else if (self->format == OVERVIEW_MARKDOWN)
+        status = print_markdown(self->overview, self->keep_paths, &error);
     else if (!analysis->job.quiet)
-        print_page(self->overview, analysis->job.inputs[0]);
+        status = verdict_screen_print(self->overview, analysis->job.output != NULL, &error);
+    if (status)
+        return message_error(&error);
+    if (self->format == OVERVIEW_TEXT && self->details && !analysis->job.quiet)
+        print_details(self->overview);
     while (sutra_overview_finding(self->overview, n_findings, &finding))
         n_findings++;
     const struct named_count counts[] = {{"n_ranks", n_rows(self->overview, SUTRA_OVERVIEW_RANKS)},
@@ -233,22 +220,26 @@ static const struct command *const analyses[] = {&analyze_collectives_command,
                                                  &analyze_operators_command,
                                                  NULL};
 
-static const char *const formats[] = {"text", "json", NULL}; /* in the order of enum overview_format */
+static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum overview_format */
 
 static const char *const synopses[] = {"TRACE... [OPTIONS]", "ANALYSIS TRACE... [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Reports at most five bottlenecks of the device traces of one or many ranks, sorted by estimated saving. Each "
-    "finding names the cause, its time and a fix. A time breakdown follows. The rules prefer a missed finding to a "
-    "wrong one.",
+    "Reports why a step is slow, and what it could be, from the device traces of one or many ranks: one screen. At most "
+    "five findings, in the order of their savings, name the evidence, the place, the fix and the number to check. The "
+    "screen also lists popular suspects that are not the cause, and the time that no finding explains. The rules "
+    "prefer a missed finding to a wrong one.",
     "With ANALYSIS, computes the tables and the page of one analysis; see 'sutra analyze ANALYSIS --help'.",
     NULL,
 };
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(job, output),
      .help = "write report.html with charts and a file for each table into directory DIR"},
+    {"details", 0, OPTION_FLAG, AT(overview_analysis, details),
+     .help = "also print the time breakdown, steps, operators and kernels of the first rank"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(overview_analysis, format), .choices = formats,
-     .help =
-         "print text, or json with the numbers of each finding and the time breakdown of each rank (default: text)"},
+     .help = "print text, json with all numbers, or markdown for an issue or an agent (default: text)"},
+    {"keep-paths", 0, OPTION_FLAG, AT(overview_analysis, keep_paths),
+     .help = "keep absolute paths in markdown (default: file names only)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help = "write tables as csv, json or arrow (default: csv)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(overview_analysis, options.annotation),
@@ -266,7 +257,8 @@ static const struct example examples[] = {
     {"sutra analyze device.json.gz", "find the bottlenecks of one rank"},
     {"sutra analyze traces/", "find the bottlenecks of a job, and its straggler"},
     {"sutra analyze traces/ -o why --open", "write a report with steps, operators, kernels and all tables"},
-    {"sutra analyze device.json.gz --format json", "print the findings with their numbers as JSON"},
+    {"sutra analyze device.json.gz --format markdown", "print the verdict for an issue or an agent"},
+    {"sutra analyze device.json.gz --format json", "print the verdict and all numbers as JSON"},
     {"sutra analyze device.json.gz --capture capture.json.gz -o why",
      "attribute the kernels of CUDA graphs to operators"},
     {"sutra analyze hta traces/ -o tables", "write the tables of Holistic Trace Analysis for all ranks of a job"},

@@ -1,0 +1,293 @@
+/*
+ * verdict_markdown.c - writes the verdict as Markdown, for an issue or an agent: one claim per line.
+ *
+ *     # Why FILE is slow            | today | 348 ms | why |
+ *     bar in a code block           ## 1. Title (up to p%), with Seen, Where, Do, Check
+ *     ## Not the cause              ## Not explained              ## Evidence: cut commands
+ *     <details> with the shares and the version
+ *
+ * Names and code (words that contain ::, _, =, a dot between letters, capitals inside) are in code spans; in all
+ * other words, the characters with a meaning in Markdown are escaped. Absolute paths are reduced to their last part.
+ * The document has at most 8 kB: without the details if necessary, then without Where and Check.
+ *
+ * Cost: O(length).
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/verdict_words.h"
+#include "sutra/sutra.h"
+#include "text/strings.h"
+#include "write/text.h"
+
+#define MARKDOWN_BYTES_MAX 8192
+#define WORD_MAX           100 /* of a call with its arguments */
+
+/* Parts of a document: a longer document has fewer. */
+enum markdown_size { MARKDOWN_FULL, MARKDOWN_NO_DETAILS, MARKDOWN_NO_PLACES, MARKDOWN_N_SIZES };
+
+struct markdown {
+    struct text_out *out;
+    bool keep_paths, in_table;
+};
+
+/* ---- Words ---- */
+
+/* The length of the word at `text`. A call with its arguments is one word, "SGD(lr, foreach=True)", and a Python
+ * function with its file: "train.py(12): step". */
+static size_t word_length(const char *text) {
+    size_t length = strcspn(text, " "), begin = strspn(text, "(\"'");
+    if (length > 4 && text[length - 1] == ':' && memmem(text, length, ".py(", 4))
+        return length + 1 + strcspn(text + length + 1, " ");
+    int depth = 0;
+    for (size_t i = begin; i < length; i++)
+        depth += (text[i] == '(') - (text[i] == ')');
+    if (depth <= 0 || !isalpha((unsigned char)text[begin]))
+        return length;
+    for (size_t i = length; i < WORD_MAX && text[i]; i++) {
+        depth += (text[i] == '(') - (text[i] == ')');
+        if (depth == 0)
+            return i + strcspn(text + i, " ");
+    }
+    return length;
+}
+
+/* Whether a word is a name or code: it has a character of code, or capitals inside. */
+static bool is_code(const char *word, size_t length) {
+    bool has_letter = false, has_mark = false;
+    size_t n_capitals = 0;
+    for (size_t i = 0; i < length; i++) {
+        const char c = word[i], next = i + 1 < length ? word[i + 1] : '\0';
+        has_letter |= isalnum((unsigned char)c) != 0;
+        n_capitals += islower((unsigned char)c) && isupper((unsigned char)next);
+        has_mark |=
+            strchr("_=<>{}[]`$|\\~^@*", c) || (c == '#' && i > 0) || (c == ':' && next == ':') ||
+            (c == '.' && i > 0 && isalpha((unsigned char)word[i - 1]) && isalpha((unsigned char)next)) ||
+            (c == '/' && (i == 0 ? isalpha((unsigned char)next) != 0 : memchr(word + i, '.', length - i) != NULL)) ||
+            (c == '(' && i > 0 && isalpha((unsigned char)word[0]));
+    }
+    const bool is_proper_name = length == 7 && memcmp(word, "PyTorch", 7) == 0;
+    return has_letter && (has_mark || (n_capitals > 0 && length >= 7 && !is_proper_name));
+}
+
+/* The last part of an absolute path. */
+static void reduce_path(const struct markdown *markdown, const char **word, size_t *length) {
+    if (markdown->keep_paths || **word != '/')
+        return;
+    for (size_t i = *length; i-- > 1;)
+        if ((*word)[i] == '/' && i + 1 < *length) {
+            *word += i + 1;
+            *length -= i + 1;
+            return;
+        }
+}
+
+/* Appends characters, control characters escaped, with a backslash before the ones in `special`. */
+static void write_escaped(const struct markdown *markdown, const char *text, size_t length, const char *special) {
+    struct visible_character character;
+    for (const char *at = text, *end = text + length; at < end && *at;) {
+        const char first = *at;
+        at = visible_read(at, &character);
+        if (strchr(special, first) || (markdown->in_table && first == '|'))
+            out_add(markdown->out, "\\");
+        buffer_append(&markdown->out->out, character.bytes, character.n_bytes);
+    }
+}
+
+static void write_code(const struct markdown *markdown, const char *text, size_t length) {
+    const char *fence = memchr(text, '`', length) ? "``" : "`";
+    const char *space = fence[1] ? " " : "";
+    out_format(markdown->out, "%s%s", fence, space);
+    write_escaped(markdown, text, length, "");
+    out_format(markdown->out, "%s%s", space, fence);
+}
+
+/* Appends a text: names and code in code spans, without enclosing punctuation. */
+static void write_text(const struct markdown *markdown, const char *text) {
+    static const char special[] = "\\`*_<[]#|~";
+    while (*text) {
+        size_t length = word_length(text), begin = 0, end = length;
+        while (begin < end && strchr("(\"'", text[begin]))
+            begin++;
+        /* Closing brackets belong to a name that opens them. */
+        for (; end > begin + 1 && strchr(".,;:!?)\"'", text[end - 1]); end--) {
+            int n_open = 0;
+            for (size_t i = begin; i < end; i++)
+                n_open += (text[i] == '(') - (text[i] == ')');
+            if (text[end - 1] == ')' && n_open == 0)
+                break;
+            if (strchr("\"'", text[end - 1]) && (begin == 0 || !strchr("\"'", text[begin - 1])))
+                break;
+        }
+        if (is_code(text + begin, end - begin)) {
+            const char *word = text + begin;
+            size_t n = end - begin;
+            reduce_path(markdown, &word, &n);
+            write_escaped(markdown, text, begin, special);
+            write_code(markdown, word, n);
+            write_escaped(markdown, text + end, length - end, special);
+        } else {
+            write_escaped(markdown, text, length, special);
+        }
+        text += length;
+        if (*text == ' ') {
+            out_add(markdown->out, " ");
+            text++;
+        }
+    }
+}
+
+/* Appends a command as code; absolute paths in it are reduced, also quoted ones. */
+static void write_command(const struct markdown *markdown, const char *command) {
+    struct buffer text = {0};
+    while (*command) {
+        bool is_quoted = false;
+        size_t length = 0;
+        for (; command[length] && (is_quoted || command[length] != ' '); length++) {
+            const bool escapes = command[length] == '\\' && command[length + 1] && !is_quoted;
+            is_quoted ^= command[length] == '\'';
+            length += escapes;
+        }
+        const char *word = command;
+        size_t n = length, quoted = word[0] == '\'' && n > 2;
+        word += quoted;
+        n -= quoted;
+        reduce_path(markdown, &word, &n);
+        buffer_append(&text, "'", quoted);
+        buffer_append(&text, word, n);
+        command += length;
+        if (*command == ' ') {
+            buffer_append(&text, " ", 1);
+            command++;
+        }
+    }
+    write_code(markdown, text.bytes ? text.bytes : "", text.length);
+    markdown->out->out.failed |= text.failed;
+    buffer_free(&text);
+}
+
+/* ---- The document ---- */
+
+static void write_bar(const struct markdown *markdown, const struct verdict_words *words) {
+    struct text_out *out = markdown->out;
+    out_add(out, "```text\n|");
+    for (unsigned i = 0; i < words->n_bar; i++)
+        for (unsigned cell = 0; cell < words->bar[i].cells; cell++)
+            buffer_append(&out->out, &words->bar[i].symbol, 1);
+    out_add(out, "|\n");
+    for (unsigned i = 0; i < words->n_bar; i++)
+        if (words->bar[i].percent >= 1)
+            out_format(out, "%c %s %s %.1f%%\n", words->bar[i].symbol,
+                       *words->bar[i].name ? words->bar[i].name : "rest", words->bar[i].time, words->bar[i].percent);
+    out_add(out, "```\n\n");
+}
+
+static void write_labelled(const struct markdown *markdown, const char *label, const char *text) {
+    if (!*text)
+        return;
+    out_format(markdown->out, "- **%s** ", label);
+    write_text(markdown, text);
+    out_add(markdown->out, "\n");
+}
+
+static void write_finding(const struct markdown *markdown, const struct finding_words *finding, unsigned number,
+                          enum markdown_size size) {
+    struct text_out *out = markdown->out;
+    out_format(out, "## %u. ", number);
+    write_text(markdown, finding->title);
+    if (!isnan(finding->percent))
+        out_format(out, " (%s %.*f%%)", finding->is_estimate ? "about" : "up to", finding->percent < 0.95,
+                   finding->percent);
+    out_add(out, "\n\n");
+    write_labelled(markdown, "Seen", finding->seen);
+    if (size < MARKDOWN_NO_PLACES)
+        write_labelled(markdown, "Where", finding->where);
+    write_labelled(markdown, "Do", finding->fix);
+    if (size < MARKDOWN_NO_PLACES)
+        write_labelled(markdown, "Check", finding->check);
+    out_add(out, "\n");
+}
+
+static void write_details(const struct markdown *markdown, const struct verdict_words *words) {
+    const struct sutra_verdict *verdict = words->verdict;
+    struct text_out *out = markdown->out;
+    out_add(out, "<details><summary>Shares and version</summary>\n\n| part | share of a step |\n|---|--:|\n");
+    for (int part = 0; part < SUTRA_N_PARTS && words->n_bar; part++)
+        if (verdict->shares[part] > 0)
+            out_format(out, "| `%s` | %.2f%% |\n", sutra_verdict_part_name((enum sutra_verdict_part)part),
+                       verdict->shares[part]);
+    out_format(out, "| `unexplained` | %.2f%% |\n\nsutra %s\n\n</details>\n", verdict->unexplained_percent,
+               sutra_version());
+}
+
+static void write_document(struct markdown *markdown, const struct verdict_words *words, enum markdown_size size) {
+    const struct sutra_verdict *verdict = words->verdict;
+    struct text_out *out = markdown->out;
+    out_add(out, "# Why ");
+    write_code(markdown, words->name, strlen(words->name));
+    out_add(out, " is slow\n\n");
+    write_text(markdown, words->facts);
+    out_add(out, ".\n\n");
+    markdown->in_table = true;
+    out_add(out, "| | step | |\n|---|--:|---|\n| today | ");
+    write_text(markdown, *words->step_time ? words->step_time : "unknown");
+    out_add(out, " | ");
+    write_text(markdown, words->why);
+    out_add(out, " |\n");
+    if (*words->could) {
+        out_add(out, "| at best | ");
+        write_text(markdown, words->best_time);
+        out_add(out, " | ");
+        write_text(markdown, words->could);
+        out_add(out, " |\n");
+    }
+    markdown->in_table = false;
+    out_add(out, "\n");
+    if (words->n_bar)
+        write_bar(markdown, words);
+    write_labelled(markdown, "Do", words->fix);
+    out_add(out, *words->fix ? "\n" : "");
+    for (unsigned i = 0; i < words->n_findings; i++)
+        write_finding(markdown, &words->findings[i], i + 1, size);
+    if (*words->suspects) {
+        out_add(out, "## Not the cause\n\n");
+        for (size_t i = 0; i < verdict->n_not_the_cause; i++) {
+            out_add(out, "- ");
+            write_text(markdown, verdict->not_the_cause[i].text);
+            out_add(out, "\n");
+        }
+        out_add(out, "\n");
+    }
+    if (*words->unexplained) {
+        out_add(out, "## Not explained\n\n");
+        write_text(markdown, words->unexplained);
+        out_add(out, "\n\n");
+    }
+    bool has_evidence = false;
+    for (unsigned i = 0; i < words->n_findings; i++) {
+        if (!*words->findings[i].evidence.command)
+            continue;
+        if (!has_evidence)
+            out_add(out, "## Evidence\n\n");
+        has_evidence = true;
+        out_format(out, "- finding %u: ", i + 1);
+        write_command(markdown, words->findings[i].evidence.command);
+        out_add(out, "\n");
+    }
+    out_add(out, has_evidence ? "\n" : "");
+    if (size < MARKDOWN_NO_DETAILS && words->n_bar)
+        write_details(markdown, words);
+}
+
+void verdict_markdown(const struct verdict_words *words, bool keep_paths, struct text_out *out) {
+    struct markdown markdown = {.out = out, .keep_paths = keep_paths};
+    const size_t begin = out->out.length;
+    for (int size = 0; size < MARKDOWN_N_SIZES; size++) {
+        out->out.length = begin;
+        write_document(&markdown, words, (enum markdown_size)size);
+        if (out->out.length - begin <= MARKDOWN_BYTES_MAX)
+            return;
+    }
+}

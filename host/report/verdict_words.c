@@ -1,0 +1,513 @@
+/*
+ * verdict_words.c - implements verdict_words.h: sentences from the numbers of the verdict.
+ *
+ * Cells of the bar are assigned by largest remainder: each part has the whole cells of its share, at least one from 1 %
+ * on, and the cells that remain belong to the parts with the largest fractions. Parts below 1 % belong to the rest.
+ *
+ * Cost: O(length of the texts).
+ */
+#include "report/verdict_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/overview/findings.h"
+#include "base/shared.h"
+#include "report/markup.h"
+#include "text/names.h"
+#include "text/quantities.h"
+#include "write/text.h"
+
+#define BAR_MIN_PERCENT   1.0
+#define ARROWS_MOST       3
+#define ARROW_MIN_PERCENT 1.0
+#define UNKNOWN_PERCENT   10.0 /* not explained: no achievable step is claimed */
+#define PLACE_MIN_PERCENT 10.0
+#define PLACES_MOST       3
+#define PIECE_MIN_PERCENT 2.0
+#define PIECES_MOST       3
+#define NAME_COLUMNS      48
+
+/* Parts of a step: symbol and name in the bar, name in the unexplained part. */
+static const struct {
+    char symbol;
+    const char *name, *piece;
+    int colour;
+} parts[SUTRA_N_PARTS] = {
+    [SUTRA_PART_COMPUTE] = {'#', "compute", "compute", COLOUR_COMPUTE},
+    [SUTRA_PART_EXPOSED_COMM] = {'%', "exposed comm.", "exposed communication", COLOUR_COMMUNICATION},
+    [SUTRA_PART_EXPOSED_COPY] = {'+', "exposed memcpy", "exposed memcpy", COLOUR_COPIES},
+    [SUTRA_PART_HOST] = {'.', "host", "host", COLOUR_WAIT_HOST},
+    [SUTRA_PART_DATA] = {'d', "data loader", "data loader", COLOUR_WAIT_DATA},
+    [SUTRA_PART_SYNC] = {'s', "sync", "sync", COLOUR_WAIT_SYNC},
+    [SUTRA_PART_SETUP] = {'u', "setup", "setup", COLOUR_OTHER_WORK},
+    [SUTRA_PART_QUEUED] = {'?', "", "launched before", COLOUR_IDLE},
+    [SUTRA_PART_AFTER] = {'?', "", "after the last GPU activity", COLOUR_IDLE},
+    [SUTRA_PART_UNKNOWN] = {'?', "", "of unknown launches", COLOUR_IDLE},
+    [SUTRA_PART_OUTSIDE_STEP] = {'o', "outside this rank's step", "outside this rank's step", COLOUR_COUNT},
+};
+
+/* What a repair of a rule changes: "348 ms -> 204 ms if the CPU kept up". With a situation: of this one only. */
+static const struct {
+    const char *rule, *situation, *fix;
+} fixes[] = {
+    {"data_loading", NULL, "batches were ready"},
+    {"cpu_preprocessing", NULL, "the CPU prepared its work in parallel"},
+    {"host_bound", NULL, "the CPU kept up"},
+    {"small_kernels_optimizer", NULL, "the optimizer were fused"},
+    {"exposed_comm", "ddp", "gradients overlapped with the backward pass"},
+    {"exposed_comm", "fsdp", "the all-gathers overlapped"},
+    {"exposed_comm", "embedding", "the exchange overlapped"},
+    {"exposed_comm", "moe", "the exchange overlapped"},
+    {"exposed_comm", "all_to_all", "the exchange overlapped"},
+    {"exposed_comm", NULL, "communication overlapped"},
+    {"straggler", NULL, "all ranks arrived together"},
+    {"slow_collective", NULL, "the links ran at full rate"},
+    {"copies", NULL, "memcpys overlapped"},
+    {"sync", NULL, "the CPU did not wait for the GPU"},
+    {"allocation", NULL, "memory stayed allocated"},
+    {"fp32_no_tensor_cores", NULL, "tensor cores were used"},
+    {"unfused_attention", NULL, "attention were fused"},
+    {"elementwise_fusion", NULL, "elementwise kernels were fused"},
+    {"layout", NULL, "tensors kept their layout"},
+    {"ddp_buffers", NULL, "buffers were not broadcast"},
+};
+
+/* ---- Texts in the arena ---- */
+
+struct words_maker {
+    const struct sutra_verdict *verdict;
+    const struct sutra_finding *findings;
+    size_t n_findings;
+    struct arena *arena;
+    struct buffer buffer; /* of the current text */
+    struct verdict_words *words;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct words_maker *maker, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    buffer_append(&maker->buffer, text, (size_t)MAX(0, MIN(length, (int)sizeof text - 1)));
+}
+
+static void append_text(struct words_maker *maker, const char *text) {
+    buffer_append(&maker->buffer, text, strlen(text));
+}
+
+/* Ends the current text. */
+static const char *finish_text(struct words_maker *maker) {
+    const char *text = arena_text(maker->arena, maker->buffer.bytes, maker->buffer.length);
+    maker->arena->failed |= maker->buffer.failed;
+    maker->buffer.length = 0;
+    return text ? text : "";
+}
+
+/* ---- Numbers ---- */
+
+/* "348 ms": three digits. */
+static struct figure step_text(double us) {
+    return finding_time(us * 1000);
+}
+
+/* A part of a step, with the unit of the step, and with decimals only if the step is short in this unit. */
+static struct figure part_text(double us, double step_us) {
+    struct figure figure;
+    double unit = step_us >= 9999500 ? 1e6 : step_us >= 999.5 ? 1e3 : 1, whole = step_us / unit;
+    snprintf(figure.text, sizeof figure.text, "%.*f %s",
+             whole >= 50  ? 0
+             : whole >= 5 ? 1
+                          : 2,
+             us / unit,
+             unit >= 1e6   ? "s"
+             : unit >= 1e3 ? "ms"
+                           : "us");
+    return figure;
+}
+
+static const char *keep_text(struct words_maker *maker, struct figure figure) {
+    const char *text = arena_text(maker->arena, figure.text, strlen(figure.text));
+    return text ? text : "";
+}
+
+static struct figure percent_text(double percent) {
+    struct figure figure;
+    snprintf(figure.text, sizeof figure.text, "%.*f%%", percent > 0 && percent < 0.95 ? 1 : 0, percent);
+    return figure;
+}
+
+/* ---- Header and headline ---- */
+
+static void make_header(struct words_maker *maker) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    struct verdict_words *words = maker->words;
+    const bool has_gpu = verdict->kind == SUTRA_VERDICT_STEPS || verdict->kind == SUTRA_VERDICT_STARTUP;
+    const char *slash = strrchr(verdict->trace, '/');
+    const char *name = slash ? slash + 1 : verdict->trace;
+    if (verdict->n_ranks > 1) {
+        /* The directory of the traces. */
+        const char *begin = slash;
+        while (begin && begin > verdict->trace && begin[-1] != '/')
+            begin--;
+        append(maker, "%s", counted_text(verdict->n_ranks, "rank", "ranks").text);
+        if (slash && slash > begin && strncmp(begin, "./", 2) != 0)
+            append(maker, " in %.*s", (int)MIN(slash - begin, 80), begin);
+    } else {
+        append(maker, "%s", short_path(name, 60).text);
+    }
+    words->name = finish_text(maker);
+
+    const char *separator = "";
+    if (verdict->n_ranks == 1) {
+        append(maker, "rank %lld", (long long)verdict->rank);
+        separator = ", ";
+        if (*verdict->device)
+            append(maker, ", %s", short_text(verdict->device, 40).text);
+    }
+    words->step_time = "";
+    if (has_gpu) {
+        words->step_time = keep_text(maker, step_text(verdict->step_us));
+        if (verdict->n_steps)
+            append(maker, "%s%s of %s%s%s", separator, counted_text(verdict->n_steps, "step", "steps").text,
+                   words->step_time, verdict->n_ranks > 1 ? " (the longest rank's)" : "",
+                   strcmp(verdict->basis, "repetition") == 0 ? " (repeating kernels)" : "");
+        else
+            append(maker, "%sno steps found: T is the whole trace, %s", separator, words->step_time);
+        if (verdict->excluded_us > 0)
+            append(maker, "; first %s skipped (%s)", step_text(verdict->excluded_us).text, verdict->excluded_by);
+    } else {
+        append(maker, "%sno GPU activity", separator);
+    }
+    words->facts = finish_text(maker);
+}
+
+/* What the repair of a finding changes; "" for a part of another finding, unless `is_last`. */
+static const char *fix_of(const struct words_maker *maker, const char *rule, bool is_last) {
+    const char *situation = "";
+    for (size_t i = 0; i < maker->n_findings; i++) {
+        if (strcmp(maker->findings[i].rule, rule) != 0)
+            continue;
+        if (!is_last && maker->findings[i].n_part_of > 0)
+            return "";
+        situation = maker->findings[i].situation;
+    }
+    for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
+        if (strcmp(fixes[i].rule, rule) == 0 && (!fixes[i].situation || strcmp(fixes[i].situation, situation) == 0))
+            return fixes[i].fix;
+    return rule;
+}
+
+static void make_could(struct words_maker *maker) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    double before = verdict->step_us;
+    unsigned n = 0;
+    size_t next = 0; /* the first fix that no arrow names */
+    const char *bound = "none";
+    for (size_t i = 0; i < verdict->n_achievable && n < ARROWS_MOST; i++) {
+        const struct sutra_verdict_fix *fix = &verdict->achievable[i];
+        if (fix->n_fixed == 0 || !(before - fix->step_us >= verdict->step_us * ARROW_MIN_PERCENT / 100))
+            continue;
+        if (n == 0)
+            append(maker, "%s", step_text(verdict->step_us).text);
+        /* Fixes without an arrow of their own are part of this one. */
+        append(maker, " -> %s if ", step_text(fix->step_us).text);
+        unsigned n_named = 0;
+        for (size_t k = next; k < fix->n_fixed; k++) {
+            const bool is_last = k + 1 == fix->n_fixed;
+            const char *text = fix_of(maker, fix->fixed[k], is_last);
+            if (*text)
+                append(maker, "%s%s", n_named++ == 0 ? "" : is_last ? " and " : ", ", text);
+        }
+        append(maker, "%s", n ? " too" : "");
+        next = fix->n_fixed;
+        before = fix->step_us;
+        bound = fix->bound;
+        n++;
+    }
+    maker->words->best_time = keep_text(maker, step_text(before));
+    const char *limit = strcmp(bound, "host") == 0            ? "the CPU"
+                        : strcmp(bound, "gpu") == 0           ? "the GPU"
+                        : strcmp(bound, "communication") == 0 ? "communication"
+                                                              : NULL;
+    if (n > 0)
+        append(maker, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "", limit ? limit : "",
+               limit ? " is the limit" : "");
+    else if (verdict->unexplained_percent < UNKNOWN_PERCENT)
+        append(maker, "No gap to remove; only faster or fewer kernels help.");
+    else
+        append(maker, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
+               verdict->unexplained_percent);
+    maker->words->could = finish_text(maker);
+}
+
+/* ---- Bar ---- */
+
+static void make_bar(struct words_maker *maker) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    struct verdict_words *words = maker->words;
+    struct bar_part *bar = words->bar;
+    double rest = 0, sum = 0;
+    for (int part = 0; part < SUTRA_N_PARTS; part++) {
+        double percent = verdict->shares[part];
+        sum += percent;
+        if (percent < BAR_MIN_PERCENT || parts[part].symbol == '?') {
+            rest += fmax(0, percent);
+            continue;
+        }
+        /* Insert: compute first, then descending, the time outside of the step last. */
+        unsigned at = words->n_bar++;
+        while (at > 0 && bar[at - 1].symbol != '#' && part != SUTRA_PART_OUTSIDE_STEP &&
+               bar[at - 1].percent < percent) {
+            bar[at] = bar[at - 1];
+            at--;
+        }
+        bar[at] = (struct bar_part){
+            .symbol = parts[part].symbol, .name = parts[part].name, .colour = parts[part].colour, .percent = percent};
+    }
+    if (!(sum > 0))
+        return;
+    if (rest > 0)
+        bar[words->n_bar++] = (struct bar_part){.symbol = '?', .name = "", .colour = COLOUR_IDLE, .percent = rest};
+
+    /* Largest remainder. */
+    double remainders[BAR_PARTS_MOST];
+    unsigned n_cells = 0;
+    for (unsigned i = 0; i < words->n_bar; i++) {
+        double exact = bar[i].percent / sum * BAR_CELLS, whole = floor(exact + 1e-9);
+        bar[i].cells = (unsigned)whole;
+        remainders[i] = exact - whole;
+        if (whole < 1 && bar[i].percent >= BAR_MIN_PERCENT) {
+            bar[i].cells = 1;
+            remainders[i] = 0;
+        }
+        n_cells += bar[i].cells;
+        bar[i].us = bar[i].percent / 100 * verdict->step_us;
+        bar[i].time = keep_text(maker, part_text(bar[i].us, verdict->step_us));
+    }
+    while (n_cells != BAR_CELLS) {
+        unsigned best = 0;
+        for (unsigned i = 1; i < words->n_bar; i++)
+            if (n_cells < BAR_CELLS ? remainders[i] > remainders[best] : bar[i].cells > bar[best].cells)
+                best = i;
+        if (n_cells < BAR_CELLS) {
+            bar[best].cells++;
+            remainders[best] -= 1;
+            n_cells++;
+        } else {
+            bar[best].cells--;
+            n_cells--;
+        }
+    }
+    words->bar_label = "one step";
+    if (verdict->n_ranks > 1) {
+        append(maker, "rank %lld", (long long)verdict->rank);
+        words->bar_label = finish_text(maker);
+    } else if (verdict->n_steps == 0) {
+        words->bar_label = words->step_time;
+    }
+}
+
+/* ---- Findings ---- */
+
+static void make_saving(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    const char *of = verdict->n_steps ? "a step" : "the trace";
+    words->saving = "";
+    words->percent = finding->saving_percent;
+    words->is_estimate = finding->estimate;
+    if (isnan(finding->saving_percent))
+        return;
+    append(maker, "%s%s of %s (%s", finding->estimate ? "about " : "up to ",
+           part_text(finding->saving_us, verdict->step_us).text, of, percent_text(finding->saving_percent).text);
+    if (verdict->n_ranks > 1 && finding->n_ranks) {
+        if (finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1)
+            append(maker, "; %.0f-%.0f%%", finding->least_percent, finding->most_percent);
+        append(maker, "%s %llu of %llu ranks",
+               finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1 ? " on" : ";",
+               (unsigned long long)finding->n_ranks, (unsigned long long)verdict->n_ranks);
+    }
+    append(maker, ")");
+    words->saving = finish_text(maker);
+}
+
+static struct shortened place_name(const char *name) {
+    return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
+}
+
+/* "backward 68% (CompiledFunctionBackward 56%), forward 17%, optimizer 12%"; or kernels: "gemm 66%, softmax 12%". */
+static void make_where(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
+    bool used[SUTRA_N_PHASES] = {false};
+    unsigned n = 0;
+    const struct sutra_finding_unit *units = finding->units;
+    for (unsigned place = 0; place < PLACES_MOST; place++) {
+        int best = -1;
+        for (int phase = 0; phase < SUTRA_N_PHASES; phase++)
+            if (!used[phase] && finding->phases[phase] >= PLACE_MIN_PERCENT &&
+                (best < 0 || finding->phases[phase] > finding->phases[best]))
+                best = phase;
+        if (best < 0)
+            break;
+        used[best] = true;
+        const char *phase = sutra_phase_name((enum sutra_phase)best), *between = " (";
+        append(maker, "%s%s %.0f%%", n++ ? ", " : "", phase, finding->phases[best]);
+        for (size_t i = 0; i < finding->n_units; i++) {
+            if (strcmp(units[i].phase, phase) != 0 || units[i].percent < PLACE_MIN_PERCENT)
+                continue;
+            append(maker, "%s%s", between, place_name(units[i].name).text);
+            if (units[i].percent < 0.95 * finding->phases[best])
+                append(maker, " %.0f%%", units[i].percent);
+            between = ", ";
+        }
+        if (between[0] == ',')
+            append(maker, ")");
+    }
+    if (n && finding->n_units == 0 && finding->n_names > 1)
+        append(maker, ", spread over %s operators", count_text(finding->n_names).text);
+    for (size_t i = 0; n == 0 && i < finding->n_units; i++) {
+        append(maker, "%s%s", i ? ", " : "", place_name(units[i].name).text);
+        if (units[i].percent < 99.5)
+            append(maker, " %.0f%%", units[i].percent);
+    }
+    n += finding->n_units > 0;
+    if (*finding->frame) {
+        static const char *const communication[] = {"exposed_comm", "straggler", "slow_collective"};
+        const char *before = "; mostly in ";
+        bool is_named = false;
+        for (size_t i = 0; i < finding->n_units; i++)
+            is_named |= strcmp(units[i].name, finding->frame) == 0;
+        for (size_t i = 0; i < sizeof communication / sizeof *communication; i++)
+            if (strcmp(finding->rule, communication[i]) == 0)
+                before = ", from ";
+        if (!is_named)
+            append(maker, "%s%s", n ? before : "", place_name(finding->frame).text);
+    }
+    if (maker->buffer.length)
+        append(maker, ".");
+    words->where = finish_text(maker);
+}
+
+/* Appends a sentence, with its full stop. */
+static void append_sentence(struct words_maker *maker, const char *text) {
+    size_t length = strlen(text);
+    if (length == 0)
+        return;
+    if (maker->buffer.length)
+        append(maker, " ");
+    append_text(maker, text);
+    if (!strchr(".!?", text[length - 1]) && !(length > 1 && text[length - 1] == ')' && text[length - 2] == '.'))
+        append(maker, ".");
+}
+
+static void make_finding(struct words_maker *maker, const struct sutra_finding *finding) {
+    struct finding_words *words = &maker->words->findings[maker->words->n_findings++];
+    words->rule = finding->rule;
+    words->title = finding->title;
+    words->evidence = finding->evidence;
+    words->remedies = finding->remedies;
+    words->n_remedies = finding->n_remedies;
+    make_saving(maker, finding, words);
+
+    append_sentence(maker, finding->seen);
+    for (size_t i = 0; i < finding->n_part_of; i++)
+        for (size_t k = 0; k < maker->n_findings; k++)
+            if (strcmp(maker->findings[k].rule, finding->part_of[i]) == 0)
+                append(maker, " Part of %zu: do not add.", k + 1);
+    words->seen = finish_text(maker);
+    make_where(maker, finding, words);
+    for (size_t i = 0; i < finding->n_remedies; i++) {
+        const struct sutra_finding_remedy *remedy = &finding->remedies[i];
+        append_sentence(maker, remedy->text);
+    }
+    words->fix = finish_text(maker);
+    if (*finding->check_metric) {
+        if (*finding->check_now)
+            append(maker, "%s ", finding->check_now);
+        /* Without steps, counts are of the trace. */
+        const char *per_step = maker->verdict->n_steps ? NULL : strstr(finding->check_metric, " per step");
+        append(maker, "%.*s%s", per_step ? (int)(per_step - finding->check_metric) : 200, finding->check_metric,
+               per_step ? per_step + strlen(" per step") : "");
+        if (*finding->check_after)
+            append(maker, " %s", finding->check_after);
+        if (maker->buffer.bytes && !strchr(".!?", maker->buffer.bytes[maker->buffer.length - 1]))
+            append(maker, ".");
+    }
+    words->check = finish_text(maker);
+}
+
+/* ---- Suspects, the unexplained part ---- */
+
+static void make_rest(struct words_maker *maker) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    for (size_t i = 0; i < verdict->n_not_the_cause; i++) {
+        append_text(maker, i ? "; " : "");
+        append_text(maker, verdict->not_the_cause[i].text);
+    }
+    if (maker->buffer.length)
+        append_text(maker, ".");
+    maker->words->suspects = finish_text(maker);
+    if (maker->words->n_bar) {
+        bool used[SUTRA_N_PARTS] = {false};
+        const char *between = " (";
+        append(maker, "%.1f%%", verdict->unexplained_percent);
+        for (unsigned i = 0; i < PIECES_MOST; i++) {
+            int best = -1;
+            for (int part = 0; part < SUTRA_N_PARTS; part++)
+                if (!used[part] && verdict->unexplained[part] >= PIECE_MIN_PERCENT &&
+                    (best < 0 || verdict->unexplained[part] > verdict->unexplained[best]))
+                    best = part;
+            if (best < 0)
+                break;
+            used[best] = true;
+            append(maker, "%s%.1f%% %s", between, verdict->unexplained[best], parts[best].piece);
+            between = ", ";
+        }
+        append(maker, "%s.", between[0] == ',' ? ")" : "");
+    }
+    maker->words->unexplained = finish_text(maker);
+}
+
+enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const struct sutra_finding *findings,
+                                     size_t n_findings, struct arena *arena, struct verdict_words *words,
+                                     struct sutra_error *error) {
+    struct words_maker maker = {
+        .verdict = verdict, .findings = findings, .n_findings = n_findings, .arena = arena, .words = words};
+    *words = (struct verdict_words){.verdict = verdict,
+                                    .why = verdict->why,
+                                    .fix = "",
+                                    .could = "",
+                                    .best_time = "",
+                                    .bar_label = "",
+                                    .suspects = "",
+                                    .unexplained = ""};
+    make_header(&maker);
+    /* Without GPU activity, the list of checks is the fix. */
+    const char *checks = verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY ? strstr(verdict->why, ": check ") : NULL;
+    if (checks) {
+        append(&maker, "%.*s.", (int)(checks - verdict->why), verdict->why);
+        words->why = finish_text(&maker);
+        append(&maker, "Check %s", checks + strlen(": check "));
+        words->fix = finish_text(&maker);
+    }
+    if (verdict->kind == SUTRA_VERDICT_STEPS) {
+        make_could(&maker);
+        make_bar(&maker);
+    }
+    for (size_t i = 0; i < n_findings && i < WORDS_FINDINGS; i++)
+        make_finding(&maker, &findings[i]);
+    make_rest(&maker);
+    buffer_free(&maker.buffer);
+    return arena_status(arena, error);
+}
+
+enum sutra_status verdict_words_of(const struct sutra_overview *overview, struct arena *arena,
+                                   struct verdict_words *words, struct sutra_error *error) {
+    struct sutra_finding findings[WORDS_FINDINGS];
+    size_t n = 0;
+    while (n < WORDS_FINDINGS && sutra_overview_finding(overview, n, &findings[n]))
+        n++;
+    return verdict_words_make(sutra_overview_verdict(overview), findings, n, arena, words, error);
+}

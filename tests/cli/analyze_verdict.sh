@@ -1,0 +1,42 @@
+# The screen of analyze: widths, lines, details, colors, real paths in commands; Markdown.
+. "$TOOLS/common.sh"
+sutra gen --events 20k --ranks 4 --straggler-rank 2 --host hosts --device devices >/dev/null 2>&1
+quietly sutra analyze devices/device.2.json
+quietly sutra analyze devices
+for trace in devices devices/device.*.json; do
+    sutra analyze $trace 2>/dev/null >screen
+    awk -v name=$trace 'length > 80 { print name, "has a wide line:", $0 } END { if (NR > 60) print name, "has", NR, "lines" }' screen
+    grep -n 'TRACE' screen
+    grep -q '^Next:' screen || echo "$trace: no commands"
+done
+
+echo "commands run as they are printed, also with a path that needs quotes:"
+mkdir "my traces"
+cp devices/device.2.json "my traces/rank 2's.json"
+sutra analyze "my traces/rank 2's.json" 2>/dev/null >screen
+sed -n '/^  sutra cut/,/-o/p' screen
+sed -n '/^  sutra cut/,/-o/p' screen >command.sh
+sh command.sh 2>&1 | grep -c 'events kept'
+sutra analyze "my traces/rank 2's.json" -o out 2>/dev/null | grep 'sutra analyze' || echo "no command for the report, which was written"
+
+echo "details:"
+sutra analyze devices --details 2>/dev/null | sed -n '/^rank 0/,$p'
+
+echo "colors on a terminal only:"
+# colors: the escape sequences of the bar on a terminal.
+colors() {
+    TERM=xterm script -qec "sutra analyze devices/device.2.json 2>/dev/null" /dev/null | tr -d '\r' | sed -n '/one step/p' | cat -v |
+        grep -o '\^\[\[[0-9]*m' | tr '\n' ' '
+    echo
+}
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+    colors
+    NO_COLOR=1 colors
+else
+    printf '^[[32m ^[[0m ^[[33m ^[[0m ^[[35m ^[[0m \n\n' # the expected lines, where the program is missing
+fi
+
+echo "markdown:"
+quietly sutra analyze devices/device.2.json --format markdown
+sutra analyze "$PWD/devices/device.2.json" --format markdown 2>/dev/null | grep -c "$PWD"
+sutra analyze "$PWD/devices/device.2.json" --format markdown --keep-paths 2>/dev/null | grep -q "$PWD" && echo "paths are kept"
