@@ -391,7 +391,7 @@ def check_verdict(page, events, folder):
         path = os.path.join(folder, "charts", f"evidence_{rule}.svg")
         check(os.path.getsize(path) <= 30_000, path, "has", os.path.getsize(path), "bytes")
         rectangles = [r for r in ET.parse(path).getroot().iter(SVG + "rect") if r.get("class").split()[0] != "paper"]
-        drawn = [row for row in rows if row["kind"] not in ("range", "step", "arrow to")]
+        drawn = [row for row in rows if row["kind"] not in ("range", "step", "track", "arrow to")]
         check(len(rectangles) == len(drawn) <= 300, path, "shows", len(rectangles), "of", len(drawn))
         lanes = {row["lane"] for row in rows if row["lane"] != "-1"}
         check(1 <= len(lanes) <= 7, path, "lanes", lanes)

@@ -168,12 +168,12 @@ void timeline_draw(const struct svg *svg, const void *chart) {
     for (uint64_t row = timeline->first; row < timeline->first + timeline->n; row++) {
         const char *kind = table_get_text(table, at.kind, row, &length);
         const int64_t lane = table_get_integer(table, at.lane, row), events = table_get_integer(table, at.events, row);
-        if (lane < 0 || lane >= n_lanes)
+        if (lane < 0 || lane >= n_lanes || strcmp(kind, "track") == 0)
             continue;
         const double start = table_get_real(table, at.start, row), duration = table_get_real(table, at.duration, row);
         const double x = x_of(&scale, start), width = fmax(0.6, x_of(&scale, start + duration) - x);
         if (strcmp(kind, "arrow from") == 0) {
-            arrow_x = x + width / 2;
+            arrow_x = x + fmin(width / 2, 4);
             arrow_y = y_of[lane] + BOX_HEIGHT;
             svg_rectangle(svg, "ink", x, y_of[lane], fmax(1.5, width), BOX_HEIGHT);
             out_add(out, "><title>The launch after the shaded time: ");

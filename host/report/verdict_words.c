@@ -20,15 +20,17 @@
 #include "text/quantities.h"
 #include "write/text.h"
 
-#define BAR_MIN_PERCENT   1.0
-#define ARROWS_MOST       3
-#define ARROW_MIN_PERCENT 1.0
-#define UNKNOWN_PERCENT   10.0 /* not explained: no achievable step is claimed */
-#define PLACE_MIN_PERCENT 10.0
-#define PLACES_MOST       3
-#define PIECE_MIN_PERCENT 2.0
-#define PIECES_MOST       3
-#define NAME_COLUMNS      48
+#define BAR_MIN_PERCENT        1.0
+#define ARROWS_MOST            3
+#define ARROW_MIN_PERCENT      1.0
+#define UNKNOWN_PERCENT        10.0 /* not explained: no achievable step is claimed */
+#define PLACE_MIN_PERCENT      10.0
+#define PLACES_MOST            3
+#define SPREAD_MIN             4 /* operators, over which the time is spread */
+#define SPREAD_BETWEEN_PERCENT 50.0
+#define PIECE_MIN_PERCENT      2.0
+#define PIECES_MOST            3
+#define NAME_COLUMNS           48
 
 /* Parts of a step: symbol and name in the bar, name in the unexplained part. */
 static const struct {
@@ -365,7 +367,8 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
         if (between[0] == ',')
             append(maker, ")");
     }
-    if (n && finding->n_units == 0 && finding->n_names > 1)
+    if (n && finding->n_units == 0 && finding->n_names >= SPREAD_MIN &&
+        finding->phases[SUTRA_PHASE_BETWEEN] < SPREAD_BETWEEN_PERCENT)
         append(maker, ", spread over %s operators", count_text(finding->n_names).text);
     for (size_t i = 0; n == 0 && i < finding->n_units; i++) {
         append(maker, "%s%s", i ? ", " : "", place_name(units[i].name).text);

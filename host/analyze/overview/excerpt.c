@@ -28,12 +28,14 @@
 #define EXCERPT_STREAMS 3
 #define EXCERPT_LANES   (2 * EXCERPT_THREADS + EXCERPT_STREAMS)
 #define LANE_NONE       UINT32_MAX /* of marked intervals */
+#define ARROW_DIVISOR   10         /* the activity after idle time starts within this part of the range */
 
 /* The range of a finding. */
 struct excerpt {
     int64_t zero, from, to; /* ticks: the first event of the trace, the range */
     row_t step;             /* row of hosts: the step that contains the start of the range; ROW_NONE */
     struct spans marked;    /* intervals of the finding, by start */
+    bool is_idle;           /* they are GPU idle time */
 };
 
 /* Kinds of rows in the table. */
@@ -96,24 +98,29 @@ static bool longest_mark(const struct excerpt *excerpt, int64_t *begin, int64_t 
     return found;
 }
 
-/* The activity at which the arrow ends: the first one with a known call that starts when the longest marked interval
- * ends, else the longest one that starts with it, as a collective does. */
+/* The activity at which the arrow ends, of known call: after idle time, the first one that starts when the longest
+ * marked interval ends, or later; else the longest one that starts with the interval, as a collective does. O(n). */
 static row_t arrow_target(const struct excerpt_lanes *lanes) {
     const struct device_rows *devices = &lanes->overview->reading->devices;
-    row_t at_end = ROW_NONE, at_begin = ROW_NONE;
+    const struct host_rows *hosts = &lanes->overview->reading->hosts;
+    row_t target = ROW_NONE;
     int64_t begin = 0, end = 0;
     if (!longest_mark(lanes->excerpt, &begin, &end))
         return ROW_NONE;
     for (row_t k = 0; k < devices->n; k++) {
-        row_t i = devices->by_start[k];
-        if (devices->call[i] == ROW_NONE || (devices->start[i] != end && devices->start[i] != begin))
+        const row_t i = devices->by_start[k], call = devices->call[i];
+        if (call == ROW_NONE || devices->start[i] < begin || devices->start[i] >= lanes->excerpt->to)
             continue;
-        if (devices->start[i] == end && at_end == ROW_NONE)
-            at_end = i;
-        if (devices->start[i] == begin && (at_begin == ROW_NONE || devices->stop[i] > devices->stop[at_begin]))
-            at_begin = i;
+        if (lanes->excerpt->is_idle) {
+            if (devices->start[i] > end + (lanes->excerpt->to - lanes->excerpt->from) / ARROW_DIVISOR)
+                return ROW_NONE;
+            if (devices->start[i] >= end && hosts->start[call] >= begin)
+                return i;
+        } else if (devices->start[i] == begin && (target == ROW_NONE || devices->stop[i] > devices->stop[target])) {
+            target = i;
+        }
     }
-    return at_end == ROW_NONE ? at_begin : at_end;
+    return target;
 }
 
 /* Selects the threads: of the target's launch, then of most launches in the range, then of most launches of activities
@@ -244,14 +251,13 @@ static enum sutra_status collect_events(struct excerpt_lanes *lanes, const struc
                                                                         : EXCERPT_CALL;
                 append_event(lanes, lanes->n, hosts->start[row], hosts->stop[row], host_name(model, row), kind);
                 last = hosts->stop[row];
-                const char *id = values_text(values, model->events->tid[hosts->event[row]], room, &length);
-                snprintf(lanes->labels[lanes->n], sizeof lanes->labels[0], "thread %.*s", (int)MIN(length, 32), id);
             }
+            row_t row = 0; /* a row of the thread, which has its id */
+            while (row < hosts->n && hosts->thread[row] != lanes->threads[t])
+                row++;
+            const char *id = values_text(values, model->events->tid[hosts->event[row]], room, &length);
+            snprintf(lanes->labels[lanes->n], sizeof lanes->labels[0], "thread %.*s", (int)MIN(length, 32), id);
         }
-        if (!lanes->labels[lanes->n - 1][0]) /* both lanes of a thread have one label */
-            memcpy(lanes->labels[lanes->n - 1], lanes->labels[lanes->n - 2], sizeof lanes->labels[0]);
-        if (!lanes->labels[lanes->n - 2][0])
-            memcpy(lanes->labels[lanes->n - 2], lanes->labels[lanes->n - 1], sizeof lanes->labels[0]);
     }
     for (uint32_t s = 0; s < lanes->n_streams; s++, lanes->n++) {
         static const uint8_t kinds[] = {[OVERVIEW_COMPUTE] = EXCERPT_COMPUTE,
@@ -329,6 +335,8 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
     if (finding->range.from_us >= finding->range.to_us)
         return SUTRA_OK;
     struct excerpt excerpt = {.zero = first_event_ticks(model), .step = ROW_NONE, .marked = finding->spans};
+    excerpt.is_idle = finding->rule < FINDING_EXPOSED_COMM || finding->rule == FINDING_SYNC ||
+                      finding->rule == FINDING_ALLOCATION || finding->rule == FINDING_DDP_BUFFERS;
     excerpt.from = excerpt.zero + finding->range.from_us * 1000;
     excerpt.to = excerpt.zero + finding->range.to_us * 1000;
     row_t i;
@@ -361,6 +369,10 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
             &lanes,
             &(struct excerpt_row){rank, rule, "", -1, "step", hosts->start[excerpt.step], hosts->stop[excerpt.step], 1},
             host_name(model, excerpt.step), table);
+    for (uint32_t lane = 0; lane < lanes.n; lane++) /* also without events */
+        add_row(&lanes,
+                &(struct excerpt_row){rank, rule, lanes.labels[lane], lane, "track", excerpt.from, excerpt.from, 0},
+                STRING_NONE, table);
     for (row_t k = 0; k < lanes.n_events; k++) {
         const struct excerpt_event *event = &lanes.events[k];
         const bool has_lane = event->lane != LANE_NONE;

@@ -231,6 +231,9 @@ double large_collective_bandwidth(const struct collective_calls *calls, const st
 int64_t first_event_ticks(const struct launch_model *model);
 #define MAX_RANGE_NS 50000000
 
+/* where.c: the name of a unit: an autograd node without its prefix, Optimizer.step#SGD without the method. */
+void copy_unit_name(const struct diagnosis *d, uint32_t string, char name[FINDING_NAME]);
+
 /* where.c: the phases and units of the host's rows of some kinds, outside of `without`; fills finding->where. */
 enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
                                    struct finding_where *where, struct sutra_error *error);

@@ -462,7 +462,7 @@ static const char *wait_words(const struct joining *joining, int part) {
         return shown_finding(joining, FINDING_UNRECORDED_GRAPH) ? "for graph kernels that are not recorded"
                                                                 : "for work that is launched but not started";
     case SUTRA_PART_AFTER:
-        return "for the end of the step, after its last GPU activity,";
+        return "for the CPU after the last GPU activity";
     case SUTRA_PART_OUTSIDE_STEP:
         return "outside this rank's step";
     default:
@@ -489,6 +489,21 @@ static struct figure range_text(const struct joining *joining, int part) {
     return figure;
 }
 
+/* How much of the job's step is in a part: the middle of the range over all ranks. -1: too little to name it. */
+static double weight_of_part(const struct joining *joining, int part) {
+    double least = 100, most = 0, shares[SUTRA_N_PARTS];
+    if (joining->n > 1 && part == SUTRA_PART_OUTSIDE_STEP) /* no wait of a GPU */
+        return -1;
+    for (size_t i = 0; i < joining->n; i++) {
+        if (joining->ranks[i].verdict->kind != SUTRA_VERDICT_STEPS)
+            continue;
+        find_shares(joining, joining->ranks[i].verdict, shares);
+        least = fmin(least, shares[part]);
+        most = fmax(most, shares[part]);
+    }
+    return most >= WHY_PERCENT ? (least + most) / 2 : -1;
+}
+
 static const char *why_of_shares(const struct joining *joining, const struct job_rank *rank,
                                  const struct job_findings *found) {
     const struct sutra_verdict *verdict = &joining->job->verdict;
@@ -499,8 +514,8 @@ static const char *why_of_shares(const struct joining *joining, const struct job
     for (; n < WHY_PARTS; n++) {
         int most = -1;
         for (int part = 0; part < SUTRA_N_PARTS; part++)
-            if (!used[part] && verdict->shares[part] >= WHY_PERCENT &&
-                (most < 0 || verdict->shares[part] > verdict->shares[most]))
+            if (!used[part] && weight_of_part(joining, part) >= 0 &&
+                (most < 0 || weight_of_part(joining, part) > weight_of_part(joining, most)))
                 most = part;
         if (most < 0)
             break;
@@ -531,7 +546,7 @@ static const char *why_of_shares(const struct joining *joining, const struct job
                    : verdict->n_steps > 1 ? " of each step"
                                           : " of the time");
         if (named[i] == SUTRA_PART_EXPOSED_COMM && joining->is_late)
-            append(text, ", mostly because rank %lld is late", (long long)found->straggler);
+            append(text, ", mostly because rank %lld is late%s", (long long)found->straggler, i + 1 < n ? "," : "");
     }
     if (n > 0)
         append(text, "; %s %s of the time.", several ? "they compute" : "it computes",

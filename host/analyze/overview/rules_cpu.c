@@ -231,7 +231,9 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
     finding->where = where;
     finding->facts |= (measures->n_graph_launches ? FACT_GRAPHS : 0) |
                       (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
-    set_finding_now(finding, "%s", count_text((uint64_t)llrint(launches)).text);
+    const bool is_engine = d->facts & FACT_ENGINE && !(d->facts & FACT_BACKWARD); /* which launches graphs */
+    set_finding_now(finding, "%s",
+                    count_text(is_engine ? measures->n_graph_launches : (uint64_t)llrint(launches)).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "busy_percent", busy / measures->window * 100);
     add_finding_number(finding, "launches", launches);
@@ -327,8 +329,16 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
                     finding_time(host / measures->n_steps).text, finding_time(idle / measures->n_steps).text);
     is_many = kernels >= OPTIMIZER_KERNELS;
     finding->facts |= is_many ? FACT_MANY_KERNELS : 0;
-    copy_finding_name(d, range, finding->where.frame, sizeof finding->where.frame);
-    copy_finding_name(d, is_many || op == STRING_NONE ? range : op, finding->subject, sizeof finding->subject);
+    if (range != STRING_NONE)
+        copy_unit_name(d, range, finding->where.frame);
+    if (is_many || op == STRING_NONE) { /* the class: "SGD" of Optimizer.step#SGD */
+        const char *sharp = strchr(finding->where.frame, '#');
+        memcpy(finding->subject, finding->where.frame, sizeof finding->subject);
+        if (sharp)
+            snprintf(finding->subject, sizeof finding->subject, "%s", sharp + 1);
+    } else {
+        copy_finding_name(d, op, finding->subject, sizeof finding->subject);
+    }
     if (is_many)
         set_finding_now(finding, "%s", count_text((uint64_t)llrint(kernels)).text);
     else

@@ -73,8 +73,7 @@ static uint8_t class_of_name(const struct diagnosis *d, uint32_t string) {
     return SUTRA_PHASE_FORWARD;
 }
 
-/* The name of a unit: an autograd node without its prefix, Optimizer.step#SGD without the method. */
-static void copy_unit_name(const struct diagnosis *d, uint32_t string, char name[FINDING_NAME]) {
+void copy_unit_name(const struct diagnosis *d, uint32_t string, char name[FINDING_NAME]) {
     const char *text = strings_text(d->model->strings, string);
     if (has_prefix(text, EVALUATE ": ")) {
         snprintf(name, FINDING_NAME, "%.*s", FINDING_NAME - 1, short_name(text + strlen(EVALUATE ": "), 96).text);
@@ -405,9 +404,14 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
     return arena_status(d->arena, error);
 }
 
+static bool is_collective_record(const struct diagnosis *d, row_t host) {
+    return strcmp(strings_text(d->model->strings, host_name(d->model, host)), "record_param_comms") == 0;
+}
+
 enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *ticks, bool by_kernel,
                                      struct finding_where *where, struct sutra_error *error) {
     const struct device_rows *devices = &d->model->devices;
+    const struct host_rows *hosts = &d->model->hosts;
     const uint32_t n_strings = d->model->strings->n;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *sums = arena_zeros(d->arena, n_strings, sizeof *sums), whole = 0;
@@ -418,7 +422,11 @@ enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *t
         if (ticks[i] <= 0)
             continue;
         ticks_add(&whole, ticks[i]);
-        const row_t launcher = devices->launcher[i];
+        row_t launcher = devices->launcher[i];
+        /* The operator that calls the collective, instead of the profiler's record of it. */
+        if (launcher != ROW_NONE && is_collective_record(d, launcher) && hosts->parent[launcher] != ROW_NONE &&
+            hosts->kind[hosts->parent[launcher]] == HOST_OPERATOR)
+            launcher = hosts->parent[launcher];
         uint32_t name = by_kernel              ? d->model->events->name[devices->event[i]]
                         : launcher == ROW_NONE ? STRING_NONE
                                                : host_name(d->model, launcher);
