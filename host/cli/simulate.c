@@ -13,11 +13,13 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "cli/analyze/analysis.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/simulate_pipeline.h"
 #include "cli/terminal.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
@@ -39,7 +41,10 @@ struct simulate_job {
     int gpu, cpu, format, overlap, straggler;
     struct option_list scales, removals;
     const char *bandwidth, *folder; /* folder: for the changed files */
-    bool sensitivity, what_ifs;
+    bool sensitivity, what_ifs, shows_pipeline;
+    const char *tables_folder; /* for the tables and the page of the pipeline */
+    int table_format;          /* enum sutra_table_format */
+    struct sutra_pipeline *pipeline;
     struct sutra_et_ranks *ranks, *scaled;    /* scaled NULL: no other number of layers, micro-batches or replicas */
     struct sutra_simulated_interval interval; /* high_ns 0: none */
     uint64_t *numbers;                        /* ranks of the files */
@@ -296,6 +301,8 @@ static void print_page(const struct simulate_job *simulate) {
     if (simulate->bandwidth || simulate->options.network || simulate->what_ifs)
         print_network(simulate->simulation);
     print_what_ifs(simulate);
+    if (simulate->shows_pipeline)
+        pipeline_print(simulate->pipeline, RANKS_MAX);
     print_path(simulate->simulation);
     print_names(simulate);
 }
@@ -446,6 +453,8 @@ static int print_json(const struct simulate_job *simulate) {
     add_collectives(&json, simulate->simulation);
     if (simulate->what_ifs)
         add_what_ifs(&json, simulate);
+    if (simulate->shows_pipeline)
+        pipeline_add_json(&json, simulate->pipeline);
     add_names_and_path(&json, simulate);
     json_close(&json, '}');
     return json_finish(&json);
@@ -547,6 +556,12 @@ static const struct option_row options[] = {
      .help = "print for each of the ten longest names the time without its nodes"},
     {"alone", 0, OPTION_FLAG, AT(simulate_job, options.alone),
      .help = "simulate each rank alone, without waits for other ranks at collectives"},
+    {"pipeline", 0, OPTION_FLAG, AT(simulate_job, shows_pipeline),
+     .help = "print pipeline bubbles of each rank, and the time lost by unbalanced experts"},
+    {"output", 'o', OPTION_FILE, "DIR", AT(simulate_job, tables_folder),
+     .help = "write tables of bubbles, passes and experts and pipeline.html with charts into directory DIR"},
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(simulate_job, table_format), .choices = table_formats,
+     .help = "write the files of tables as csv or json (default: csv)"},
     {"write", 'w', OPTION_FILE, "DIR", AT(simulate_job, folder),
      .help = "write the changed files to DIR, under their names, for other simulators"},
     {"trace", 't', OPTION_FILE, "OUT", AT(job, output),
@@ -818,6 +833,11 @@ static int simulate(struct job *job) {
         status = sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, &error);
     if (!status && simulate->folder)
         status = write_changed(simulate, &error);
+    if (!status && (simulate->shows_pipeline || simulate->tables_folder))
+        status = sutra_pipeline_run(job->context, simulate->simulation, &simulate->pipeline, &error);
+    if (!status && simulate->tables_folder)
+        status = pipeline_write(job->context, simulate->pipeline, job->operands.words[0], simulate->tables_folder,
+                                (enum sutra_table_format)simulate->table_format, &error);
     if (status == SUTRA_DATA && job->n_inputs > 1)
         recommend_link(job, &error);
     if (status)
@@ -844,6 +864,7 @@ static int simulate(struct job *job) {
 
 static void release(struct job *job) {
     struct simulate_job *simulate = (struct simulate_job *)job;
+    sutra_pipeline_free(simulate->pipeline);
     sutra_simulation_free(simulate->simulation);
     sutra_simulation_free(simulate->before);
     sutra_et_ranks_free(simulate->scaled);

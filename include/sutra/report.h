@@ -18,6 +18,7 @@
 #include "sutra/memory.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
+#include "sutra/pipeline.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +64,12 @@ enum sutra_status sutra_report_write_memory(struct sutra_context *context, const
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                           const char *path, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error);
+
+/* Writes pipeline bubbles and expert balance of a simulated job as pipeline.html; `path` is the directory or the first
+ * file of the job. Otherwise as sutra_report_write_hta(). */
+enum sutra_status sutra_report_write_pipeline(struct sutra_context *context, const struct sutra_pipeline *pipeline,
+                                              const char *path, const char *folder, uint64_t *n_bytes,
+                                              struct sutra_error *error);
 
 /* Updates the links between the pages of a directory. Writing a page does this; call it after moving pages. Errors as
  * for sutra_report_write_hta(). */

@@ -26,6 +26,7 @@
 #include "sutra/merge.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
+#include "sutra/pipeline.h"
 #include "sutra/profiler.h"
 #include "sutra/report.h"
 #include "sutra/rewrite.h"
