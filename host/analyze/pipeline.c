@@ -238,15 +238,15 @@ struct expert_sum {
 
 ORDER_BY(compare_expert_sums, struct expert_sum, ASCENDING(program))
 
-static bool exchanges_tokens(const struct rank_graph *graph, const struct program_item *item, double least_bytes) {
+static bool exchanges_tokens(const struct rank_graph *graph, const struct program_item *item, double min_bytes) {
     const struct transfer *transfer = item_transfer(graph, item);
     return transfer && (transfer->kind == COMM_ALL_TO_ALL || transfer->kind == COMM_ALL_TO_ALL_V) &&
-           (double)transfer->bytes >= least_bytes && graph->meeting && graph->meeting[item->node] != NO_MATCH;
+           (double)transfer->bytes >= min_bytes && graph->meeting && graph->meeting[item->node] != NO_MATCH;
 }
 
 /* Lists the pairs of dispatch and combine of a pass in `list`. Returns the new number of elements. */
 static uint64_t list_experts(const struct pipeline_job *job, uint32_t p, const struct program_unit *pass,
-                             double least_bytes, struct expert_time *list, uint64_t n) {
+                             double min_bytes, struct expert_time *list, uint64_t n) {
     const struct program *program = &job->programs.list[p];
     const struct rank_graph *graph = program_graph_of(&job->programs, program);
     const uint64_t *run_ns = job->simulation->run_ns[program->source];
@@ -257,7 +257,7 @@ static uint64_t list_experts(const struct pipeline_job *job, uint32_t p, const s
         const struct program_item *item = &program->items.list[i];
         if (item_computes(item))
             open.compute_us += (double)run_ns[item->node] / 1e3;
-        if (!exchanges_tokens(graph, item, least_bytes))
+        if (!exchanges_tokens(graph, item, min_bytes))
             continue;
         if (is_open)
             list[n++] = open;
@@ -305,14 +305,14 @@ static double add_layer(const struct pipeline_job *job, const struct expert_time
 
 static enum sutra_status find_experts(struct pipeline_job *job, struct sutra_pipeline *made,
                                       struct sutra_error *error) {
-    double least_bytes = 0;
+    double min_bytes = 0;
     uint64_t n_most = 0, n = 0;
     for (uint32_t p = 0; p < job->programs.n; p++) {
         const struct rank_graph *graph = program_graph_of(&job->programs, &job->programs.list[p]);
         for (row_t t = 0; t < graph->n_transfers; t++) {
             const struct transfer *transfer = &graph->transfers[t];
             if (transfer->kind == COMM_ALL_TO_ALL || transfer->kind == COMM_ALL_TO_ALL_V) {
-                least_bytes = fmax(least_bytes, TOKENS_SHARE * (double)transfer->bytes);
+                min_bytes = fmax(min_bytes, TOKENS_SHARE * (double)transfer->bytes);
                 n_most++;
             }
         }
@@ -323,7 +323,7 @@ static enum sutra_status find_experts(struct pipeline_job *job, struct sutra_pip
         return error_memory(error);
     for (uint32_t p = 0; p < job->programs.n; p++)
         for (uint32_t u = 0; u < job->units[p].n; u++)
-            n = list_experts(job, p, &job->units[p].list[u], least_bytes, times, n);
+            n = list_experts(job, p, &job->units[p].list[u], min_bytes, times, n);
     if (n == 0) {
         made->result.reasons[SUTRA_PIPELINE_EXPERTS] =
             n_most ? "no pass has a dispatch and a combine all-to-all" : "no all-to-all, so no experts";

@@ -904,6 +904,7 @@ static const struct example examples[] = {
     {"sutra simulate linked --data-parallel 64 --ranks-per-host 8", "estimate the time with 64 replicas"},
     {"sutra simulate linked --micro-batches 16 --layers 48",
      "estimate the time of a deeper model with 16 micro-batches"},
+    {"sutra simulate linked --pipeline -o report", "report the pipeline bubbles of each stage, as tables and a page"},
     {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
     {"sutra simulate rank.0.et --scale gpu:0.5 --write fast", "write the file of a GPU of twice the speed"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},

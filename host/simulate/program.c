@@ -381,8 +381,7 @@ static uint32_t number_match(struct match_counts *counts, uint64_t rank, const s
     return match->number;
 }
 
-/* Appends the rows that an item depends on to graph->deps; `placed` has the rows of each resource, of which the first
- * counts[resource] are filled. */
+/* Appends the rows that an item depends on to graph->deps. placed[resource] has counts[resource] rows so far. */
 static void resolve_refs(const struct programs *programs, const struct program_item *item, struct rank_graph *graph,
                          row_t *const *placed, const row_t *counts) {
     row_t *deps = graph->deps + graph->n_deps;

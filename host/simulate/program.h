@@ -228,7 +228,7 @@ bool programs_stages(const struct programs *programs, struct arena *arena, uint3
 #define HOP_ON_HOST_NS      600
 #define HOP_ACROSS_HOSTS_NS 2700
 
-/* The estimate, and the bounds of what the recorded collectives permit. */
+/* The estimate, and the lowest and the highest cost that the recorded collectives permit. */
 enum network_bound { NETWORK_ESTIMATE, NETWORK_LOW, NETWORK_HIGH, N_NETWORKS };
 
 /* The network on a host, or across hosts. */

@@ -179,26 +179,27 @@ enum sutra_status programs_fit_network(const struct programs *programs, uint64_t
                       sum_matches(programs, ranks_per_host, true, &sums, &scratch);
     for (uint32_t level = 0; level < 2 && done; level++) {
         struct level_network *fit = &network->levels[level];
-        double least = INFINITY; /* ns per moved byte of the fastest class */
+        double fastest_ns = INFINITY; /* per moved byte */
         for (uint32_t c = 0; c < sums.n; c++) {
             if (sums.classes[c].level != level)
                 continue;
             fit->is_known = true;
             if (sums.classes[c].moved > 0)
-                least = fmin(least, sums.classes[c].ns / sums.classes[c].moved);
+                fastest_ns = fmin(fastest_ns, sums.classes[c].ns / sums.classes[c].moved);
         }
         if (!fit->is_known)
             continue;
-        if (isinf(least))
-            least = 0;
+        if (isinf(fastest_ns))
+            fastest_ns = 0;
         fit->has_one_size = !(sums.moved_squared[level] > SIZES_DIFFER && sums.both[level] > 0);
-        const double slope = fit->has_one_size ? MOVING_SHARE * least : sums.both[level] / sums.moved_squared[level];
+        const double slope =
+            fit->has_one_size ? MOVING_SHARE * fastest_ns : sums.both[level] / sums.moved_squared[level];
         const double standard_ns = level ? HOP_ACROSS_HOSTS_NS : HOP_ON_HOST_NS;
         fit_hop(&sums, level, slope, isnan(hop_ns) ? standard_ns : hop_ns, fit);
         for (int which = 0; which < N_NETWORKS; which++)
             fit->ns_per_byte[which] = slope;
         if (fit->has_one_size) { /* all of it moves data, or nothing */
-            fit->ns_per_byte[NETWORK_LOW] = least;
+            fit->ns_per_byte[NETWORK_LOW] = fastest_ns;
             fit->ns_per_byte[NETWORK_HIGH] = 0;
         }
     }

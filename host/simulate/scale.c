@@ -46,7 +46,7 @@ static enum sutra_status check_memory(const struct programs *programs, double fa
 
 /* The largest difference between the starts of the recorded ranks. */
 static double start_skew_ns(const struct programs *programs) {
-    double least = INFINITY, most = 0;
+    double lowest = INFINITY, highest = 0;
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct program *program = &programs->list[p];
         const struct rank_graph *graph = program_graph_of(programs, program);
@@ -56,10 +56,10 @@ static double start_skew_ns(const struct programs *programs) {
             i++;
         if (i < program->items.n && programs->names[graph->name[program->items.list[i].node]] & NAME_IS_START)
             start_ns = program->items.list[i].dur_ns;
-        least = fmin(least, start_ns);
-        most = fmax(most, start_ns);
+        lowest = fmin(lowest, start_ns);
+        highest = fmax(highest, start_ns);
     }
-    return programs->n ? most - least : 0;
+    return programs->n ? highest - lowest : 0;
 }
 
 /* ---- The new ranks ---- */
@@ -284,13 +284,13 @@ enum sutra_status sutra_simulate_interval(struct sutra_context *context, const s
     }
     if (status)
         return status;
-    uint64_t least = times_ns[0], most = times_ns[0];
+    uint64_t lowest = times_ns[0], highest = times_ns[0];
     for (int bound = 1; bound < N_NETWORKS; bound++) {
-        least = MIN(least, times_ns[bound]);
-        most = MAX(most, times_ns[bound]);
+        lowest = MIN(lowest, times_ns[bound]);
+        highest = MAX(highest, times_ns[bound]);
     }
-    made.low_ns = (uint64_t)(MARGIN_BELOW * (double)least);
-    made.high_ns = (uint64_t)(MARGIN_ABOVE * (double)most + ranks->start_skew_ns);
+    made.low_ns = (uint64_t)(MARGIN_BELOW * (double)lowest);
+    made.high_ns = (uint64_t)(MARGIN_ABOVE * (double)highest + ranks->start_skew_ns);
     report_give(interval, &made, sizeof made);
     return SUTRA_OK;
 }

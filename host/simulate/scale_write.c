@@ -1,8 +1,8 @@
 /*
  * scale_write.c - the .et nodes of a rank of a changed job, and its process groups.
  *
- *     recorded node    id 7, after 5, meeting 3, pg_name "1"
- *     its copies       id 7, after 5, meeting 3, pg_name "2"     id 19, after 17, meeting 9, pg_name "2"     ...
+ *     recorded node    id 7, after 5, match 3, pg_name "1"
+ *     its copies       id 7, after 5, match 3, pg_name "2"     id 19, after 17, match 9, pg_name "2"     ...
  *
  * A copy keeps name, type, inputs, outputs and attributes. It gets a new id, its dependencies in the changed job, the
  * simulated duration and, for collectives, a new match, process group, number of ranks and peer. Measured starts are

@@ -21,7 +21,7 @@ from ._errors import SutraError, SutraWarning
 from ._program import program
 from ._ranks import map_ranks
 from ._rewrites import Cut, Merged, Repaired, cut, merge, repair
-from ._simulation import Simulation, simulate
+from ._simulation import Pipeline, Simulation, simulate
 from ._table import Table
 from ._traces import CriticalPath, Correlation, DeviceTrace, HostTrace, Linked, Tree, link, trace_kind
 from .analyze import diff
@@ -29,8 +29,8 @@ from .analyze import diff
 __version__ = _core.version()
 
 __all__ = [
-    "Context", "CriticalPath", "Correlation", "Cut", "DeviceTrace", "HostTrace", "Linked", "Merged", "Repaired", "Simulation",
-    "SutraError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
+    "Context", "CriticalPath", "Correlation", "Cut", "DeviceTrace", "HostTrace", "Linked", "Merged", "Pipeline", "Repaired",
+    "Simulation", "SutraError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
     "program", "repair", "simulate", "trace_kind",
 ]
 

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
 from ._table import Table
 from ._traces import Path, _columns_of, counts_html
+from .analyze import Result
 
 TABLES = ("ranks", "waits", "collectives", "links", "path", "names", "deadlocked")
 GPUS = {None: -1, "one": 0, "streams": 1}
+
+
+class Pipeline(Result):
+    """Pipeline bubbles and expert balance of a simulated job. Returned by ``Simulation.pipeline``. Tables without data are
+    absent: pipeline_bubbles (per rank and step), pipeline_passes (forward and backward passes), expert_balance (per layer
+    and rank)."""
+
+    _page = "pipeline"
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("pipeline_page", (self._thing,), (folder,))
+
+    @property
+    def report(self) -> Dict[str, float]:
+        """n_stages, n_micro_batches, bubble_percent, ideal_percent, experts_lost_us; NaN: no pipeline, or no experts."""
+        return _core.report(self._thing)
 
 
 class Simulation(Closing):
@@ -20,13 +37,25 @@ class Simulation(Closing):
 
     @property
     def report(self) -> Dict[str, int]:
-        """time_ns (end time of the last node), n_ranks, n_deadlocked (nodes that can never run)."""
+        """time_ns (end time of the last node), n_ranks, n_deadlocked (nodes that can never run); with another number of replicas
+        low_ns and high_ns, the interval of the time."""
         return _core.report(self._thing)
 
     @property
     def time_us(self) -> float:
         """End time of the last node, in microseconds."""
         return self.report["time_ns"] / 1000
+
+    @property
+    def interval(self) -> Optional[Tuple[float, float]]:
+        """Interval of the time in microseconds, for another number of replicas; else None."""
+        report = self.report
+        return (report["low_ns"] / 1000, report["high_ns"] / 1000) if "low_ns" in report else None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Pipeline bubbles of each rank and step, and the balance of experts."""
+        return Pipeline(self._context, self._context.run("pipeline", (self._thing,)))
 
     @property
     def tables(self) -> Dict[str, Table]:
@@ -55,7 +84,9 @@ def _ranks_of(paths: Sequence[bytes]) -> List[int]:
 
 def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), network: Optional[str] = None,
              bandwidth: float = 1, straggler: bool = True, launch_latency: bool = True, alone: bool = False,
-             gpu: Optional[str] = None, threads: bool = False, context: Optional[Context] = None,
+             gpu: Optional[str] = None, threads: bool = False, data_parallel: Optional[int] = None,
+             micro_batches: Optional[int] = None, layers: Optional[int] = None, ranks_per_host: Optional[int] = None,
+             hop_us: Optional[float] = None, context: Optional[Context] = None,
              progress: Optional[Progress] = None) -> Simulation:
     """Simulates the .et files of a job's ranks, with optional what-if changes.
 
@@ -70,13 +101,26 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
         alone: simulate ranks independently, without waiting at collectives.
         gpu: "one" runs one kernel at a time per GPU, "streams" one per stream; None follows the files.
         threads: simulate one CPU per thread of a rank instead of one per rank.
+        data_parallel: number of data-parallel replicas; the batch per rank stays. See ``Simulation.interval``.
+        micro_batches: number of micro-batches per step and pipeline.
+        layers: number of repeated layers of the whole pipeline, a multiple of its stages.
+        ranks_per_host: consecutive ranks that share a host (None: 8).
+        hop_us: time of a hop of a collective in microseconds, if the recorded collectives do not determine it.
 
     >>> base, fast = pysutra.simulate(files), pysutra.simulate(files, ["gpu:0.5"])
     >>> fast.time_us / base.time_us
     """
     if gpu not in GPUS:
         raise ValueError(f"gpu must be \"one\", \"streams\" or None, not {gpu!r}")
+    for name, value in (("data_parallel", data_parallel), ("micro_batches", micro_batches), ("layers", layers),
+                        ("ranks_per_host", ranks_per_host)):
+        if value is not None and not 1 <= value < 2**32:
+            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    if hop_us is not None and not 0 <= hop_us <= 1e9:
+        raise ValueError(f"hop_us must be a number of microseconds, not {hop_us!r}")
     context = context or shared()
     files = path_list(paths)
-    numbers = (GPUS[gpu], threads, alone, not launch_latency, not straggler, bandwidth, len(scales), *_ranks_of(files))
+    numbers = (GPUS[gpu], threads, alone, not launch_latency, not straggler, bandwidth, len(scales), layers or 0,
+               micro_batches or 0, data_parallel or 0, ranks_per_host or 0, -1 if hop_us is None else hop_us,
+               *_ranks_of(files))
     return Simulation(context, context.run("simulate", (), (network, *scales, *files), numbers, progress))

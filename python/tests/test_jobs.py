@@ -4,6 +4,7 @@ repairs, simulations. Each is compared with what the program says of the same fi
 import json
 import os
 import subprocess
+import sys
 
 import pandas
 import pyarrow
@@ -144,3 +145,30 @@ def test_simulation_equals_the_program_output(job, tmp_path):
     assert tables["path"]["end_ns"].max() == tables["ranks"]["time_ns"].max() and tables["deadlocked"].empty
     with pytest.raises(pysutra.SutraError, match="nothing"):
         pysutra.simulate(files, ["nothing"])
+
+
+def test_changed_jobs_equal_the_program_output(tmp_path):
+    writer = os.path.join(os.path.dirname(__file__), "../../tests/scale_job.py")
+    subprocess.run([sys.executable, writer, tmp_path, "dp=2", "pp=2", "micro=4", "layers=8"], check=True)
+    files = []
+    for rank in range(4):
+        files.append(tmp_path / f"rank.{rank}.et")
+        program("convert", tmp_path / f"rank.{rank}.lines", "-o", files[-1], "-q")
+    told = json.loads(program("simulate", *files, "--data-parallel", 4, "--micro-batches", 8, "--layers", 12, "--hop", 1,
+                              "--pipeline", "-f", "json", "-q"))
+    with pysutra.simulate(files, data_parallel=4, micro_batches=8, layers=12, hop_us=1) as changed:
+        assert changed.time_us == told["time_us"] and changed.report["n_ranks"] == 8
+        assert changed.interval == (told["interval"]["low_us"], told["interval"]["high_us"])
+        with changed.pipeline as pipeline:
+            assert pipeline.report["n_stages"] == 2 and pipeline.report["n_micro_batches"] == 8
+            rows = pipeline.tables["pipeline_bubbles"].to_dict()
+            assert rows["rank"] == [row["rank"] for row in told["pipeline"]["bubbles"]]
+            assert rows["window_us"] == pytest.approx([row["window_us"] for row in told["pipeline"]["bubbles"]], abs=0.001)
+            assert "expert_balance" not in pipeline.tables
+            assert pipeline.write_report(tmp_path / "page").endswith("pipeline.html")
+    with pysutra.simulate(files) as recorded:
+        assert recorded.interval is None
+    with pytest.raises(pysutra.SutraError, match="not a multiple"):
+        pysutra.simulate(files, layers=7)
+    with pytest.raises(ValueError):
+        pysutra.simulate(files, data_parallel=0)
