@@ -35,8 +35,7 @@ static PyObject *simulation_report(const void *thing) {
     PyObject *dict =
         dict_add(PyDict_New(), "time_ns", PyLong_FromUnsignedLongLong(sutra_simulation_time_ns(made->simulation)));
     dict = dict_add(dict, "n_ranks", PyLong_FromUnsignedLong(sutra_simulation_ranks(made->simulation)));
-    dict =
-        dict_add(dict, "n_deadlocked", PyLong_FromUnsignedLongLong(sutra_simulation_n_deadlocked(made->simulation)));
+    dict = dict_add(dict, "n_deadlocked", PyLong_FromUnsignedLongLong(sutra_simulation_n_deadlocked(made->simulation)));
     if (made->has_interval) {
         dict = dict_add(dict, "low_ns", PyLong_FromUnsignedLongLong(made->interval.low_ns));
         dict = dict_add(dict, "high_ns", PyLong_FromUnsignedLongLong(made->interval.high_ns));
