@@ -86,15 +86,15 @@ static void show_bubbles(struct page *page, const void *of) {
 
 /* ---- Passes: a timeline of the first ranks in one step ---- */
 
-struct timeline {
+struct pass_timeline {
     const struct sutra_table *table;
     int64_t step;
 };
 
-static void timeline_draw(const struct svg *svg, const void *chart) {
+static void passes_draw(const struct svg *svg, const void *chart) {
     static const struct legend_entry entries[] = {{"forward pass", COLOUR_COMPUTE, NULL},
                                                   {"backward pass", COLOUR_SHADE + 2, NULL}};
-    const struct timeline *timeline = chart;
+    const struct pass_timeline *timeline = chart;
     const struct sutra_table *table = timeline->table;
     const uint32_t rank = table_column(table, "rank"), step = table_column(table, "step");
     const uint32_t start = table_column(table, "start_us"), end = table_column(table, "end_us");
@@ -152,14 +152,14 @@ static void show_passes(struct page *page, const void *of) {
         return;
     }
     /* The last step: the first ones often contain warm-up of the GPU. */
-    struct timeline timeline = {table, 0};
+    struct pass_timeline timeline = {table, 0};
     for (uint64_t row = 0; row < table->n_rows; row++) {
         const int64_t step = table_get_integer(table, table_column(table, "step"), row);
         timeline.step = MAX(timeline.step, step);
     }
     char title[64];
     snprintf(title, sizeof title, "Passes of step %lld", (long long)timeline.step);
-    page_chart(page, "passes", title, "A line per rank, and a rectangle per forward or backward pass.", timeline_draw,
+    page_chart(page, "passes", title, "A line per rank, and a rectangle per forward or backward pass.", passes_draw,
                &timeline);
     page_table(page, table, "Passes", "pipeline_passes");
 }
