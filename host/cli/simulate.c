@@ -561,7 +561,7 @@ static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(simulate_job, tables_folder),
      .help = "write tables of bubbles, passes and experts and pipeline.html with charts into directory DIR"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(simulate_job, table_format), .choices = table_formats,
-     .help = "write the files of tables as csv or json (default: csv)"},
+     .help = "write the files of tables as csv, json or arrow (default: csv)"},
     {"write", 'w', OPTION_FILE, "DIR", AT(simulate_job, folder),
      .help = "write the changed files to DIR, under their names, for other simulators"},
     {"trace", 't', OPTION_FILE, "OUT", AT(job, output),
