@@ -154,7 +154,7 @@ static enum sutra_status count_keys(struct sutra_context *context, const value_k
         return status;
     for (row_t i = 0; i < n_keys && !others; i++)
         *n += key_index_find(&index, keys[i]) == i;
-    for (row_t i = 0; i < n_others; i++)
+    for (row_t i = 0; others && i < n_others; i++)
         *n += key_index_find(&index, others[i]) != ROW_NONE;
     key_index_free(&index);
     return SUTRA_OK;
