@@ -663,6 +663,11 @@ void operators_show_rates(struct page *page, const void *of) {
     table_free(&table);
 }
 
+#define GRAPHS_WORDS                                                                                                    \
+    "Kernels of CUDA and HIP graphs, by the operators that launched them when the graph was captured. A graph has one " \
+    "launch call for all of its kernels. Confidence exact: graph node ids, or the kernel names of the capture in the "  \
+    "same order. High: kernel names. Medium: positions. None: the kernels belong to the launch."
+
 static const struct page_section of_operators[] = {
     {"time", "GPU time",
      "Time from the first to the last GPU activity, and its attribution. Exposed communication does not overlap with "
@@ -677,11 +682,7 @@ static const struct page_section of_operators[] = {
     {"arguments", "Arguments", "Operators by shapes, types, strides and values of their inputs.",
      operators_show_arguments},
     {"rates", "Rates", "FLOP rates of operators against the peak rates of the GPU.", operators_show_rates},
-    {"graphs", "CUDA graphs",
-     "Kernels of CUDA and HIP graphs, by the operators that launched them when the graph was captured. A graph has one "
-     "launch call for all of its kernels. Confidence exact: graph node ids, or the kernel names of the capture in the same "
-     "order. High: kernel names. Medium: positions. None: the kernels belong to the launch.",
-     operators_show_graphs},
+    {"graphs", "CUDA graphs", GRAPHS_WORDS, operators_show_graphs},
     {"annotations", "Annotations", "Steps and other annotations, with all GPU activity launched inside.",
      operators_show_annotations},
     {0},
@@ -696,6 +697,7 @@ static const struct page_section of_kernels[] = {
      "Kernels by operator, stream, grid, block, registers and shared memory. Occupancy is the share of a multiprocessor's "
      "threads that are resident; waves count how often the grid fills the GPU.",
      operators_show_configurations},
+    {"graphs", "CUDA graphs", GRAPHS_WORDS, operators_show_graphs},
     {0},
 };
 

@@ -236,10 +236,11 @@ def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, 
 
 def kernels(paths: Union[Path, Sequence[Path]], step: Step = None, from_us: float = 0,
             to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
-            rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
+            rank: Ranks = None, capture: Union[Path, Sequence[Path]] = (), context: Optional[Context] = None,
+            progress: Optional[Progress] = None) -> OperatorsResult:
     """Computes kernel time by name and by launch; for the arguments see ``operators()``."""
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    return _operators(paths, True, None, (), part, context, progress)
+    return _operators(paths, True, None, capture, part, context, progress)
 
 
 class TracelensResult(Result):

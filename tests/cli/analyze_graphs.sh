@@ -51,6 +51,9 @@ quietly sutra analyze operators trace.json -o several -q --capture other.json --
 cat several/graph_kernels.csv
 quietly sutra analyze operators trace.json -o none -q --capture other.json
 cat none/graph_kernels.csv none/graph_operators.csv
+quietly sutra analyze kernels trace.json -o kernels -q --capture named.json
+cut -d, -f 2,4,5,15 kernels/kernels.csv
+cat kernels/graph_kernels.csv
 quietly sutra analyze trace.json --details --capture counted.json | grep -A 9 operators
 quietly sutra analyze trace.json --details --capture other.json | grep graph
 quietly sutra analyze trace.json --format json --capture named.json | grep -A 2 '"graphs"'

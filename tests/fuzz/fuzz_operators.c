@@ -1,7 +1,10 @@
 /*
- * fuzz_operators.c - fuzzes the operator tables: the input is a device trace; tables of all kernels and of a selection,
- * sutra's and TraceLens', must be equal with one thread and with two.
+ * fuzz_operators.c - fuzzes the operator tables: the input is a device trace, and also the capture trace of its graphs;
+ * tables of all kernels and of a selection, sutra's and TraceLens', must be equal with one thread and with two.
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "fuzz_trace.h"
@@ -11,8 +14,14 @@ struct made {
     struct sutra_operators *operators;
 };
 
-static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat, bool kernels) {
-    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat, .kernels = kernels};
+/* `capture` NULL: without a capture trace. */
+static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat, bool kernels,
+                        const char *capture) {
+    const struct sutra_operators_options options = {.size = sizeof options,
+                                                    .compat = compat,
+                                                    .kernels = kernels,
+                                                    .captures = &capture,
+                                                    .n_captures = capture != NULL};
     struct made made = {.context = new_context(n_threads)};
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
@@ -37,8 +46,9 @@ static void made_free(struct made *made) {
     sutra_context_free(made->context);
 }
 
-static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernels) {
-    struct made one = make(1, data, size, compat, kernels), two = make(2, data, size, compat, kernels);
+static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernels, const char *capture) {
+    struct made one = make(1, data, size, compat, kernels, capture),
+                two = make(2, data, size, compat, kernels, capture);
     check((one.operators == NULL) == (two.operators == NULL), "tables for any number of threads or for none");
     for (int id = 0; one.operators && id < SUTRA_OPERATORS_N_TABLES; id++)
         check_tables_alike(sutra_result_table(SUTRA_RESULT(one.operators), (uint32_t)id, NULL),
@@ -48,8 +58,15 @@ static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernel
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    try_rules(data, size, false, false);
-    try_rules(data, size, false, true);
-    try_rules(data, size, true, false);
+    try_rules(data, size, false, false, NULL);
+    try_rules(data, size, false, true, NULL);
+    try_rules(data, size, true, false, NULL);
+
+    char path[32];
+    int file = memfd_create("capture", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    check(file >= 0 && write(file, data, size) == (ssize_t)size, "the capture trace is written");
+    try_rules(data, size, false, false, path);
+    close(file);
     return 0;
 }

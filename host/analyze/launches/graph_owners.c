@@ -49,10 +49,8 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
     const struct device_rows *devices = &model->devices;
     *launches = (struct graph_launches){.n = 0};
     uint8_t *is_graph = arena_zeros(scratch, model->strings->n, sizeof *is_graph); /* by name: 1 no, 2 yes */
-    row_t *of_host = rows_none(scratch, hosts->n);
-    *launch_of = rows_none(scratch, devices->n);
-    launches->call = arena_alloc(scratch, devices->n, sizeof *launches->call);
-    if (scratch->failed)
+    row_t n_kernels = 0;
+    if (!is_graph)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
@@ -61,18 +59,28 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
         uint8_t *known = &is_graph[hosts->name[call]];
         if (!*known)
             *known = text_compare(model->strings, hosts->name[call], TEXT_HAS_IN_ANY_CASE, "graphlaunch") ? 2 : 1;
-        if (*known == 2 && of_host[call] == ROW_NONE) {
-            of_host[call] = 0;
-            launches->call[launches->n++] = call;
-        }
+        n_kernels += *known == 2;
     }
-    if (launches->n == 0)
+    if (n_kernels == 0)
         return SUTRA_OK;
 
-    /* Ascending by start, then by position in the file. */
+    /* Calls, ascending by start, then by position in the file. */
+    row_t *of_host = rows_none(scratch, hosts->n);
+    *launch_of = rows_none(scratch, devices->n);
+    launches->call = arena_alloc(scratch, n_kernels, sizeof *launches->call);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < devices->n; i++) {
+        row_t call = devices->call[i];
+        if (call == ROW_NONE || devices->class[i] == DEVICE_NO_WORK || is_graph[hosts->name[call]] != 2 ||
+            of_host[call] != ROW_NONE)
+            continue;
+        of_host[call] = 0;
+        launches->call[launches->n++] = call;
+    }
     uint64_t *keys = arena_alloc(scratch, launches->n, sizeof *keys);
     launches->first = arena_zeros(scratch, (size_t)launches->n + 2, sizeof *launches->first);
-    launches->device = arena_alloc(scratch, devices->n, sizeof *launches->device);
+    launches->device = arena_alloc(scratch, n_kernels, sizeof *launches->device);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < launches->n; i++)
@@ -550,7 +558,7 @@ enum sutra_status graph_kernels_find(struct sutra_context *context, struct launc
     struct capture_search search = {
         .context = context, .model = model, .captures = captures, .rank = rank, .graphs = graphs, .scratch = scratch};
     struct arena_mark mark = arena_mark(scratch);
-    row_t *launch_of, n = model->devices.n;
+    row_t *launch_of = NULL, n = model->devices.n;
     *graphs = (struct graph_kernels){.captures = captures};
     enum sutra_status status = list_launches(model, scratch, &search.launches, &launch_of, error);
     if (status || search.launches.n == 0) {

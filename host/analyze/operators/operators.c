@@ -493,10 +493,10 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
 
 /* Makers that request nothing of the trace, each run by one thread with its own memory, the longest first: of tables of
  * kernels, of both, then of operators. */
-static op_maker *const makers[] = {operators_kernels,      operators_timeline,    operators_rates,
-                                   operators_by_arguments, operators_by_name,     operators_by_annotation,
-                                   operators_by_path,      operators_by_category, operators_graphs};
-enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1, N_OF_BOTH = 1 };
+static op_maker *const makers[] = {operators_kernels,       operators_timeline,     operators_graphs,
+                                   operators_rates,         operators_by_arguments, operators_by_name,
+                                   operators_by_annotation, operators_by_path,      operators_by_category};
+enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1, N_OF_BOTH = 2 };
 
 struct maker_runs {
     const struct op_input *input;
