@@ -158,7 +158,7 @@ static enum sutra_status find_main_copies(const struct diagnosis *d, struct main
             if (ticks == 0 || name_of_event[devices->event[i]] != name)
                 continue;
             copies->n++;
-            uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
+            uint32_t op = activity_operator(d->model, i);
             if (op != STRING_NONE)
                 ticks_add(&ops[op], ticks);
         }

@@ -12,9 +12,11 @@
  *
  * Cost: O(hosts + rows), and a sort of the units.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/launches/graphs.h"
 #include "analyze/overview/findings.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
@@ -151,7 +153,11 @@ static void list_units(const struct diagnosis *d, struct unit_list *units, bool 
             break;
         struct finding_unit *unit = &where->units[where->n_units++];
         *unit = (struct finding_unit){.phase = has_phases ? units->list[i].phase : SUTRA_N_PHASES, .percent = percent};
-        memcpy(unit->name, units->list[i].name, sizeof unit->name);
+        if (!has_phases && graph_operator_is_probable(d->model, units->list[i].string))
+            snprintf(unit->name, sizeof unit->name, "probably %.*s", (int)sizeof unit->name - (int)sizeof "probably ",
+                     units->list[i].name);
+        else
+            memcpy(unit->name, units->list[i].name, sizeof unit->name);
     }
 }
 
@@ -427,9 +433,9 @@ enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *t
         if (launcher != ROW_NONE && is_collective_record(d, launcher) && hosts->parent[launcher] != ROW_NONE &&
             hosts->kind[hosts->parent[launcher]] == HOST_OPERATOR)
             launcher = hosts->parent[launcher];
-        uint32_t name = by_kernel              ? d->model->events->name[devices->event[i]]
-                        : launcher == ROW_NONE ? STRING_NONE
-                                               : host_name(d->model, launcher);
+        uint32_t name = by_kernel ? d->model->events->name[devices->event[i]]
+                        : launcher == ROW_NONE || launcher == devices->launcher[i] ? activity_operator(d->model, i)
+                                                                                   : host_name(d->model, launcher);
         if (name != STRING_NONE)
             ticks_add(&sums[name], ticks[i]);
     }

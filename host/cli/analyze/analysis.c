@@ -46,6 +46,11 @@ void print_graphs(const struct sutra_table *table, int64_t rank) {
                counted_text(totals[k].n, "kernel of graphs", "kernels of graphs").text, *remark ? ", " : "", remark);
         title = "";
     }
+}
+
+void print_unmatched_graphs(const struct sutra_table *table, int64_t rank) {
+    struct graph_totals totals[GRAPHS_N];
+    graph_totals_of(table, rank, totals);
     if (totals[GRAPHS_UNMATCHED].n)
         printf("\n%s (%s of GPU time) of graph launches have %s\n",
                counted_text(totals[GRAPHS_UNMATCHED].n, "kernel", "kernels").text,

@@ -189,8 +189,9 @@ bool analysis_is_shared(const struct analysis *analysis);
 int analysis_close(struct analysis *analysis, const struct named_count *counts, size_t n,
                    const struct named_count *more, size_t n_more);
 
-/* Prints the kernels of graphs of a rank by confidence. */
+/* Print the attributed kernels of graphs of a rank by confidence; and a line about those without an operator. */
 void print_graphs(const struct sutra_table *table, int64_t rank);
+void print_unmatched_graphs(const struct sutra_table *table, int64_t rank);
 
 /* Prints the verdict of an overview: the screen of `sutra analyze`. `has_output`: a report was written, so that no
  * command suggests it. SUTRA_SYSTEM: out of memory. */

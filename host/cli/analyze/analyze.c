@@ -195,6 +195,9 @@ static int report(struct analysis *analysis) {
         return message_error(&error);
     if (self->format == OVERVIEW_TEXT && self->details && !analysis->job.quiet)
         print_details(self->overview);
+    if (self->format == OVERVIEW_TEXT && !analysis->job.quiet && n_rows(self->overview, SUTRA_OVERVIEW_GRAPHS))
+        print_unmatched_graphs(sutra_result_table(SUTRA_RESULT(self->overview), SUTRA_OVERVIEW_GRAPHS, NULL),
+                               column_of(self->overview, SUTRA_OVERVIEW_RANKS, "rank").integers[0]);
     while (sutra_overview_finding(self->overview, n_findings, &finding))
         n_findings++;
     const struct named_count counts[] = {{"n_ranks", n_rows(self->overview, SUTRA_OVERVIEW_RANKS)},
