@@ -14,7 +14,7 @@
 
 static inline bool plain_number(const char *bytes, struct json_span place, struct number found, bool is_there) {
     struct number number = number_integer(0);
-    bool expected = place.at && field_number(bytes + place.at, &number);
+    bool expected = place.at && field_time(bytes + place.at, &number);
     return expected == is_there && number.bits == found.bits && number.kind == found.kind;
 }
 
@@ -71,11 +71,15 @@ static inline const char *plain_difference(struct sutra_context *context, const 
     struct event_spans places;
     event_find(trace, row, NULL, &places);
     const struct json_span *field = places.field;
-    uint8_t flags = events->flags[row];
+    uint16_t flags = events->flags[row];
     value_key external = -1, tid = field[FIELD_TID].at ? field_key(&reader, field[FIELD_TID]) : 0;
     if (field[FIELD_EXTERNAL].at)
         field_int(&reader, field[FIELD_EXTERNAL], &external);
     const char *what = NULL;
+    size_t collective = field[FIELD_COLLECTIVE_NAME].at;
+    bool has_collective = collective && bytes[collective] == '"' && bytes[collective + 1] != '"';
+    if (has_collective != ((flags & EVENT_HAS_COLLECTIVE) != 0))
+        what = "Collective name";
     if (!plain_number(bytes, field[FIELD_TS], number_at(events->ts, row), flags & EVENT_HAS_TS))
         what = "ts";
     if (!plain_number(bytes, field[FIELD_DUR], number_at(events->dur, row), flags & EVENT_HAS_DUR))

@@ -50,7 +50,7 @@ static uint32_t add_text(struct small_job *job, const char *text) {
 
 static void fill(struct small_job *job, int64_t size) {
     assert_true(collective_calls_init(&job->calls));
-    job->world = collective_group_add(&job->calls, "0", 1, "[0, 1, 2, 3]", 12, size);
+    job->world = collective_group_add(&job->calls, "0", 1, "[0, 1, 2, 3]", 12, size, COLLECTIVES_OF_NCCL);
     for (int64_t rank = 0; rank < 4; rank++)
         for (int64_t step = 0; step < N_STEPS; step++) {
             add(job, job->world, "allreduce", rank, 3 * step, 1000);
@@ -133,7 +133,7 @@ static void each_fault_is_found(void **state) {
     fill(&job, 4);
     check_told(&job, 3, "warning missing rank [3] -1 -1; ");
     fill(&job, 4);
-    uint32_t others = collective_group_add(&job.calls, "9", 1, "[0, 1]", 6, 2);
+    uint32_t others = collective_group_add(&job.calls, "9", 1, "[0, 1]", 6, 2, COLLECTIVES_OF_NCCL);
     for (int64_t rank = 0; rank < 4; rank += rank ? 2 : 1)
         add(&job, others, "allreduce", rank, 0, 5);
     check_told(&job, 4, "error another rank's trace [3] -1 3; ");
@@ -143,7 +143,7 @@ static void messages_have_two_halves(void **state) {
     (void)state;
     struct small_job job;
     fill(&job, 4);
-    uint32_t pair = collective_group_add(&job.calls, "5", 1, "[0, 1]", 6, 2);
+    uint32_t pair = collective_group_add(&job.calls, "5", 1, "[0, 1]", 6, 2, COLLECTIVES_OF_NCCL);
     add(&job, pair, "send", 0, 0, 5);
     add(&job, pair, "recv", 1, 0, 5);
     add(&job, pair, "send", 0, 1, 5);

@@ -17,7 +17,8 @@
 
 /* A table of calls that a test fills. */
 static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {
-    uint32_t group = collective_group_add(calls, name, strlen(name), members, strlen(members), size);
+    uint32_t group =
+        collective_group_add(calls, name, strlen(name), members, strlen(members), size, COLLECTIVES_OF_NCCL);
     assert_int_not_equal(group, UINT32_MAX);
     return group;
 }

@@ -88,6 +88,13 @@ static void made_startup_first(struct made_trace *made, bool fires) {
     step_end(made);
 }
 
+static void made_no_kernels(struct made_trace *made, bool fires) {
+    for (int i = 0; i < 20; i++)
+        call(made, "cudaLaunchKernel", CALL_US);
+    if (!fires)
+        launch(made, "k", 100);
+}
+
 static void made_trace_edge(struct made_trace *made, bool fires) {
     call(made, "cudaLaunchKernel", CALL_US);
     made->free_at = fires ? 3000 : 0; /* with work that the trace does not hold */
@@ -465,6 +472,7 @@ struct finding_case {
 };
 
 static const struct finding_case cases[] = {
+    {FINDING_NO_KERNELS, made_no_kernels, "20 launch calls, no kernel", 0, 0},
     {FINDING_STARTUP, made_startup, "of it in cudaMalloc", 60, 80},
     {FINDING_STARTUP, made_startup_first, "Profile after a warm-up", 90, 99},
     {FINDING_ALLOCATION, made_allocation, "in cudaFree. Keep memory in the caching allocator", 20, 35},
@@ -622,13 +630,46 @@ static void there_are_five_at_most(void **state) {
     assert_int_equal(findings.list[4].rule, FINDING_DATA_LOADING + 3);
 }
 
-static void a_trace_without_work_has_none(void **state) {
+static void a_trace_without_activity_reports_the_cause_alone(void **state) {
     (void)state;
     static const char *const texts[] = {TRACE(""), TRACE(STEP(1, 0, 1000)), TRACE(KERNEL("k", 7, 5, 0, 1))};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct overview_findings findings;
         find(texts[i], &findings);
-        assert_int_equal(findings.n, 0);
+        assert_int_equal(findings.n, i < 2);
+        if (i < 2)
+            assert_int_equal(findings.list[0].rule, FINDING_NO_KERNELS);
+    }
+}
+
+/* Launches whose kernels are lost at the start of the trace: the window begins at the first launch with a kernel. */
+static void window_begins_after_dropped_activities(void **state) {
+    (void)state;
+    for (int n_lost = 9; n_lost <= 10; n_lost++) {
+        struct made_trace made = {0};
+        struct overviewed of;
+        struct overview_steps steps;
+        struct rank_verdict verdict;
+        struct collective_calls calls = {0};
+        struct sutra_error error;
+        for (int i = 0; i < n_lost; i++)
+            call(&made, "cudaLaunchKernel", 10);
+        made.now = 5000;
+        for (int i = 0; i < 20; i++)
+            launch(&made, "k", 100);
+        char *text = made_text(&made);
+        overview_of(text, 1, &of);
+        assert_int_equal(of.overview.device.n_launches, 20 + n_lost);
+        assert_int_equal(of.overview.device.n_lost, n_lost);
+        int64_t from = of.overview.window.from;
+        assert_int_equal(overview_steps_make(&of.overview, NULL, &of.arena, &of.scratch, &steps, &error), SUTRA_OK);
+        assert_int_equal(find_findings(of.context, &of.reading, &of.overview, &steps, &calls, true, &of.arena,
+                                       &of.scratch, &verdict, &error),
+                         SUTRA_OK);
+        assert_int_equal(of.overview.window.from, n_lost < 10 ? from : of.overview.device.first_kept);
+        rank_verdict_free(&verdict);
+        overview_forget(&of);
+        free(text);
     }
 }
 
@@ -641,7 +682,8 @@ int main(void) {
         cmocka_unit_test(findings_are_sorted_by_saving),
         cmocka_unit_test(kernel_findings_follow_large_idle_time),
         cmocka_unit_test(there_are_five_at_most),
-        cmocka_unit_test(a_trace_without_work_has_none),
+        cmocka_unit_test(a_trace_without_activity_reports_the_cause_alone),
+        cmocka_unit_test(window_begins_after_dropped_activities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

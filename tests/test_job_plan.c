@@ -40,6 +40,9 @@ static void file_heads_identify_the_trace_side(void **state) {
         {"{\"pid\": 12", SIDE_UNKNOWN, -1, -1, -1, 0}, /* there may be more digits */
         {"{\"pid\": 12, \"nodes\": {", SIDE_UNKNOWN, 12, -1, -1, 0},
         {"[1, 2]", SIDE_UNKNOWN, -1, -1, -1, 0},
+        {"[{\"cat\": \"cpu_op\", \"pid\": 5, \"ts\": 2000000},", SIDE_DEVICE, 5, -1, -1, 0},
+        {" [{\"cat\": \"cpu_op\", \"pid\": 5, \"ts\": \"1500000007000000.5\"},", SIDE_DEVICE, 5, -1, -1,
+         1500000007.0000005},
         {"", SIDE_UNKNOWN, -1, -1, -1, 0},
         {"{\"a\": \"\\", SIDE_UNKNOWN, -1, -1, -1, 0},
         {"{\"distributedInfo\": {\"rank\": 4", SIDE_UNKNOWN, -1, -1, -1, 0},

@@ -42,21 +42,21 @@ static void add(struct made_job *job, int64_t rank, const char *members, const c
     for (const char *at = members; *at; at++)
         size += *at == ',';
     const int64_t ahead = job->ahead_us[rank], start = job->start_us[rank];
-    struct collective_call call = {
-        .rank = rank,
-        .group = collective_group_add(&job->calls, members, strlen(members), members, strlen(members), size),
-        .what = strings_intern(&job->calls.strings, what, strlen(what)),
-        .type = strings_intern(&job->calls.strings, "Float", 5),
-        .n_in = 1000,
-        .n_out = 500,
-        .seq = seq,
-        .peer = CALL_UNKNOWN,
-        .start_ns = (begin + ahead) * 1000,
-        .end_ns = (end + ahead) * 1000,
-        .node = (uint64_t)(rank * 100 + seq),
-        .ready_us = ready - start,
-        .done_us = end - start,
-        .is_message = collective_is_message(what)};
+    struct collective_call call = {.rank = rank,
+                                   .group = collective_group_add(&job->calls, members, strlen(members), members,
+                                                                 strlen(members), size, COLLECTIVES_OF_NCCL),
+                                   .what = strings_intern(&job->calls.strings, what, strlen(what)),
+                                   .type = strings_intern(&job->calls.strings, "Float", 5),
+                                   .n_in = 1000,
+                                   .n_out = 500,
+                                   .seq = seq,
+                                   .peer = CALL_UNKNOWN,
+                                   .start_ns = (begin + ahead) * 1000,
+                                   .end_ns = (end + ahead) * 1000,
+                                   .node = (uint64_t)(rank * 100 + seq),
+                                   .ready_us = ready - start,
+                                   .done_us = end - start,
+                                   .is_message = collective_is_message(what)};
     call.is_send = call.is_message && *what == 's';
     assert_true(collective_call_add(&job->calls, &call));
 }

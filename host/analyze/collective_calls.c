@@ -36,12 +36,14 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
     if (codec_decodes(codec)) { /* groups get the numbers that they had */
         for (uint64_t i = 0; i < n_groups && !codec->failure; i++) {
             const struct collective_group *group = &groups[i];
-            codec_check(codec, group->name < strings->n && group->members < strings->n);
+            codec_check(codec, group->name < strings->n && group->members < strings->n &&
+                                   group->source.library < N_KERNEL_LIBRARIES && group->source.phase < N_KERNEL_PHASES);
             if (codec->failure)
                 break;
-            uint32_t number = collective_group_add(
-                calls, strings_text(strings, group->name), strings_length(strings, group->name),
-                strings_text(strings, group->members), strings_length(strings, group->members), group->size);
+            uint32_t number =
+                collective_group_add(calls, strings_text(strings, group->name), strings_length(strings, group->name),
+                                     strings_text(strings, group->members), strings_length(strings, group->members),
+                                     group->size, group->source);
             if (number == UINT32_MAX)
                 codec_fail(codec, CODEC_NO_MEMORY);
             codec_check(codec, number == i);
@@ -58,7 +60,7 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
             codec_check(codec, call->rank == rank && moments_are_sound(call->start_ns, call->end_ns) &&
                                    is_bool(&call->is_message) && is_bool(&call->is_send) &&
                                    call->group < calls->n_groups && call->what < n && call->type < n &&
-                                   call->in_split <= n && call->out_split <= n);
+                                   call->in_split <= n && call->out_split <= n && call->comms_id <= n);
         }
         calls->n = codec->failure ? 0 : calls->n;
     }
@@ -286,13 +288,15 @@ void collective_calls_free(struct collective_calls *calls) {
 }
 
 uint32_t collective_group_add(struct collective_calls *calls, const char *name, size_t name_length, const char *members,
-                              size_t members_length, int64_t size) {
+                              size_t members_length, int64_t size, struct collective_source source) {
     struct collective_group group = {.name = strings_intern(&calls->strings, name, name_length),
                                      .members = strings_intern(&calls->strings, members, members_length),
-                                     .size = size};
+                                     .size = size,
+                                     .source = source};
     if (group.name == STRING_NONE || group.members == STRING_NONE)
         return UINT32_MAX;
-    struct pair_entry *entry = pair_table_insert(&calls->known_groups, group.name, group.members);
+    uint64_t key = (uint64_t)group.name << 16 | (uint64_t)source.library << 8 | source.phase;
+    struct pair_entry *entry = pair_table_insert(&calls->known_groups, key, group.members);
     if (!entry)
         return UINT32_MAX;
     if (entry->number != PAIR_NONE)
@@ -333,7 +337,7 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
         const struct collective_group *group = &from->groups[i];
         groups[i] = collective_group_add(to, strings_text(strings, group->name), strings_length(strings, group->name),
                                          strings_text(strings, group->members), strings_length(strings, group->members),
-                                         group->size);
+                                         group->size, group->source);
         ok = groups[i] != UINT32_MAX;
     }
     for (uint64_t i = 0; i < from->n && ok; i++) {
@@ -347,7 +351,7 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
         call.type = type - 1;
         call.group = groups[call.group];
         ok = ok && translate_string(to, from, &call.in_split) && translate_string(to, from, &call.out_split) &&
-             collective_call_add(to, &call);
+             translate_string(to, from, &call.comms_id) && collective_call_add(to, &call);
     }
     to->n_untold += from->n_untold;
     free(groups);
@@ -370,6 +374,7 @@ enum call_field {
     CALL_TO,
     CALL_IN_SPLIT,
     CALL_OUT_SPLIT,
+    CALL_COMMS_ID,
     N_CALL_FIELDS,
 };
 
@@ -386,6 +391,7 @@ static const char *const call_fields[N_CALL_FIELDS] = {
     [CALL_TO] = "Dst Rank",
     [CALL_IN_SPLIT] = "In split size",
     [CALL_OUT_SPLIT] = "Out split size",
+    [CALL_COMMS_ID] = "Comms Id",
 };
 
 struct call_reader {
@@ -394,24 +400,31 @@ struct call_reader {
     struct json_span fields[N_CALL_FIELDS]; /* of the current event */
     struct field_reader texts;
     int64_t rank, base_ns;
-    struct strings members;   /* texts of the trace */
-    struct pair_table groups; /* by name and members: the group */
+    struct collective_source source; /* of the current event */
+    struct strings members;          /* texts of the trace */
+    struct pair_table groups;        /* by name and source, and members: the group */
     bool failed;
 };
 
-row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, row_t *n) {
+/* Lists the communication kernels, and their kinds, in the arena. NULL: out of memory. */
+static row_t *find_kernels(const struct sutra_device_trace *trace, struct arena *arena, uint8_t **kinds, row_t *n) {
     const struct device_events *events = &trace->events;
-    struct string_roles *roles = names_find(&trace->strings, READER_LINKER, arena);
+    struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
+    struct kernel_kinds of = kernel_kinds_begin(events, &trace->strings, roles, arena);
     row_t *kernels = arena_alloc(arena, events->n, sizeof *kernels);
+    *kinds = arena_alloc(arena, events->n, 1);
     *n = 0;
-    if (!roles || !kernels)
+    if (arena->failed)
         return NULL;
-    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "nccl", NAME_OWN);
-    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "rccl", NAME_OWN);
-    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "cross_device_reduce", NAME_OWN);
-    for (row_t event = 0; event < events->n; event++)
-        if (category_roles(events, roles, event) & CATEGORY_KERNEL && name_roles(events, roles, event) & NAME_OWN)
-            kernels[(*n)++] = event;
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(category_roles(events, roles, event) & CATEGORY_KERNEL))
+            continue;
+        uint8_t kind = kernel_kind_of_event(&of, event);
+        if (kernel_kinds[kind].class != DEVICE_COMMUNICATION)
+            continue;
+        (*kinds)[*n] = kind;
+        kernels[(*n)++] = event;
+    }
     return kernels;
 }
 
@@ -520,7 +533,7 @@ static uint32_t add_group(struct call_reader *r, const char *name, size_t name_l
     uint32_t group = sorted.failed || !ranks
                          ? UINT32_MAX
                          : collective_group_add(r->calls, name, name_length, n > 0 ? sorted.bytes : members,
-                                                n > 0 ? sorted.length : length, call_number(r, CALL_SIZE));
+                                                n > 0 ? sorted.length : length, call_number(r, CALL_SIZE), r->source);
     buffer_free(&sorted);
     arena_free(&scratch);
     return group;
@@ -533,7 +546,8 @@ static uint32_t find_group(struct call_reader *r) {
     uint32_t name_text = strings_intern(&r->members, name, name_length);
     uint32_t members_text = strings_intern(&r->members, members, length);
     bool ok = name_text != STRING_NONE && members_text != STRING_NONE;
-    struct pair_entry *entry = ok ? pair_table_insert(&r->groups, name_text, members_text) : NULL;
+    uint64_t key = (uint64_t)name_text << 16 | (uint64_t)r->source.library << 8 | r->source.phase;
+    struct pair_entry *entry = ok ? pair_table_insert(&r->groups, key, members_text) : NULL;
     if (entry && entry->number == PAIR_NONE)
         entry->number = add_group(r, name, name_length, members, length);
     uint32_t group = entry ? entry->number : UINT32_MAX;
@@ -554,11 +568,45 @@ static uint32_t intern_list(struct call_reader *r, enum call_field field) {
     return string + 1;
 }
 
-/* The kind of collective of a kernel without arguments, from its name. */
-static uint32_t intern_kind(struct call_reader *r, row_t event) {
-    const struct sutra_device_trace *trace = r->trace;
+/* "Comms Id", an integer or a text: the string id + 1. */
+static uint32_t intern_comms_id(struct call_reader *r) {
+    struct json_span place = r->fields[CALL_COMMS_ID];
+    const char *text = r->trace->document.source.bytes + place.at;
+    size_t length = 0;
+    if (!place.at)
+        return 0;
+    if (*text == '"')
+        length = place.end - ++place.at;
+    else if (number_scan(text, &length) == NUMBER_FORM_BAD)
+        return 0;
+    uint32_t string =
+        length ? strings_intern(&r->calls->strings, r->trace->document.source.bytes + place.at, length) : STRING_NONE;
+    r->failed |= length && string == STRING_NONE;
+    return length ? string + 1 : 0;
+}
+
+/* The collective of a kernel without arguments: of NCCL from its name, of other libraries from its kind. */
+static uint32_t intern_kind(struct call_reader *r, row_t event, uint8_t kernel) {
+    static const enum comm_kind kinds[N_KERNEL_COLLECTIVES] = {
+        [COLL_NONE] = COMM_OTHER,
+        [COLL_ALLREDUCE] = COMM_ALL_REDUCE,
+        [COLL_REDUCESCATTER] = COMM_REDUCE_SCATTER,
+        [COLL_ALLGATHER] = COMM_ALL_GATHER,
+        [COLL_ALLTOALL] = COMM_ALL_TO_ALL,
+        [COLL_BROADCAST] = COMM_BROADCAST,
+        [COLL_SENDRECV] = COMM_MESSAGE,
+        [COLL_BARRIER] = COMM_BARRIER,
+        [COLL_REDUCE] = COMM_REDUCE,
+        [COLL_UNKNOWN] = COMM_OTHER,
+        [COLL_RECORDED] = COMM_OTHER,
+    };
+    const struct strings *strings = &r->trace->strings;
+    uint32_t name = r->trace->events.name[event];
+    const char *text = strings_text(strings, name);
     const char *kind =
-        collective_kind_names[collective_kind_of(strings_text(&trace->strings, trace->events.name[event]))];
+        collective_kind_names[kernel_kinds[kernel].library == LIBRARY_NCCL
+                                  ? collective_kind_of(text)
+                                  : kinds[kernel_collective_find(kernel, "", text, strings_length(strings, name))]];
     uint32_t string = strings_intern(&r->calls->strings, kind, strlen(kind));
     r->failed |= string == STRING_NONE;
     return string;
@@ -588,9 +636,10 @@ int64_t trace_time_ns(double us, int64_t base_ns) {
     return fits && fabs((double)ns) < MOMENT_MOST ? ns : 0;
 }
 
-static void add_call(struct call_reader *r, row_t event, bool is_recorded) {
+static void add_call(struct call_reader *r, row_t event, uint8_t kind, bool is_recorded) {
+    r->source = (struct collective_source){kernel_kinds[kind].library, kernel_kinds[kind].phase};
     struct collective_call call = {.rank = r->rank,
-                                   .what = is_recorded ? intern_field(r, CALL_WHAT) : intern_kind(r, event),
+                                   .what = is_recorded ? intern_field(r, CALL_WHAT) : intern_kind(r, event, kind),
                                    .type = intern_field(r, CALL_TYPE),
                                    .group = find_group(r),
                                    .event = event,
@@ -599,6 +648,7 @@ static void add_call(struct call_reader *r, row_t event, bool is_recorded) {
                                    .seq = call_number(r, CALL_SEQ),
                                    .in_split = intern_list(r, CALL_IN_SPLIT),
                                    .out_split = intern_list(r, CALL_OUT_SPLIT),
+                                   .comms_id = intern_comms_id(r),
                                    .ready_us = CALL_UNKNOWN,
                                    .done_us = CALL_UNKNOWN};
     bool timed = event_moments(&r->trace->events, event, r->base_ns, &call.start_ns, &call.end_ns);
@@ -626,7 +676,8 @@ enum sutra_status collective_calls_read(struct collective_calls *calls, struct s
                                  .rank = rank,
                                  .base_ns = trace_base_ns(trace),
                                  .texts = {.source = &trace->document.source, .values = &context->values}};
-    row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
+    uint8_t *kinds;
+    row_t n, *kernels = find_kernels(trace, &scratch, &kinds, &n);
     bool ready = strings_init(&reader.members) && pair_table_init(&reader.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < n && !status && !reader.failed; i++) {
@@ -634,7 +685,7 @@ enum sutra_status collective_calls_read(struct collective_calls *calls, struct s
         bool is_recorded = has_text(&reader, CALL_WHAT);
         calls->n_untold += !is_recorded;
         if (is_recorded || calls->keep_unrecorded)
-            add_call(&reader, kernels[i], is_recorded);
+            add_call(&reader, kernels[i], kinds[i], is_recorded);
     }
     reader.failed |= reader.texts.failed;
     buffer_free(&reader.texts.scratch);

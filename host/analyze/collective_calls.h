@@ -20,6 +20,7 @@
 #include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
+#include "facts/kernel_class.h"
 #include "read/device_trace.h"
 #include "read/document.h"
 #include "text/numbers.h"
@@ -54,10 +55,20 @@ int64_t trace_device_count(const struct document *document);
 /* Not recorded. */
 #define CALL_UNKNOWN (-1)
 
+/* The library and phase of kernels (facts/kernel_class.h): kernels of different ones are never matched. */
+struct collective_source {
+    uint8_t library, phase; /* enum kernel_library, enum kernel_phase */
+};
+#define COLLECTIVES_OF_NCCL                                                                                            \
+    (struct collective_source) {                                                                                       \
+        LIBRARY_NCCL, PHASE_NONE                                                                                       \
+    }
+
 /* Texts are ids of the table's strings. */
 struct collective_group {
     uint32_t name, members; /* "[0, 1]" */
     int64_t size;
+    struct collective_source source;
 };
 
 struct collective_call {
@@ -69,6 +80,7 @@ struct collective_call {
     int64_t peer; /* of a message */
     int64_t start_ns, end_ns;
     uint32_t in_split, out_split; /* elements for, and from, each rank, "[1, 2]": string id + 1; 0: not recorded */
+    uint32_t comms_id;            /* "Comms Id", equal on all ranks of a collective: string id + 1; 0: not recorded */
     row_t event;                  /* of the trace */
     bool is_message, is_send;
     /* In files of a job for simulators: its node; when it could begin without waiting for other ranks, and when it
@@ -82,7 +94,7 @@ struct collective_calls {
     struct collective_group *groups;
     struct collective_call *list; /* of each rank in trace order */
     uint64_t n_groups, groups_capacity, n, capacity;
-    struct pair_table known_groups; /* by name and members */
+    struct pair_table known_groups; /* by name and source, and members */
     uint64_t n_untold;              /* kernels of collectives without recorded arguments */
     bool keep_unrecorded;           /* adds rows of these, too: with group "", of the kind of their kernel */
 };
@@ -91,18 +103,15 @@ struct collective_calls {
 bool collective_calls_init(struct collective_calls *calls);
 void collective_calls_free(struct collective_calls *calls);
 
-/* The id of the group with a name and members, a new one if there is none. UINT32_MAX: out of memory. */
+/* The id of the group with a name, members and source, a new one if there is none. UINT32_MAX: out of memory. */
 uint32_t collective_group_add(struct collective_calls *calls, const char *name, size_t name_length, const char *members,
-                              size_t members_length, int64_t size);
+                              size_t members_length, int64_t size, struct collective_source source);
 
 /* Adds a row, whose group and texts are in the table. False: out of memory. */
 bool collective_call_add(struct collective_calls *calls, const struct collective_call *call);
 
 /* Whether this kind is a message, by its name. */
 bool collective_is_message(const char *what);
-
-/* Kernels of collectives, as rows of events, in the arena. NULL: out of memory. */
-row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, row_t *n);
 
 /* The base of the times of a trace, nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
 int64_t trace_base_ns(const struct sutra_device_trace *trace);

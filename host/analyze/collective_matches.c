@@ -419,7 +419,7 @@ struct match_key {
     uint32_t group;
     row_t row, turn;
     int64_t from, to, number, rank, start_ns;
-    bool is_message;
+    bool is_message, is_unmatched;
 };
 
 #define ROUTE ASCENDING(group) ASCENDING(is_message) ASCENDING(from) ASCENDING(to)
@@ -456,6 +456,59 @@ static uint32_t make_token(const struct collective_calls *calls, const struct co
         token = entry->number;
     }
     return token;
+}
+
+/* Numbers the keys of kernels without a group and sizes, sorted by rank and start, by their index on each rank. Returns
+ * whether every rank has the same number of them; otherwise the ranks' kernels are not the same collectives. */
+static bool number_by_index(struct match_key *keys, row_t n, row_t n_ranks) {
+    row_t n_found = 0, n_of_first = 0, begin = 0;
+    for (row_t i = 0; i <= n; i++) {
+        if (i < n && keys[i].rank == keys[begin].rank) {
+            keys[i].number = i - begin;
+            continue;
+        }
+        n_of_first = n_found++ == 0 ? i - begin : n_of_first;
+        if (i - begin != n_of_first)
+            return false;
+        begin = i;
+        if (i < n)
+            keys[i].number = 0;
+    }
+    return n_found == n_ranks;
+}
+
+/* Numbers the keys of one group by "Comms Id", in the order in which ids first occur. False: out of memory. */
+static bool number_by_comms_id(const struct collective_calls *calls, struct match_key *keys, row_t n) {
+    struct pair_table ids;
+    bool ok = pair_table_init(&ids);
+    for (row_t i = 0; i < n && ok; i++) {
+        struct pair_entry *entry = pair_table_insert(&ids, calls->list[keys[i].row].comms_id, 0);
+        ok = entry;
+        if (ok && entry->number == PAIR_NONE)
+            entry->number = (uint32_t)ids.n;
+        if (ok)
+            keys[i].number = entry->number - 1;
+    }
+    pair_table_free(&ids);
+    return ok;
+}
+
+/* Counts the ranks that have calls. False: out of memory. */
+static bool count_ranks(const struct collective_calls *calls, row_t *n) {
+    struct pair_table ranks;
+    bool ok = pair_table_init(&ranks);
+    for (uint64_t i = 0; i < calls->n && ok; i++)
+        if (i == 0 || calls->list[i].rank != calls->list[i - 1].rank)
+            ok = pair_table_note(&ranks, (uint64_t)calls->list[i].rank, 0, 1);
+    *n = ok ? (row_t)ranks.n : 0;
+    pair_table_free(&ranks);
+    return ok;
+}
+
+/* Whether kernels of a group are matched by their index alone: of another library than NCCL, without a group. */
+static bool is_matched_by_index(const struct collective_calls *calls, const struct collective_group *group) {
+    return group->source.library != LIBRARY_NCCL && strings_length(&calls->strings, group->name) == 0 &&
+           strings_length(&calls->strings, group->members) == 0;
 }
 
 /* Numbers the keys of one group or route, sorted by rank and start, by their order. False: out of memory. */
@@ -495,8 +548,10 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
                                            .by_order = arena_zeros(arena, calls->n_groups, 1)};
     struct arena_mark mark = arena_mark(arena);
     bool *messages_by_order = arena_zeros(arena, calls->n_groups, 1);
+    bool *lacks_comms_id = arena_zeros(arena, calls->n_groups, 1);
+    row_t n_ranks = 0, n_kept = 0;
     struct match_key *keys = arena_alloc(arena, n, sizeof *keys);
-    if (arena->failed)
+    if (arena->failed || !count_ranks(calls, &n_ranks))
         return error_memory(error);
 
     /* A group is numbered by order if a call lacks a number; its messages also if there are more than two members, as
@@ -510,6 +565,7 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
                                        .rank = call->rank,
                                        .start_ns = call->start_ns,
                                        .is_message = call->is_message};
+        lacks_comms_id[call->group] |= call->comms_id == 0 && !call->is_message;
         if (call->seq == CALL_UNKNOWN)
             *(call->is_message ? &messages_by_order[call->group] : &matches->by_order[call->group]) = true;
         if (!call->is_message)
@@ -523,19 +579,33 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
         for (end = begin; end < n && compare_routes(&keys[begin], &keys[end]) == 0;)
             end++;
         const struct match_key *key = &keys[begin];
-        if (key->is_message ? messages_by_order[key->group] : matches->by_order[key->group]) {
+        bool by_comms_id = !key->is_message && !lacks_comms_id[key->group];
+        if (is_matched_by_index(calls, &calls->groups[key->group])) {
+            bool is_same = number_by_index(keys + begin, end - begin, n_ranks);
+            for (row_t i = begin; i < end; i++)
+                keys[i].is_unmatched = !is_same;
+            continue;
+        }
+        if (!by_comms_id && (key->is_message ? messages_by_order[key->group] : matches->by_order[key->group])) {
             if (!number_by_order(calls, keys + begin, end - begin, arena))
                 return error_memory(error);
             continue;
         }
-        for (row_t i = begin; i < end; i++)
+        for (row_t i = begin; i < end && !by_comms_id; i++)
             keys[i].number = calls->list[keys[i].row].seq;
+        if (by_comms_id && !number_by_comms_id(calls, keys + begin, end - begin))
+            return error_memory(error);
+        matches->by_order[key->group] &= !by_comms_id;
         qsort(keys + begin, end - begin, sizeof *keys, compare_turns);
         for (row_t i = begin + 1; i < end; i++)
             if (keys[i].rank == keys[i - 1].rank && keys[i].number == keys[i - 1].number)
                 keys[i].turn = keys[i - 1].turn + 1;
     }
 
+    for (row_t i = 0; i < n; i++)
+        if (!keys[i].is_unmatched)
+            keys[n_kept++] = keys[i];
+    n = n_kept;
     qsort(keys, n, sizeof *keys, compare_numbers);
     for (row_t i = 0; i < n; i++) {
         const struct match_key *key = &keys[i];

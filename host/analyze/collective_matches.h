@@ -7,7 +7,9 @@
  *
  * Collectives of a group are matched by their number, "Seq", and calls of a rank with the same number by their turn. If
  * a call of the group has no number, all are matched by their order on each rank, realigned where a rank lost some.
- * Messages are matched by sender, receiver and order; in groups of two, whose members count them alike, by number.
+ * "Comms Id", if every call of the group has it, precedes Seq. Messages are matched by sender, receiver and order; in
+ * groups of two, whose members count them alike, by number. Kernels without a group of other libraries than NCCL are
+ * matched by their index among the kernels of their library and phase, if every rank has equally many.
  *
  * Cost: O(n log n).
  */

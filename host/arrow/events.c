@@ -85,9 +85,14 @@ static enum sutra_status make_time(const void *of, const struct column_maker *ma
                                    struct sutra_error *error) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
-    (void)error;
-    batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, events->flags,
-                  (uint8_t)maker->which, &source->owner);
+    uint8_t *is_present = column_new(events->n, sizeof *is_present);
+    if (!is_present)
+        return error_memory(error);
+    for (row_t i = 0; i < events->n; i++)
+        is_present[i] = (events->flags[i] & maker->which) != 0;
+    batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, is_present, 1,
+                  &source->owner);
+    free(is_present);
     return SUTRA_OK;
 }
 
@@ -109,7 +114,7 @@ static enum sutra_status make_name(const void *of, const struct column_maker *ma
     if (!names)
         return error_memory(error);
     for (row_t i = 0; i < events->n; i++) {
-        uint8_t flags = events->flags[i] & (EVENT_HAS_NAME | EVENT_NAME_NO_STRING);
+        uint16_t flags = events->flags[i] & (EVENT_HAS_NAME | EVENT_NAME_NO_STRING);
         names[i] = flags == EVENT_HAS_NAME ? events->name[i] : STRING_NONE;
     }
     batch_strings(batch, maker->name, names, &source->trace->strings);

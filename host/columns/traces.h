@@ -73,7 +73,8 @@ enum event_flag {
     EVENT_HAS_DUR = 16,
     EVENT_HAS_TID = 32,
     EVENT_HAS_NAME = 64,
-    EVENT_HAS_WAIT = 128, /* args has "wait_on_stream" or "wait_on_cuda_event_record_corr_id" */
+    EVENT_HAS_WAIT = 128,       /* args has "wait_on_stream" or "wait_on_cuda_event_record_corr_id" */
+    EVENT_HAS_COLLECTIVE = 256, /* args has "Collective name" */
 };
 
 /* X(type, name) for each column except the numbers. */
@@ -89,7 +90,7 @@ enum event_flag {
     X(uint64_t, text)                                                                                                  \
     X(uint16_t, device)                                                                                                \
     X(uint8_t, phase)                                                                                                  \
-    X(uint8_t, flags)
+    X(uint16_t, flags)
 
 /* Values that a copy of the trace may replace. */
 enum event_value { VALUE_PID, VALUE_TS, VALUE_ID, VALUE_CORRELATION, VALUE_WAIT_RECORD, EVENT_N_VALUES };

@@ -63,7 +63,6 @@ struct sutra_context {
     unsigned ahead;               /* and read these columns ahead (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: begin and end no other stage */
     bool own_names;               /* the program chose the names of outputs: replace links (write/sink.h) */
-    bool bare_arrays;             /* readers of device traces also accept an array of events without its object */
     const char *warns_of;         /* file name at the beginning of warnings, or NULL */
 };
 

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "critical_path/path.h"
+#include "facts/kernel_class.h"
 #include "facts/names.h"
 
 /* Summarizes the nodes that start in [begin, end). Only top-level operators and kernels can be the longest event. */
@@ -162,9 +163,11 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
                 size_t length = strings_length(strings, name);
                 enum kernel_type type =
                     search->rules.newer ? kernel_type_of_0_6(text, length, false) : kernel_type_of(text, length);
-                *(type == KERNEL_COMMUNICATION ? &report->communication_us
-                  : type == KERNEL_MEMORY      ? &report->memory_us
-                                               : &report->compute_us) += us;
+                uint8_t kernel = kernel_kind_with(kernel_kind_find(CATEGORY_KERNEL, text, length),
+                                                  search->rows.events->flags[owner]);
+                *(kernel_kinds[kernel].class == DEVICE_COMMUNICATION ? &report->communication_us
+                  : type == KERNEL_MEMORY                            ? &report->memory_us
+                                                                     : &report->compute_us) += us;
             } else if (name_has(&search->rows, owner, NAME_LOADS_DATA)) {
                 report->data_loading_us += us;
             }

@@ -249,7 +249,7 @@ static enum sutra_status add_event(struct path_work *work, struct path_rows *row
     enum sutra_status status = has_category(work, rows, event, &counts);
     if (status || !counts)
         return status;
-    uint8_t flags = work->events->flags[event];
+    uint16_t flags = work->events->flags[event];
     if ((!(flags & EVENT_HAS_NAME) || flags & EVENT_NAME_NO_STRING) && !work->rules.extended)
         return stop_crash(work, "event %u: its name is not a string", event);
     if (state == TIME_TOO_LARGE)

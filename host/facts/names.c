@@ -77,18 +77,6 @@ enum device_class device_class_of(uint32_t category, const char *text, size_t le
     return communicates ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
 }
 
-bool device_is_collective(const char *text, size_t length) {
-    static const char *const words[] = {"all_reduce", "allreduce", "alltoall",       "all_to_all",
-                                        "all_gather", "allgather", "reduce_scatter", "reducescatter"};
-    struct name_rest name = {text, length};
-    if (skip(&name, "triton_"))
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (text_has_in_any_case(name.text, name.length, words[i]))
-            return true;
-    return false;
-}
-
 /*
  * Types of kernels by HTA's regular expressions. HTA 0.5:
  *
@@ -214,6 +202,9 @@ static const struct name_line names[] = {
     {"hipMemsetAsync", TEXT_IS, NAME_LAUNCH_SET | NAME_HIP, E | Q},
     {"cudaGraphLaunch", TEXT_IS, NAME_LAUNCH_GRAPH, E},
     {"hipGraphLaunch", TEXT_IS, NAME_LAUNCH_GRAPH | NAME_HIP, E},
+    {"urEnqueue", TEXT_BEGINS, NAME_LAUNCH_KERNEL, I | V},
+    {"zeCommandListAppend", TEXT_BEGINS, NAME_LAUNCH_KERNEL, I | V},
+    {"runFunction", TEXT_BEGINS, NAME_LAUNCH_KERNEL, I | V},
 
     {"cudaMemcpy", TEXT_IS, NAME_BLOCKING, P},
     {"cudaMemcpyAsync", TEXT_IS, NAME_BLOCKING, P},
@@ -255,11 +246,13 @@ static const struct name_line names[] = {
     {"ncclDevKernel", TEXT_HAS, NAME_NCCL_KERNEL, L},
     {"nccl:coalesced", TEXT_IS, NAME_COALESCED, L},
 
-    {"Launch", TEXT_HAS, NAME_LAUNCH_KERNEL, V},
-    {"GraphLaunch", TEXT_HAS, NAME_LAUNCH_GRAPH, V},
-    {"Memcpy", TEXT_HAS, NAME_LAUNCH_COPY, V},
-    {"Memset", TEXT_HAS, NAME_LAUNCH_SET, V},
-    {"Synchronize", TEXT_HAS, NAME_BLOCKING, V},
+    {"launch", TEXT_HAS_IN_ANY_CASE, NAME_LAUNCH_KERNEL, V},
+    {"graphlaunch", TEXT_HAS_IN_ANY_CASE, NAME_LAUNCH_GRAPH, V},
+    {"memcpy", TEXT_HAS_IN_ANY_CASE, NAME_LAUNCH_COPY, V},
+    {"memset", TEXT_HAS_IN_ANY_CASE, NAME_LAUNCH_SET, V},
+    {"synchronize", TEXT_HAS_IN_ANY_CASE, NAME_BLOCKING, V},
+    {"urEventWait", TEXT_IS, NAME_BLOCKING, V},
+    {"urQueueFinish", TEXT_IS, NAME_BLOCKING, V},
     {"hipMemcpyWithStream", TEXT_IS, NAME_BLOCKING | NAME_HIP, V},
     {"cudaMemcpy", TEXT_IS, NAME_BLOCKING, V},
     {"hipMemcpy", TEXT_IS, NAME_BLOCKING | NAME_HIP, V},
@@ -291,18 +284,31 @@ static const struct name_line categories[] = {
     {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S | I},
     {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | X | T | S | C},
     {"hip_driver", TEXT_IS, CATEGORY_DRIVER, X | T | S | I},
+    {"xpu_runtime", TEXT_IS, CATEGORY_RUNTIME, T | S | I},
+    {"xpu_driver", TEXT_IS, CATEGORY_DRIVER, T | S | I},
+    {"mtia_runtime", TEXT_IS, CATEGORY_RUNTIME, T | S | I},
+    {"privateuse1_runtime", TEXT_IS, CATEGORY_RUNTIME, T | S | I},
+    {"privateuse1_driver", TEXT_IS, CATEGORY_DRIVER, T | S | I},
+    {"enqueue", TEXT_IS, CATEGORY_RUNTIME, T | I},
+    {"dequeue", TEXT_IS, CATEGORY_RUNTIME, T | I},
     {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T | S | C},
     {"Kernel", TEXT_IS, CATEGORY_KERNEL, H | T | I},
     {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},
+    {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL | CATEGORY_MTIA, T | S | I},
+    {"npu", TEXT_IS, CATEGORY_KERNEL | CATEGORY_NPU, T | S | I},
+    {"npu", TEXT_IS, CATEGORY_EMPTY, P | H},
+    {"collective_comm", TEXT_IS, CATEGORY_KERNEL | CATEGORY_COMMUNICATION, T | S | I},
     {"gpu_memcpy", TEXT_IS, CATEGORY_COPY, L | O | H | T | S | C},
     {"Memcpy", TEXT_IS, CATEGORY_COPY, H | T | I},
     {"gpu_memset", TEXT_IS, CATEGORY_SET, L | O | H | T | S | C},
     {"Memset", TEXT_IS, CATEGORY_SET, H | T | I},
-    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S | C},
+    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S | C | I},
+    {"xpu_sync", TEXT_IS, CATEGORY_SYNC, T | S | I},
     {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, H | D | T | S},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
     {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T | C},
     {"async_cpu_to_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
+    {"async_npu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"async_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"async", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"fwdbwd", TEXT_IS, CATEGORY_AUTOGRAD_FLOW, T},

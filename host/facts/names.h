@@ -29,12 +29,9 @@ enum device_class {
     DEVICE_NO_WORK = DEVICE_N_CLASSES, /* such as synchronization */
 };
 
-/* The class of an event whose category has these roles (facts/names.h). O(length). */
+/* The class by TraceLens' rules of an event whose category has these roles; sutra's own rules are in
+ * facts/kernel_class.h. O(length). */
 enum device_class device_class_of(uint32_t category, const char *text, size_t length);
-
-/* Whether a kernel that device_class_of() classifies as computation communicates: collectives of other libraries than
- * NCCL, except fused Triton kernels. O(length). */
-bool device_is_collective(const char *text, size_t length);
 
 enum kernel_type { KERNEL_COMPUTATION, KERNEL_COMMUNICATION, KERNEL_MEMORY, KERNEL_OTHER, KERNEL_N_TYPES };
 
@@ -119,6 +116,10 @@ enum category_role {
     CATEGORY_EMPTY = 1 << 15, /* "", also if it is missing */
     CATEGORY_HIP = 1 << 16,   /* of HIP, for all readers */
     CATEGORY_USED = 1 << 17,  /* as NAME_USED */
+    /* Kinds of CATEGORY_KERNEL, whose names facts/kernel_class.h classifies by other rules. */
+    CATEGORY_COMMUNICATION = 1 << 18, /* of collectives (XPU) */
+    CATEGORY_MTIA = 1 << 19,
+    CATEGORY_NPU = 1 << 20, /* of Ascend, set by the reader */
 };
 
 #define CATEGORY_CALL (CATEGORY_RUNTIME | CATEGORY_DRIVER)

@@ -10,6 +10,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
+#include "facts/kernel_class.h"
 #include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/profiler_steps.h"
@@ -33,9 +34,9 @@ struct selection_choice {
     struct selection *selection;
     struct arena *arena; /* released at the end */
     struct exact_times times;
-    bool in_time;       /* only a time range */
-    row_t *decides;     /* by event, if in_time: the event whose start decides, or ROW_NONE: its own */
-    bool *communicates; /* by name, as a kernel; for SUTRA_ONLY_COMMUNICATION */
+    bool in_time;                /* only a time range */
+    row_t *decides;              /* by event, if in_time: the event whose start decides, or ROW_NONE: its own */
+    struct kernel_kinds kernels; /* for SUTRA_ONLY_COMMUNICATION */
 };
 
 enum sutra_status selection_copy_options(const struct sutra_selection *given, struct sutra_selection *taken,
@@ -202,16 +203,11 @@ static enum sutra_status find_communication(struct selection_choice *choice, str
     const struct strings *strings = &choice->trace->strings;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         names_mark(strings, choice->roles, TEXT_BEGINS, prefixes[i], NAME_COMMUNICATES);
-    choice->communicates = arena_alloc(choice->arena, strings->n, sizeof *choice->communicates);
-    if (!choice->communicates)
-        return error_memory(error);
-    for (uint32_t name = 0; name < strings->n; name++)
-        choice->communicates[name] = device_class_of(CATEGORY_KERNEL, strings_text(strings, name),
-                                                     strings_length(strings, name)) == DEVICE_COMMUNICATION;
-    return SUTRA_OK;
+    choice->kernels = kernel_kinds_begin(choice->events, strings, choice->roles, choice->arena);
+    return arena_status(choice->arena, error);
 }
 
-static bool is_of_side(const struct selection_choice *choice, row_t event) {
+static bool is_of_side(struct selection_choice *choice, row_t event) {
     uint8_t kind = choice->selection->kind[event];
     bool on_device = kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE;
     uint32_t name = choice->events->name[event];
@@ -222,7 +218,8 @@ static bool is_of_side(const struct selection_choice *choice, row_t event) {
         return !on_device;
     case SUTRA_ONLY_COMMUNICATION:
         if (kind == SELECTED_WORK)
-            return choice->communicates[name] && category_roles(choice->events, choice->roles, event) & CATEGORY_KERNEL;
+            return category_roles(choice->events, choice->roles, event) & CATEGORY_KERNEL &&
+                   kernel_class_of_event(&choice->kernels, event) == DEVICE_COMMUNICATION;
         return choice->roles[name].name & NAME_COMMUNICATES;
     case SUTRA_ONLY_ALL:
         break;
@@ -231,7 +228,7 @@ static bool is_of_side(const struct selection_choice *choice, row_t event) {
 }
 
 /* Whether an event is kept if it is in the time range. */
-static bool is_wanted(const struct selection_choice *choice, row_t event) {
+static bool is_wanted(struct selection_choice *choice, row_t event) {
     const struct sutra_selection *wish = choice->wish;
     uint8_t kind = choice->selection->kind[event];
     if (kind == SELECTED_PYTHON && wish->no_python)

@@ -45,6 +45,7 @@ int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct
     size_t length;
     if (is_coarse(&trace->events, event)) {
         const char *text = trace->document.source.bytes + times->text[event].at;
+        text += *text == '"';
         if (number_scan(text, &length) != NUMBER_FORM_BAD && decimal_ns(text, length, &ns))
             return ns;
     }

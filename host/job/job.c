@@ -95,8 +95,8 @@ struct rank_reading {
 
 static bool read_group(struct rank_reading *reading, const struct record_lines *lines) {
     const char *name = lines->words[2], *members = lines->words[3];
-    uint32_t group =
-        collective_group_add(&reading->calls, name, strlen(name), members, strlen(members), lines->number[1]);
+    uint32_t group = collective_group_add(&reading->calls, name, strlen(name), members, strlen(members),
+                                          lines->number[1], COLLECTIVES_OF_NCCL);
     if (group == UINT32_MAX ||
         !column_grow(&reading->groups, reading->n_groups, &reading->capacity, sizeof *reading->groups))
         return false;

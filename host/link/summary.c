@@ -83,13 +83,14 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     }
     /* The beginning does not show the kind: read the keys of the whole document. */
     struct document document = {0};
-    const struct document_reader reader = {.read_stage = "inspect trace", .inspects_only = true};
+    const struct document_reader reader = {.read_stage = "inspect trace", .bare_array = true, .inspects_only = true};
     enum sutra_status status =
         source_read(&document.source, context, "open trace", &(struct source_input){.name = path}, error);
     if (!status)
         status = document_read(&document, context, &reader, error);
     if (!status) {
-        bool host = document_find(&document, "nodes"), device = document_find(&document, "traceEvents");
+        bool host = document_find(&document, "nodes"),
+             device = document.is_array || document_find(&document, "traceEvents");
         if (host == device)
             status =
                 error_file(error, SUTRA_DATA, path,

@@ -16,11 +16,13 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "columns/hash_tables.h"
 #include "columns/traces.h"
 #include "read/device_trace.h"
 #include "read/document.h"
 #include "read/event_fields.h"
 #include "read/repeated_text.h"
+#include "text/quantities.h"
 
 /* Values of one event, with the meaning of columns/traces.h; strings are not interned yet. */
 struct event_row {
@@ -31,9 +33,10 @@ struct event_row {
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: absent */
     value_key id_key;                /* if it is an integer, */
     struct json_span id;             /* else */
-    uint8_t phase, flags;
+    uint16_t flags;
+    uint16_t given; /* set of the inputs that are present */
+    uint8_t phase;
     bool lower_external; /* has an "external id" */
-    uint16_t given;      /* set of the inputs that are present */
     struct json_span inputs[N_EVENT_INPUTS];
 };
 
@@ -70,6 +73,26 @@ static inline size_t scan_number(const char *text, size_t at, struct number *num
         return 0;
     *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
     return number_end(text, at, found);
+}
+
+/* A number in a string, as Ascend's profiler writes times: "1704161511420306.491". */
+static size_t scan_text_number(const char *text, size_t at, struct number *number) {
+    int64_t integer;
+    double real;
+    struct short_number found = text[at] == '"' ? short_number_at(text + at + 1) : (struct short_number){0};
+    bool zeros = text[at + 1] == '0' && found.n_integer > 1;
+    if (!found.length || zeros || text[at + 1 + found.length] != '"')
+        return 0;
+    enum number_form form = short_number_value(text + at + 1, found, &integer, &real);
+    if (form == NUMBER_FORM_BAD)
+        return 0;
+    *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
+    return at + found.length + 2;
+}
+
+/* Whether a value is a string that is not empty. */
+static inline bool is_text_of_bytes(const char *value) {
+    return value[0] == '"' && value[1] != '"';
 }
 
 /* Up to 15 digits. */
@@ -121,9 +144,11 @@ static inline size_t scan_field(const struct json_walker *walker, size_t at, enu
     switch (field) {
     case FIELD_TS:
         row->value_at[VALUE_TS] = at;
-        return scan_number(text, at, &row->ts);
+        end = scan_number(text, at, &row->ts);
+        return end ? end : scan_text_number(text, at, &row->ts);
     case FIELD_DUR:
-        return scan_number(text, at, &row->dur);
+        end = scan_number(text, at, &row->dur);
+        return end ? end : scan_text_number(text, at, &row->dur);
     case FIELD_NAME:
         return text[at] == '"' ? leaf_end(walker, at, &row->name) : 0;
     case FIELD_CATEGORY:
@@ -157,6 +182,9 @@ static inline size_t scan_field(const struct json_walker *walker, size_t at, enu
     case FIELD_WAIT_RECORD:
         row->value_at[VALUE_WAIT_RECORD] = at;
         return leaf_end(walker, at, &ignored_place);
+    case FIELD_COLLECTIVE_NAME:
+        row->flags |= is_text_of_bytes(text + at) ? EVENT_HAS_COLLECTIVE : 0;
+        return leaf_end(walker, at, &ignored_place);
     case FIELD_ID:
         row->value_at[VALUE_ID] = at;
         row->flags |= text[at] == 'n' ? 0 : EVENT_HAS_ID;
@@ -179,8 +207,8 @@ static inline size_t scan_field(const struct json_walker *walker, size_t at, enu
     }
 }
 
-static inline uint8_t flag_if(uint64_t fields, uint64_t wanted, enum event_flag flag) {
-    return fields & wanted ? (uint8_t)flag : 0;
+static inline uint16_t flag_if(uint64_t fields, uint64_t wanted, enum event_flag flag) {
+    return fields & wanted ? (uint16_t)flag : 0;
 }
 
 /* Decodes the event at the walker and steps over it. False: unusual; then the walker has not moved, and *row is
@@ -224,7 +252,8 @@ struct event_part {
     struct string_cache string_cache;
     struct inputs_cache inputs_cache;
     struct event_forms learned;
-    uint64_t n_dropped; /* fields of the wrong type */
+    uint64_t n_dropped;     /* fields of the wrong type */
+    uint64_t n_not_objects; /* elements of an array without an object around it */
     uint64_t n_lower_external;
     row_t bad_row; /* the first event with such a field, or ROW_NONE */
     enum event_field bad_field;
@@ -249,13 +278,13 @@ static void count_wrong_type(struct event_part *part, enum event_field field, si
 
 /* Adds `flag` to *flags if the event has the field. */
 static struct number read_number(struct event_part *part, const struct event_spans *places, enum event_field field,
-                                 enum event_flag flag, uint8_t *flags) {
+                                 enum event_flag flag, uint16_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
-    if (at && !field_number(part->part.fields.source->bytes + at, &number))
+    if (at && !field_time(part->part.fields.source->bytes + at, &number))
         count_wrong_type(part, field, at);
     else if (at)
-        *flags |= (uint8_t)flag;
+        *flags |= (uint16_t)flag;
     return number;
 }
 
@@ -295,13 +324,15 @@ static struct event_row read_event(struct event_part *part, const struct event_s
     const struct json_span *field = places->field;
     size_t args = field[FIELD_ARGS].at, id = field[FIELD_ID].at, name = field[FIELD_NAME].at;
     size_t stream = field[FIELD_STREAM].at, phase = field[FIELD_PHASE].at, device = field[FIELD_DEVICE].at;
+    size_t collective = field[FIELD_COLLECTIVE_NAME].at;
     bool waits = field[FIELD_WAIT_STREAM].at || field[FIELD_WAIT_RECORD].at;
     struct event_row row = {
-        .flags = (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
-                           (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
-                           (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) |
-                           (name ? EVENT_HAS_NAME : 0) | (field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
-                           (waits ? EVENT_HAS_WAIT : 0)),
+        .flags = (uint16_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
+                            (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
+                            (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) |
+                            (name ? EVENT_HAS_NAME : 0) | (field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
+                            (waits ? EVENT_HAS_WAIT : 0) |
+                            (collective && is_text_of_bytes(text + collective) ? EVENT_HAS_COLLECTIVE : 0)),
         .category = field[FIELD_CATEGORY],
         .id = field[FIELD_ID],
         .id_key = KEY_ABSENT,
@@ -404,7 +435,10 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_event(walker, &part->learned, &places);
     } else {
         walk_value(walker);
-        count_wrong_type(part, FIELD_NONE, at);
+        if (((const struct sutra_device_trace *)of->trace)->document.is_array)
+            part->n_not_objects++;
+        else
+            count_wrong_type(part, FIELD_NONE, at);
     }
     if (walker->expected || !document_row(of, at))
         return;
@@ -455,6 +489,7 @@ static const struct document_reader device_reader = {
     .join_stage = "join device trace",
     .part_size = sizeof(struct event_part),
     .columns_at = offsetof(struct event_part, events),
+    .bare_array = true,
     .begin = part_begin,
     .element = read_element,
     .finish = part_finish,
@@ -509,6 +544,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
         trace->n_lower_external += part->n_lower_external;
+        trace->n_not_objects += part->n_not_objects;
         if (part->bad_row != ROW_NONE && !parts->context->options.lenient)
             return type_error(part, error);
     }
@@ -529,7 +565,6 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
                                    const struct source_input *input, struct sutra_error *error) {
     struct document_reader reader = device_reader;
     struct column_form forms[DEVICE_EVENT_N_COLUMNS];
-    reader.bare_array = context->bare_arrays;
     reader.columns = forms;
     reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
     struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
@@ -547,6 +582,54 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     return status;
 }
 
+/* ---- Ascend ----
+ *
+ *     M  process_name   pid 8   args.name "Ascend Hardware"
+ *     X  aclnnMm_MatMul pid 8   tid 3, without "cat"          ->   category "npu", stream 3
+ *
+ * O(metadata events), and O(events) if there is such a process.
+ */
+
+/* Collects the pids of the hardware. False: out of memory. */
+static bool find_npu_processes(const struct sutra_device_trace *trace, struct pair_table *pids, bool *found) {
+    const struct device_events *events = &trace->events;
+    const uint8_t *phase = events->phase, *end = phase + events->n;
+    uint32_t name = strings_find(&trace->strings, "process_name", strlen("process_name"));
+    for (; name != STRING_NONE && phase < end && (phase = memchr(phase, 'M', (size_t)(end - phase))); phase++) {
+        row_t event = (row_t)(phase - events->phase);
+        if (events->name[event] != name)
+            continue;
+        struct json_span args = document_member_of(&trace->document, events->text[event], "args");
+        struct json_span label = args.at ? document_member_of(&trace->document, args.at, "name") : args;
+        if (!label.at || trace->document.source.bytes[label.at] != '"' ||
+            !place_is(&trace->document.source, label, "Ascend Hardware"))
+            continue;
+        *found = true;
+        if (!pair_table_note(pids, (uint64_t)events->pid[event], 0, 1))
+            return false;
+    }
+    return true;
+}
+
+static enum sutra_status mark_npu_events(struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct device_events *events = &trace->events;
+    struct pair_table pids;
+    bool found = false, ok = pair_table_init(&pids) && find_npu_processes(trace, &pids, &found);
+    uint32_t none = strings_find(&trace->strings, "", 0);
+    uint32_t npu = ok && found ? strings_intern(&trace->strings, "npu", 3) : STRING_NONE;
+    ok = ok && (!found || npu != STRING_NONE);
+    for (row_t event = 0; event < events->n && ok && found; event++) {
+        if (events->category[event] != none || events->phase[event] != 'X' ||
+            pair_table_find(&pids, (uint64_t)events->pid[event], 0) == PAIR_NONE)
+            continue;
+        events->category[event] = npu;
+        if (events->stream[event] == KEY_ABSENT)
+            events->stream[event] = events->tid[event];
+    }
+    pair_table_free(&pids);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
 static enum sutra_status read_trace(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made = calloc(1, sizeof *made);
@@ -559,6 +642,15 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     enum sutra_status status = ok ? read_rows(made, context, input, error) : error_memory(error);
     if (!status && !event_columns_keep(made->columns, &made->events))
         status = error_memory(error);
+    if (!status)
+        status = mark_npu_events(made, error);
+    if (!status && made->n_not_objects && made->n_not_objects == made->events.n)
+        status = error_file(error, SUTRA_DATA, made->document.source.name,
+                            "this is not a device trace: no element of the array is an object");
+    if (!status && made->n_not_objects)
+        context_warn(
+            context, "%s: %s of the array: skipped", made->document.source.name,
+            counted_text(made->n_not_objects, "element that is no object", "elements that are no objects").text);
     if (status)
         sutra_device_trace_free(made);
     else

@@ -17,6 +17,7 @@ struct sutra_device_trace {
     struct device_events events;
     struct strings strings;         /* names and categories */
     uint64_t n_fields_dropped;      /* fields of the wrong type, ignored */
+    uint64_t n_not_objects;         /* elements of an array of events that are no objects: rows without fields */
     uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
     struct kept_columns *columns;   /* requested later: event_columns.h */

@@ -162,6 +162,15 @@ bool field_number(const char *value, struct number *number) {
     return true;
 }
 
+bool field_time(const char *value, struct number *number) {
+    size_t length;
+    if (*value != '"')
+        return field_number(value, number);
+    value++;
+    bool is_decimal = is_digit(value[*value == '-']) && number_scan(value, &length) != NUMBER_FORM_BAD;
+    return is_decimal && value[length] == '"' && field_number(value, number);
+}
+
 bool field_integer(const char *value, int64_t *integer) {
     double real;
     size_t length;

@@ -57,6 +57,9 @@ struct field_reader {
 /* A time or duration: an integer below NUMBER_INTEGER_LIMIT in magnitude, a double that is not NaN, true or false. */
 bool field_number(const char *value, struct number *number);
 
+/* The same of a time, which may be a string that contains a number. */
+bool field_time(const char *value, struct number *number);
+
 /* An integer that fits 64 bits. */
 bool field_integer(const char *value, int64_t *integer);
 

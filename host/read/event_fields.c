@@ -106,6 +106,7 @@ static enum event_field inner_field(const char *key, size_t length) {
     case 15:
         return same(key, "Sequence number", 15)   ? FIELD_SEQUENCE
                : same(key, "Concrete Inputs", 15) ? FIELD_CONCRETE_INPUTS
+               : same(key, "Collective name", 15) ? FIELD_COLLECTIVE_NAME
                                                   : FIELD_NONE;
     case 18:
         return same(key, "Record function id", 18)   ? FIELD_RF
@@ -264,6 +265,7 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"wait_on_stream\"]",
                                         "args[\"wait_on_cuda_event_record_corr_id\"]",
                                         "args[\"external id\"]",
+                                        "args[\"Collective name\"]",
                                         "args[\"Input dims\"]",
                                         "args[\"Output dims\"]",
                                         "args[\"Sequence number\"]",

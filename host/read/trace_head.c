@@ -97,7 +97,7 @@ static double decimal_here(const struct head_text *text) {
     size_t left = (size_t)(text->end - text->at), n = MIN(left, sizeof digits - 1);
     memcpy(digits, text->at, n);
     digits[n] = 0;
-    return *digits == '"' ? 0 : strtod(digits, NULL);
+    return strtod(digits + (*digits == '"'), NULL);
 }
 
 /* Steps over the key of an object's next member; false at the end. */
@@ -192,6 +192,13 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
     head->pid = head->rank = head->world_size = NOT_RECORDED;
     head->begin = 0;
     skip_blanks(&text);
+    if (is_at(&text, '[')) { /* the events alone */
+        struct head_text first = {text.at + 1, text.end};
+        skip_blanks(&first);
+        head->side = is_at(&first, '{') ? SIDE_DEVICE : SIDE_UNKNOWN;
+        read_events(text, base, head);
+        return;
+    }
     if (!is_at(&text, '{'))
         return;
     for (text.at++; next_member(&text, &key, &length);) {

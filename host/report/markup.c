@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/shared.h"
+#include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "report/markup.h"
 #include "text/strings.h"
@@ -173,7 +174,7 @@ const char *colour_meaning(enum colour colour) {
 }
 
 enum colour colour_of_work(const char *name, size_t length) {
-    if (device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COMMUNICATION || device_is_collective(name, length))
+    if (kernel_communicates(name, length))
         return COLOUR_COMMUNICATION;
     return kernel_type_of(name, length) == KERNEL_MEMORY ? COLOUR_COPIES : COLOUR_COMPUTE;
 }

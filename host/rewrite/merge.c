@@ -259,6 +259,7 @@ static void note_points(struct rank_writer *writer, const uint8_t *kept) {
         event_find(writer->trace, event, &writer->changes.learned, &places);
         const char *ts = writer->trace->document.source.bytes + places.field[FIELD_TS].at;
         size_t length = 0;
+        ts += *ts == '"';
         number_scan(ts, &length);
         if (!places.field[FIELD_TS].at || !decimal_ns(ts, length, &ns))
             continue;

@@ -422,12 +422,18 @@ static void write_change(const struct merge_changes *changes, const struct merge
         write_integer(pid, out);
     } else if (change->value != VALUE_TS) {
         merge_id_write(changes->ids, text, length, out);
-    } else if (*text == '"') {
-        buffer_append(out, text, length);
     } else {
-        char *to = buffer_reserve(out, length + DECIMAL_SHIFT_ROOM);
+        /* a number, or a string with a number, which stays a string */
+        size_t quote = *text == '"' && length > 2, number = 0;
+        if (number_scan(text + quote, &number) == NUMBER_FORM_BAD || number + 2 * quote != length) {
+            buffer_append(out, text, length);
+            return;
+        }
+        buffer_append(out, text, quote);
+        char *to = buffer_reserve(out, number + DECIMAL_SHIFT_ROOM);
         if (to)
-            out->length += decimal_shift(text, length, changes->shift_ns, to);
+            out->length += decimal_shift(text + quote, number, changes->shift_ns, to);
+        buffer_append(out, text, quote);
     }
 }
 

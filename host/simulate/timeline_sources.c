@@ -18,6 +18,7 @@
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "context/context.h"
+#include "facts/kernel_class.h"
 #include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
@@ -74,6 +75,7 @@ struct timeline_sources {
     const struct device_events *events;
     struct arena *arena; /* of all columns */
     const struct string_roles *roles;
+    struct kernel_kinds kinds;
 
     row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;
@@ -153,6 +155,7 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
                                          .roles = names_find(&trace->strings, READER_SIMULATE, arena),
                                          .calls = arena_alloc(arena, events->n, sizeof *sources->calls),
                                          .syncs = arena_alloc(arena, events->n, sizeof *sources->syncs)};
+    sources->kinds = kernel_kinds_begin(events, &trace->strings, sources->roles, arena);
     if (!sources->roles || !pair_table_init(&sources->stream_of) || arena->failed)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++) {
@@ -296,9 +299,9 @@ static enum sutra_status read_ops(struct timeline_sources *sources, const double
                           &ops->n_threads, error);
 }
 
-static bool is_kernel(const struct timeline_sources *sources, const double window[2], row_t event) {
+static bool is_kernel(struct timeline_sources *sources, const double window[2], row_t event) {
     if (!(category_roles(sources->events, sources->roles, event) & CATEGORY_WORK) ||
-        !timeline_event_lasts(sources, event))
+        !timeline_event_lasts(sources, event) || kernel_kind_of_event(&sources->kinds, event) == KIND_SYNC)
         return false;
     row_t call = timeline_call_of(sources, event);
     return is_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
@@ -319,7 +322,7 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, const do
             continue;
         if (!add_kernel(sources, kernels, event, event))
             return error_memory(error);
-        if (name_roles(events, sources->roles, event) & NAME_NCCL)
+        if (kernel_class_of_event(&sources->kinds, event) == DEVICE_COMMUNICATION)
             kernels->traits[kernels->n - 1] |= KERNEL_COMMUNICATES;
     }
     kernels->n_streams = sources->n_streams;

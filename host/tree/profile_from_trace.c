@@ -79,6 +79,7 @@ static enum event_role role_of(const struct reading *reading, row_t event) {
 /* Converts microseconds to nanoseconds. */
 static bool read_time(const char *text, int64_t *ns) {
     size_t length;
+    text += *text == '"';
     if (*text == 't' || *text == 'f') {
         *ns = *text == 't' ? 1000 : 0;
         return true;
@@ -90,7 +91,7 @@ static bool read_time(const char *text, int64_t *ns) {
 static bool read_times(struct trace_rows *rows, const struct device_events *events, row_t event, const char *bytes,
                        const struct event_spans *places) {
     int64_t duration = 0;
-    uint8_t flags = events->flags[event];
+    uint16_t flags = events->flags[event];
     enum event_role role = (enum event_role)rows->role[event];
     if (!(flags & EVENT_HAS_TS) || !read_time(bytes + places->field[FIELD_TS].at, &rows->start[event]))
         return false;

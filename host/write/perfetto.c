@@ -819,12 +819,11 @@ enum sutra_status perfetto_write(struct sutra_context *context, const char *json
                                  struct sutra_error *error) {
     struct timeline_writer w = {.context = context};
     struct sutra_context saved = *context;
-    context->options.lenient = context->notes_places = context->bare_arrays = true;
+    context->options.lenient = context->notes_places = true;
     context->ahead = AHEAD_NOTHING;
     enum sutra_status status = sutra_device_trace_read(context, json, &w.trace, error);
     context->options.lenient = saved.options.lenient;
     context->notes_places = saved.notes_places;
-    context->bare_arrays = saved.bare_arrays;
     context->ahead = saved.ahead;
     if (status == SUTRA_DATA)
         return error_file(error, SUTRA_USAGE, path,

@@ -17,6 +17,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "facts/gpu_peaks.h"
+#include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "facts/times.h"
 
@@ -27,23 +28,18 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
     const struct device_events *events = &trace->events;
     const struct strings *strings = &trace->strings;
     struct arena scratch = {0};
-    struct string_roles *roles = names_find(strings, READER_LINKER, &scratch);
-    uint8_t *classes = arena_zeros(&scratch, strings->n, sizeof *classes); /* by name: class + 1; 0: not classified */
+    struct string_roles *roles = names_find(strings, READER_TREE, &scratch);
+    struct kernel_kinds kinds = kernel_kinds_begin(events, strings, roles, &scratch);
     enum sutra_status status = arena_status(&scratch, error);
     int64_t base_ns = trace_base_ns(trace);
     uint64_t n_untimed = 0;
     part->first_ns = INT64_MAX;
     part->last_ns = INT64_MIN;
     for (row_t i = 0; i < events->n && !status; i++) {
-        uint32_t name = events->name[i], category = category_roles(events, roles, i);
+        uint32_t category = category_roles(events, roles, i);
         int64_t start_ns = base_ns, end_ns;
-        if (!(category & CATEGORY_WORK))
-            continue;
-        bool is_copy = category & (CATEGORY_COPY | CATEGORY_SET);
-        if (!is_copy && classes[name] == 0)
-            classes[name] = (uint8_t)(1 + device_class_of(CATEGORY_KERNEL, strings_text(strings, name),
-                                                          strings_length(strings, name)));
-        if (!is_copy && classes[name] == DEVICE_NO_WORK + 1)
+        enum device_class class = category & CATEGORY_WORK ? kernel_class_of_event(&kinds, i) : DEVICE_NO_WORK;
+        if (class == DEVICE_NO_WORK)
             continue;
         if (!event_moments(events, i, base_ns, &start_ns, &end_ns)) {
             n_untimed++;
@@ -51,7 +47,7 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
         }
         part->first_ns = MIN(start_ns, part->first_ns);
         part->last_ns = MAX(end_ns, part->last_ns);
-        if (!is_copy && classes[name] == DEVICE_COMPUTE + 1)
+        if (class == DEVICE_COMPUTE && !(category & CATEGORY_SET))
             part->compute_ns += (double)moment_minus(end_ns, start_ns);
     }
     if (!status)

@@ -73,11 +73,28 @@ static bool read_text(struct nccl_rows *rows, const struct sutra_device_trace *t
     return kept != STRING_NONE;
 }
 
+/* Kernels that TraceLens reads, as rows of events, in the arena. NULL: out of memory. */
+static row_t *find_nccl_kernels(const struct sutra_device_trace *trace, struct arena *arena, row_t *n) {
+    const struct device_events *events = &trace->events;
+    struct string_roles *roles = names_find(&trace->strings, READER_OPERATORS, arena);
+    row_t *kernels = arena_alloc(arena, events->n, sizeof *kernels);
+    *n = 0;
+    if (!roles || !kernels)
+        return NULL;
+    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "nccl", NAME_OWN);
+    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "rccl", NAME_OWN);
+    names_mark(&trace->strings, roles, TEXT_HAS_IN_ANY_CASE, "cross_device_reduce", NAME_OWN);
+    for (row_t event = 0; event < events->n; event++)
+        if (category_roles(events, roles, event) & CATEGORY_KERNEL && name_roles(events, roles, event) & NAME_OWN)
+            kernels[(*n)++] = event;
+    return kernels;
+}
+
 enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
     struct arena scratch = {0};
     struct requested_column columns[N_NCCL_FIELDS];
-    row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
+    row_t n, *kernels = find_nccl_kernels(trace, &scratch, &n);
     struct nccl_rows *made = calloc(1, sizeof *made);
     bool done = kernels && made && strings_init(&made->strings);
     enum sutra_status status = done ? SUTRA_OK : error_memory(error);

@@ -342,7 +342,7 @@ enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_tri
     for (row_t i = 0; i < trimmed->n; i++) {
         row_t event = dlrm_trimmed_at(trimmed, i);
         /* Count the reasons for skipping an event. */
-        uint8_t flags = work->events->flags[event];
+        uint16_t flags = work->events->flags[event];
         if (!(flags & EVENT_HAS_DUR))
             continue;
         if (!(flags & EVENT_HAS_TS)) {

@@ -13,6 +13,7 @@
  *
  * Cost: O(n), and a sort of each thread that is not in order.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/launches/launches.h"
@@ -344,6 +345,81 @@ enum sutra_status make_host_rows(struct sutra_context *context, struct launch_mo
         return status;
     if (tracelens)
         walk_as_tracelens(&build);
+    arena_release(scratch, mark);
+    return SUTRA_OK;
+}
+
+/* ---- Rows at the starts of arrows ---- */
+
+struct arrow_start {
+    uint32_t thread;
+    int64_t moment;
+    row_t device;
+};
+
+ORDER_BY(compare_arrow_starts, struct arrow_start, ASCENDING(thread) ASCENDING(moment) ASCENDING(device))
+
+/* Numbers the threads of hosts again, by their first rows; `first` has a row for each, and one more. False: out of
+ * memory. */
+static bool number_host_threads(const struct launch_model *model, struct event_threads *threads, uint32_t *host_thread,
+                                row_t *first) {
+    const struct host_rows *hosts = &model->hosts;
+    for (row_t row = 0; row < hosts->n; row++) {
+        if (row && hosts->thread[row] == hosts->thread[row - 1])
+            continue;
+        uint32_t number = event_thread(threads, model->events, hosts->event[row]);
+        if (number == PAIR_NONE)
+            return false;
+        host_thread[number] = hosts->thread[row];
+        first[hosts->thread[row]] = row;
+    }
+    first[hosts->n_threads] = hosts->n;
+    return true;
+}
+
+enum sutra_status find_arrow_rows(struct launch_model *model, const struct exact_times *times, struct arena *scratch,
+                                  struct sutra_error *error) {
+    const struct host_rows *hosts = &model->hosts;
+    struct device_rows *devices = &model->devices;
+    struct arena_mark mark = arena_mark(scratch);
+    struct arrow_start *starts = arena_alloc(scratch, devices->n, sizeof *starts);
+    row_t n = 0, *first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *first);
+    uint32_t *host_thread = arena_alloc(scratch, hosts->n_threads, sizeof *host_thread);
+    row_t *above = arena_alloc(scratch, hosts->n, sizeof *above); /* the nearest operator or call that encloses a row */
+    struct event_threads threads = {0};
+    bool ok =
+        !scratch->failed && event_threads_init(&threads) && number_host_threads(model, &threads, host_thread, first);
+    for (row_t i = 0; i < devices->n && ok; i++) {
+        row_t arrow = devices->call[i];
+        if (arrow == ROW_NONE || model->events->phase[arrow] != 's')
+            continue;
+        devices->call[i] = ROW_NONE;
+        uint32_t thread = event_thread(&threads, model->events, arrow);
+        ok = thread != PAIR_NONE;
+        if (ok && thread < hosts->n_threads)
+            starts[n++] = (struct arrow_start){host_thread[thread], start_ticks(model, times, arrow), i};
+    }
+    event_threads_free(&threads);
+    if (!ok)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++) {
+        row_t parent = hosts->parent[row];
+        bool counts = parent != ROW_NONE && hosts->kind[parent] <= HOST_CALL;
+        above[row] = parent == ROW_NONE || counts ? parent : above[parent];
+    }
+
+    /* Moments ascend in each thread, so that a row that has ended never counts again. */
+    qsort(starts, n, sizeof *starts, compare_arrow_starts);
+    for (row_t k = 0; k < n; k++) {
+        row_t begin = first[starts[k].thread];
+        row_t n_begun = count_up_to(hosts->start + begin, first[starts[k].thread + 1] - begin, starts[k].moment);
+        if (n_begun == 0)
+            continue;
+        row_t row = begin + n_begun - 1;
+        bool counts = hosts->kind[row] <= HOST_CALL && hosts->stop[row] > starts[k].moment;
+        row_t found = counts ? row : innermost(hosts, above, row, false, starts[k].moment);
+        devices->call[starts[k].device] = found == ROW_NONE ? ROW_NONE : hosts->event[found];
+    }
     arena_release(scratch, mark);
     return SUTRA_OK;
 }

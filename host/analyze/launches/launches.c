@@ -78,46 +78,61 @@ static enum sutra_status sort_devices(struct device_rows *rows, struct arena *sc
     return status;
 }
 
+/* The class of an event by TraceLens' rules; `cache`, by string of the name, of memsets and then of kernels: class + 1,
+ * or 0. */
+static uint8_t tracelens_class(const struct launch_model *model, uint8_t *cache, row_t event) {
+    uint32_t roles = category_roles(model->events, model->roles, event), name = model->events->name[event];
+    uint8_t uncached = 0, *class = &uncached;
+    if (roles & (CATEGORY_KERNEL | CATEGORY_SET))
+        class = &cache[(roles & CATEGORY_KERNEL ? model->strings->n : 0) + (size_t)name];
+    if (*class == 0)
+        *class = (uint8_t)(1 + device_class_of(roles, strings_text(model->strings, name),
+                                               strings_length(model->strings, name)));
+    return (uint8_t)(*class - 1);
+}
+
 /* Makes rows of the listed events with known times, in file order and without calls, and sorts them by start. */
 static enum sutra_status make_devices(struct launch_model *model, const struct exact_times *times,
                                       const struct event_lists *lists, struct arena *scratch,
                                       struct sutra_error *error) {
-    enum { UNKNOWN = UINT8_MAX };
     const struct device_events *events = model->events;
     struct device_rows *rows = &model->devices;
-
-    /* By string of the name, as a memset and as a kernel: the class, which is found once. */
-    uint8_t *class_of_name[2] = {arena_alloc(scratch, model->strings->n, 1),
-                                 arena_alloc(scratch, model->strings->n, 1)};
+    bool tracelens = model->rules & LAUNCHES_TRACELENS;
+    struct kernel_kinds kinds = kernel_kinds_begin(events, model->strings, model->roles, scratch);
+    uint8_t *cache = tracelens ? arena_zeros(scratch, (size_t)model->strings->n * 2, sizeof *cache) : NULL;
     if (scratch->failed)
         return error_memory(error);
-    memset(class_of_name[0], UNKNOWN, model->strings->n);
-    memset(class_of_name[1], UNKNOWN, model->strings->n);
-
     for (row_t i = 0; i < lists->n_device; i++) {
         row_t event = lists->device[i];
         if (!exact_time_is_known(events, event))
             continue;
-        uint32_t roles = category_roles(events, model->roles, event), name = events->name[event];
-        uint8_t without_name = UNKNOWN, *class = &without_name;
-        if (roles & (CATEGORY_KERNEL | CATEGORY_SET))
-            class = &class_of_name[(roles & CATEGORY_KERNEL) != 0][name];
-        if (*class == UNKNOWN)
-            *class = (uint8_t)device_class_of(roles, strings_text(model->strings, name),
-                                              strings_length(model->strings, name));
+        uint8_t kind = KIND_COMPUTE, class;
+        if (tracelens) {
+            class = tracelens_class(model, cache, event);
+        } else {
+            kind = kernel_kind_of_event(&kinds, event);
+            class = kernel_kinds[kind].class;
+            if (class == DEVICE_NO_WORK) {
+                model->n_syncs++;
+                continue;
+            }
+        }
         rows->event[rows->n] = event;
         rows->start[rows->n] = start_ticks(model, times, event);
         rows->stop[rows->n] = end_ticks(model, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
-        rows->class[rows->n++] = *class;
+        if (!tracelens)
+            rows->kind[rows->n] = kind;
+        rows->class[rows->n++] = class;
     }
     return sort_devices(rows, scratch, error);
 }
 
 /* ---- Calls that launched activities ----
  *
- * By our rules, the call of an activity is the last call with its correlation. If no call has that correlation, or the
- * activity has none, an arrow (category ac2g) from a call to the activity decides:
+ * By our rules, the call of an activity is the last call with its correlation; a call of the driver, which another
+ * device's runtime may record with the same correlation, only counts without one of the runtime. If no call has that
+ * correlation, or the activity has none, an arrow (category ac2g) from a call to the activity decides:
  *
  *     thread 7      | cudaLaunchKernel |           1. ends: activities without a call, by stream and start
  *                   s id 5 --.                     2. ids: of arrows that end at them
@@ -150,13 +165,15 @@ static enum sutra_status find_calls_by_correlation(const struct engine *engine, 
     row_t *calls = arena_alloc(scratch, lists->n_calls, sizeof *calls);
     if (scratch->failed)
         return error_memory(error);
-    for (row_t i = 0; i < lists->n_calls; i++) {
-        row_t call = lists->call[i];
-        if (!exact_time_is_known(events, call) || !is_correlation(events->correlation[call]))
-            continue;
-        keys[n_keys] = events->correlation[call];
-        calls[n_keys++] = call;
-    }
+    for (int of_runtime = 0; of_runtime < 2; of_runtime++) /* first the calls of drivers */
+        for (row_t i = 0; i < lists->n_calls; i++) {
+            row_t call = lists->call[i];
+            if (!exact_time_is_known(events, call) || !is_correlation(events->correlation[call]) ||
+                (category_roles(events, model->roles, call) & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0))
+                continue;
+            keys[n_keys] = events->correlation[call];
+            calls[n_keys++] = call;
+        }
     for (row_t i = 0; i < devices->n; i++)
         wanted[i] = events->correlation[devices->event[i]];
     struct join_step step = {keys, n_keys, wanted, devices->n, devices->call};
@@ -300,6 +317,65 @@ static bool follow_arrows(struct arrow_search *search, const value_key *ids) {
     return true;
 }
 
+/*
+ * Ascend: arrows (category async_npu) begin on the thread of an operator, at its start or in it, and end at the
+ * activity. The start of the arrow stands for the call until the rows of hosts exist (find_arrow_rows()).
+ *
+ *     thread 1   | aten::mm |                      id 5 -> the last start with this id
+ *                s id 5 --.                        (stream, time) -> the last end there
+ *     stream 3             '--> f id 5
+ *                               | MatMul |
+ */
+static enum sutra_status find_arrows_to_npu(struct sutra_context *context, struct launch_model *model,
+                                            const struct exact_times *times, const struct event_lists *lists,
+                                            struct arena *scratch, struct sutra_error *error) {
+    const struct device_events *events = model->events;
+    struct device_rows *devices = &model->devices;
+    struct arena_mark mark = arena_mark(scratch);
+    row_t *arrows = arena_alloc(scratch, lists->n_arrows, sizeof *arrows), n = 0;
+    if (!arrows)
+        return error_memory(error);
+    uint32_t category = strings_find(model->strings, "async_npu", strlen("async_npu"));
+    for (row_t i = 0; i < lists->n_arrows; i++)
+        if (events->category[lists->arrow[i]] == category)
+            arrows[n++] = lists->arrow[i];
+    const value_key *ids = NULL;
+    enum sutra_status status = n ? read_arrow_ids(context, model->trace, arrows, n, &ids, error) : SUTRA_OK;
+    if (status || n == 0)
+        return status;
+
+    struct event_threads threads = {0};
+    struct pair_table starts = {0}, ends = {0};
+    bool ok = event_threads_init(&threads) && pair_table_init(&starts) && pair_table_init(&ends);
+    for (row_t i = 0; i < n && ok; i++)
+        if (events->phase[arrows[i]] == 's' && exact_time_is_known(events, arrows[i]))
+            ok = pair_table_note(&starts, (uint64_t)ids[arrows[i]], 0, arrows[i]);
+    for (row_t i = 0; i < n && ok; i++) {
+        uint32_t start =
+            events->phase[arrows[i]] == 'f' ? pair_table_find(&starts, (uint64_t)ids[arrows[i]], 0) : PAIR_NONE;
+        if (start == PAIR_NONE || !exact_time_is_known(events, arrows[i]))
+            continue;
+        uint32_t thread = event_thread(&threads, events, arrows[i]);
+        ok = thread != PAIR_NONE &&
+             pair_table_note(&ends, (uint64_t)start_ticks(model, times, arrows[i]), thread, start);
+    }
+    for (row_t i = 0; i < devices->n && ok; i++) {
+        if (devices->call[i] != ROW_NONE || !(category_roles(events, model->roles, devices->event[i]) & CATEGORY_NPU))
+            continue;
+        uint32_t thread = event_thread(&threads, events, devices->event[i]), start = PAIR_NONE;
+        ok = thread != PAIR_NONE;
+        if (ok)
+            start = pair_table_find(&ends, (uint64_t)devices->start[i], thread);
+        devices->call[i] = start == PAIR_NONE ? ROW_NONE : start;
+        model->has_arrow_calls |= start != PAIR_NONE;
+    }
+    event_threads_free(&threads);
+    pair_table_free(&starts);
+    pair_table_free(&ends);
+    arena_release(scratch, mark);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
 static enum sutra_status find_calls_by_arrows(struct sutra_context *context, struct launch_model *model,
                                               const struct exact_times *times, const struct event_lists *lists,
                                               struct arena *scratch, struct sutra_error *error) {
@@ -337,7 +413,7 @@ enum sutra_status find_call_rows(const struct launch_model *model, row_t *calls,
     if (!row_of)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
-        if (hosts->kind[row] == HOST_CALL && row_ranks_contain(&ranks, hosts->event[row]))
+        if (row_ranks_contain(&ranks, hosts->event[row]))
             row_of[row_rank(&ranks, hosts->event[row])] = row;
     for (row_t i = 0; i < n; i++)
         if (calls[i] != ROW_NONE)
@@ -397,7 +473,7 @@ static enum sutra_status find_launchers(struct launch_model *model, struct arena
             devices->class[i] != DEVICE_NO_WORK && !(tracelens && devices->class[i] == DEVICE_COMMUNICATION);
         if (call == ROW_NONE || !is_attributed)
             continue;
-        row_t op = enclosing[call];
+        row_t op = hosts->kind[call] == HOST_OPERATOR ? call : enclosing[call];
         devices->launcher[i] = op != ROW_NONE && hosts->kind[op] == HOST_OPERATOR ? op : call;
         if (devices->replayed && devices->replayed[i] != ROW_NONE)
             devices->launcher[i] = devices->replayed[i];
@@ -530,6 +606,8 @@ enum sutra_status launch_model_restrict(struct sutra_context *context, const str
         devices->start[n] = devices->start[i];
         devices->stop[n] = devices->stop[i];
         devices->class[n] = devices->class[i];
+        if (devices->kind)
+            devices->kind[n] = devices->kind[i];
         devices->call[n] = devices->call[i];
         devices->launcher[n++] = ROW_NONE;
     }
@@ -562,6 +640,8 @@ static void run_device_branch(void *arg) {
         status = find_calls_by_correlation(&branch->context->engine, model, branch->lists, &scratch, &n_missing,
                                            &branch->error);
     if (!status && n_missing)
+        status = find_arrows_to_npu(branch->context, model, branch->times, branch->lists, &scratch, &branch->error);
+    if (!status && n_missing)
         status = find_calls_by_arrows(branch->context, model, branch->times, branch->lists, &scratch, &branch->error);
     branch->status = status;
     arena_free(&scratch);
@@ -588,6 +668,7 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
                                           .start = arena_alloc(arena, n, sizeof(int64_t)),
                                           .stop = arena_alloc(arena, n, sizeof(int64_t)),
                                           .class = arena_alloc(arena, n, sizeof(uint8_t)),
+                                          .kind = tracelens ? NULL : arena_alloc(arena, n, sizeof(uint8_t)),
                                           .call = arena_alloc(arena, n, sizeof(row_t)),
                                           .launcher = arena_alloc(arena, n, sizeof(row_t)),
                                           .by_start = arena_alloc(arena, n, sizeof(row_t))}};
@@ -612,14 +693,16 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
     if (tracelens) {
         status = find_tracelens_links(context, model, &lists, arena, scratch, error);
     } else {
-        status = find_call_rows(model, model->devices.call, model->devices.n, scratch, error);
+        status = model->has_arrow_calls ? find_arrow_rows(model, &times, scratch, error) : SUTRA_OK;
+        if (!status)
+            status = find_call_rows(model, model->devices.call, model->devices.n, scratch, error);
         if (!status)
             status = order_launch_links(model, model->devices.call, NULL, model->devices.n, arena, error);
     }
     if (status)
         return status;
     model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
-                       (lists.n_device - model->devices.n);
+                       (lists.n_device - model->devices.n - model->n_syncs);
     arena_release(scratch, mark);
     return launch_model_attribute(model, arena, scratch, error);
 }

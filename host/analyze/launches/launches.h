@@ -13,7 +13,9 @@
  *     rule                    ours                                    TraceLens (LAUNCHES_TRACELENS)
  *     parent of a host event  the last event of its thread that       the same, but an event that ends after its parent
  *                             began and has not ended                 is skipped
- *     call of an activity     same correlation, else an ac2g arrow    an ac2g arrow
+ *     call of an activity     same correlation (a runtime's call      an ac2g arrow
+ *                             before a driver's), else an arrow
+ *     class of an activity    facts/kernel_class.h                    facts/names.h
  *     launcher                innermost operator that runs at the     innermost enclosing operator; none for      
  *                             call, else the call                     communication
  *
@@ -27,6 +29,7 @@
 
 #include "base/arena.h"
 #include "context/context.h"
+#include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "facts/times.h"
 #include "read/device_trace.h"
@@ -55,12 +58,14 @@ struct host_rows {
     row_t n_skipped;       /* of the last rows */
 };
 
-/* GPU activities in file order: kernels, memcpys, memsets, and by TraceLens' rules synchronization (DEVICE_NO_WORK). */
+/* GPU activities in file order: kernels, memcpys, memsets, and by TraceLens' rules synchronization (DEVICE_NO_WORK). By
+ * our rules, activities of other devices that only wait or record are skipped. */
 struct device_rows {
     row_t n;
     row_t *event;
     int64_t *start, *stop; /* ticks */
     uint8_t *class;        /* enum device_class */
+    uint8_t *kind;         /* row of kernel_kinds[] (facts/kernel_class.h); NULL by TraceLens' rules */
     row_t *call;           /* row of hosts: the call that launched it, or ROW_NONE */
     row_t *launcher;       /* row of hosts: the operator or call to which it is attributed, or ROW_NONE */
     row_t *replayed;       /* row of hosts: the replayed operator of a graph kernel, or ROW_NONE; NULL: none */
@@ -103,6 +108,8 @@ struct launch_model {
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
     int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
     uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large */
+    bool has_arrow_calls;               /* devices.call has starts of arrows, while the model is built */
+    row_t n_syncs;                      /* skipped activities that wait or record: not busy */
 };
 
 /* Builds the model; `scratch` is released on success, and `model` is undefined after a failure. SUTRA_SYSTEM: out of
@@ -193,7 +200,12 @@ enum sutra_status make_host_rows(struct sutra_context *context, struct launch_mo
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
 
-/* Replaces n events of calls (or ROW_NONE) by their rows of hosts. */
+/* hosts.c: replaces arrows in devices.call by the event of the innermost operator or call that runs where the arrow
+ * starts. O(n log n). */
+enum sutra_status find_arrow_rows(struct launch_model *model, const struct exact_times *times, struct arena *scratch,
+                                  struct sutra_error *error);
+
+/* Replaces n host events (or ROW_NONE) by their rows of hosts. */
 enum sutra_status find_call_rows(const struct launch_model *model, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error);
 

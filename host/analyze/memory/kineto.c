@@ -681,12 +681,10 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
     struct arena arena = {0};
     struct kineto k = {.context = context, .memory = memory, .arena = &arena};
     enum sutra_status status;
-    context->bare_arrays = true;
     if (source->mapping)
         status = sutra_device_trace_read(context, input->path, &k.trace, error);
     else
         status = sutra_device_trace_parse(context, source->name, source->bytes, source->size, &k.trace, error);
-    context->bare_arrays = false;
     if (status)
         return status;
     memory->names_limit = UINT64_MAX;

@@ -648,22 +648,39 @@ static enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *er
     return status;
 }
 
-/* The verdict on a trace without GPU activity: without a statement on the GPU. */
+/* The verdict on a trace without GPU activity, and the cause as the only finding: without a statement on the GPU. */
 #define MIN_LAUNCH_CALLS 10
-static void judge_without_activity(const struct diagnosis *d, struct rank_verdict *verdict) {
-    const struct host_rows *hosts = &d->model->hosts;
-    for (row_t row = 0; row < hosts->n; row++) {
-        const uint32_t name = host_name(d->model, row);
-        if (hosts->kind[row] != HOST_CALL || !text_compare(d->model->strings, name, TEXT_HAS, "LaunchKernel"))
-            continue;
-        verdict->n_launch_calls++;
-        verdict->uses_hip |= text_compare(d->model->strings, name, TEXT_BEGINS, "hip");
+static void judge_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
+    const struct device_summary *device = &d->overview->device;
+    const struct no_activity_text cause = no_activity_message(device);
+    bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
+    if (device->cause != HAS_ACTIVITY) {
+        d->measures.window = 1;
+        struct overview_finding *finding = add_finding(d, FINDING_NO_KERNELS, NULL, "%s.", cause.text);
+        add_finding_number(finding, "launches", device->n_launches);
+        set_finding_now(finding, "0 of %s", count_text(device->n_launches).text);
+        select_remedy(d, finding);
+        verdict->findings[verdict->n_findings++] = *finding;
     }
-    verdict->kind =
-        verdict->n_launch_calls >= MIN_LAUNCH_CALLS ? SUTRA_VERDICT_NO_GPU_ACTIVITY : SUTRA_VERDICT_CPU_ONLY;
+    memcpy(verdict->no_activity, cause.text, sizeof cause.text);
+    verdict->kind = was_used ? SUTRA_VERDICT_NO_GPU_ACTIVITY : SUTRA_VERDICT_CPU_ONLY;
     verdict->window = overview_length(d->overview);
     verdict->has_steps = d->overview->window.n_steps > 0;
     verdict->n_steps = verdict->has_steps ? d->overview->window.n_steps : 1;
+}
+
+/* Warns about launches without an activity, and crops the window to the first launch that has one. */
+static void crop_dropped_activities(struct diagnosis *d) {
+    const struct device_summary *device = &d->overview->device;
+    int64_t start = d->overview->window.from;
+    context_warn(d->context,
+                 "%s of %s have no kernel: activities were dropped, from %s to %s after the start of the window; the "
+                 "time before the first launch with a kernel is skipped",
+                 count_text(device->n_lost).text, counted_text(device->n_launches, "launch", "launches").text,
+                 finding_time((double)(device->lost_from - start)).text,
+                 finding_time((double)(device->lost_to - start)).text);
+    if (device->first_kept != INT64_MAX && device->lost_from < device->first_kept && device->first_kept > start)
+        overview_crop(d->overview, device->first_kept);
 }
 
 enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
@@ -689,6 +706,8 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
         arena_release(scratch, mark);
         return SUTRA_OK;
     }
+    if (device_has_dropped(&overview->device))
+        crop_dropped_activities(&d);
     d.measures = (struct measures){.window = (double)MAX(overview_length(overview), 1), .n_steps = 1};
     enum sutra_status status = read_trace_facts(&d, error);
     if (!status)

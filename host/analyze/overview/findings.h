@@ -28,6 +28,7 @@
 /* The rules: name in outputs, scope, function. They are applied in this order, and findings of equal saving are sorted
  * in this order. Guards, which have no function, are applied before all of them. */
 #define FINDING_RULES(GUARD, RULE)                                                                                     \
+    GUARD(NO_KERNELS, "no_kernels")                                                                                    \
     GUARD(STARTUP, "startup")                                                                                          \
     GUARD(UNRECORDED_GRAPH, "unrecorded_graph")                                                                        \
     GUARD(DEVICE_SIDE, "device_side")                                                                                  \
@@ -95,7 +96,7 @@ struct overview_finding {
     double uncapped;     /* the same without the cap; equal: there is none */
     double weight;       /* 0 .. 1 */
     struct spans spans;  /* in the arena of the diagnosis */
-    uint32_t facts;      /* of the trace, which select the remedies (remedies.h) */
+    uint64_t facts;      /* of the trace, which select the remedies (remedies.h) */
     uint32_t remedy;     /* index of the row of remedies */
     uint32_t part_of;    /* a bit for each rule of a finding whose intervals contain these */
     uint32_t limited_by; /* enum finding_limit */
@@ -151,7 +152,7 @@ struct diagnosis {
     struct arena *kept;                   /* intervals of findings */
     struct arena *arena;                  /* scratch */
     struct measures measures;
-    uint32_t facts;             /* of the trace: remedies.h */
+    uint64_t facts;             /* of the trace: remedies.h */
     int64_t unexplained_sync;   /* ticks of synchronizing calls in which no recorded activity runs */
     struct spans preprocessing; /* host gaps that the rule cpu_preprocessing reports, */
     struct spans host;          /* and all other gaps of the host and of launches */

@@ -440,7 +440,7 @@ static const struct overview_finding *shown_finding(const struct joining *joinin
 static const char *wait_words(const struct joining *joining, int part) {
     const struct overview_finding *comm = shown_finding(joining, FINDING_EXPOSED_COMM),
                                   *host = shown_finding(joining, FINDING_CPU_PREPROCESSING);
-    const uint32_t facts = comm ? comm->facts : 0;
+    const uint64_t facts = comm ? comm->facts : 0;
     switch (part) {
     case SUTRA_PART_EXPOSED_COMM:
         return facts & FACT_ALL_TO_ALL                            ? "for all-to-all exchange"
@@ -565,16 +565,10 @@ static const char *why_of_guard(const struct joining *joining, const struct job_
                        "capture). Nothing is known about a normal step.",
                        verdict->n_findings ? verdict->findings[0].now : "most");
     case SUTRA_VERDICT_NO_GPU_ACTIVITY:
-        return text_of(
-            joining->arena,
-            "Unknown: %s, but no GPU activity. The GPU was used, but %s delivered nothing: check the "
-            "permission (ERR_NVGPUCTRPERM; containers need SYS_ADMIN), WSL, another profiler (nsys, ncu), and "
-            "that the profiler stops after torch.cuda.synchronize().",
-            counted_text(verdict->n_launch_calls, "kernel launch call", "kernel launch calls").text,
-            verdict->uses_hip ? "roctracer" : "CUPTI");
+        return text_of(joining->arena, "Unknown: no GPU activity. %s.", verdict->no_activity);
     default:
-        return "The trace has no GPU activity and no kernel launches: only the CPU was recorded. Profile with "
-               "ProfilerActivity.CUDA if the model uses the GPU.";
+        return text_of(joining->arena, "The trace has no GPU activity: %s.",
+                       *verdict->no_activity ? verdict->no_activity : "no activity has a duration");
     }
 }
 

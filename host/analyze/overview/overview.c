@@ -72,10 +72,7 @@ static uint8_t class_of(const struct overview *overview, row_t device) {
     uint8_t kind = kinds[model->devices.class[device]];
     if (kind != OVERVIEW_COMPUTE)
         return kind;
-    if (category_roles(model->events, model->roles, event) & CATEGORY_SET)
-        return OVERVIEW_COPY;
-    bool communicates = name_roles(model->events, overview->roles, event) & NAME_COLLECTIVE;
-    return communicates ? OVERVIEW_COMMUNICATION : OVERVIEW_COMPUTE;
+    return category_roles(model->events, model->roles, event) & CATEGORY_SET ? OVERVIEW_COPY : OVERVIEW_COMPUTE;
 }
 
 /* Makes a row for each interval; an interval without activity has a gap and a row of kind OVERVIEW_AFTER. */
@@ -236,9 +233,6 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     *overview = (struct overview){.reading = model, .roles = roles};
     if (!roles)
         return error_memory(error);
-    for (uint32_t string = 0; string < strings->n; string++)
-        if (device_is_collective(strings_text(strings, string), strings_length(strings, string)))
-            roles[string].name |= NAME_COLLECTIVE;
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_CAPTURES);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_CAPTURED);
@@ -246,7 +240,9 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     names_keep_numbered_steps(strings, roles);
 
     struct arena_mark mark = arena_mark(scratch);
-    enum sutra_status status = find_window(overview, arena, error);
+    enum sutra_status status = device_summary_find(context, model->trace, scratch, &overview->device, error);
+    if (!status)
+        status = find_window(overview, arena, error);
     if (!status)
         status = find_gaps(context, overview, arena, scratch, error);
     if (!status)

@@ -32,6 +32,7 @@
 #include "analyze/launches/launches.h"
 #include "analyze/table.h"
 #include "base/shared.h"
+#include "facts/devices.h"
 #include "sutra/overview.h"
 
 #define NOT_STARTED_NS 200000
@@ -84,6 +85,7 @@ struct overview_gap {
 struct overview {
     const struct launch_model *reading;
     struct string_roles *roles; /* READER_OVERVIEW's */
+    struct device_summary device;
     struct overview_window window;
     struct overview_row *rows;
     struct overview_gap *gaps;
@@ -129,11 +131,10 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 }
 
 /* Roles of NAME_OWN and above. */
-#define NAME_COLLECTIVE  NAME_OWN        /* communication kernels that facts/names.h does not know */
-#define NAME_FROM_DEVICE (NAME_OWN << 1) /* memcpy from the device to the host */
-#define NAME_CAPTURES    (NAME_OWN << 2) /* calls that begin the capture of a graph */
-#define NAME_CAPTURED    (NAME_OWN << 3) /* calls that end it */
-#define NAME_COPY_CALL   (NAME_OWN << 4) /* contains emcpy */
+#define NAME_FROM_DEVICE NAME_OWN        /* memcpy from the device to the host */
+#define NAME_CAPTURES    (NAME_OWN << 1) /* calls that begin the capture of a graph */
+#define NAME_CAPTURED    (NAME_OWN << 2) /* calls that end it */
+#define NAME_COPY_CALL   (NAME_OWN << 3) /* contains emcpy */
 
 /* idle_causes.c: replaces the rows of gaps. */
 enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,

@@ -67,7 +67,9 @@ const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
                                           {"window_us", REAL},
                                           {"steps", INTEGER},
                                           {"busy_percent", REAL},
-                                          {"communication_us", REAL}}},
+                                          {"communication_us", REAL},
+                                          {"device_kind", TEXT},
+                                          {"cause", TEXT}}},
     [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline", OF_JOB,
                                  .columns = {{"rank", INTEGER}, {"kind", TEXT}, {"time_us", REAL}, {"percent", REAL}}},
     [SUTRA_OVERVIEW_OPERATORS] =
@@ -218,8 +220,7 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
     codec_bool(codec, &verdict->device_side);
     codec_value(codec, &verdict->excluded);
     codec_limited(codec, &verdict->excluded_by, N_FINDING_RULES - 1);
-    codec_value(codec, &verdict->n_launch_calls);
-    codec_bool(codec, &verdict->uses_hip);
+    codec_chars(codec, verdict->no_activity, sizeof verdict->no_activity);
     codec_chars(codec, verdict->device, sizeof verdict->device);
     codec_chars(codec, verdict->slow_step, sizeof verdict->slow_step);
     codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
@@ -369,7 +370,9 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     struct overview overview;
     struct overview_steps steps;
     enum sutra_status status = overview_make(context, reading, arena, scratch, &overview, error);
-    if (!status) /* before the findings, which may cut the overview */
+    if (restriction_is_part(&of->tasks.restriction))
+        overview.device.n_lost = 0; /* their activities are not selected */
+    if (!status)                    /* before the findings, which may cut the overview */
         status = overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error);
     if (status)
         return status;
@@ -393,7 +396,11 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     table_integer(ranks, overview.window.n_steps);
     table_real(ranks, window > 0 ? busy / window * 100 : (double)NAN);
     table_real(ranks, (double)overview.communication / 1000);
-    add_timeline(&overview, task->rank, result_table_begin(&rank->result, SUTRA_OVERVIEW_TIMELINE));
+    table_words(ranks, device_kind_names[overview.device.kind]);
+    table_words(ranks, no_activity_names[overview.device.cause]);
+    struct sutra_table *timeline = result_table_begin(&rank->result, SUTRA_OVERVIEW_TIMELINE);
+    if (overview.device.cause == HAS_ACTIVITY) /* else no share of idle time is known */
+        add_timeline(&overview, task->rank, timeline);
     for (uint32_t id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
         status = add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch,
                            result_table_begin(&rank->result, id), error);

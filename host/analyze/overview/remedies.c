@@ -13,6 +13,7 @@
 #include "text/strings.h"
 
 const char *const finding_titles[N_FINDING_RULES] = {
+    [FINDING_NO_KERNELS] = "No GPU activity",
     [FINDING_STARTUP] = "Warm-up in the profile",
     [FINDING_UNRECORDED_GRAPH] = "Graph kernels not recorded",
     [FINDING_DEVICE_SIDE] = "GPU idle time not caused by the CPU",
@@ -55,6 +56,28 @@ const char *const finding_titles[N_FINDING_RULES] = {
 #define LAUNCHES "launches per step", "must fall"
 
 const struct remedy finding_remedies[] = {
+    {FINDING_NO_KERNELS, "", 0, 0, {{0}}, "launches with a kernel", "must be all"}, /* the cause names the remedy */
+    {FINDING_HOST_BOUND,
+     "other_device",
+     FACT_OTHER_DEVICE,
+     0,
+     {{"Launch fewer and larger kernels: torch.compile, or a larger batch.", "torch.compile", COMPILE, 0}},
+     LAUNCHES},
+    {FINDING_ALLOCATION,
+     "other_device",
+     FACT_OTHER_DEVICE,
+     0,
+     {{"Keep allocations of a step: use constant shapes, so that the caching allocator returns the same blocks.", NULL,
+       NULL, 0}},
+     "calls per step",
+     "must go to 0"},
+    {FINDING_UNRECORDED_GRAPH,
+     "other_device",
+     FACT_OTHER_DEVICE,
+     0,
+     {{"Record the kernels of graphs: profile without graphs.", NULL, PROFILER, 0}},
+     "of the window has no kernels",
+     "must go to 0"},
     {FINDING_STARTUP,
      "",
      0,
@@ -274,6 +297,23 @@ const struct remedy finding_remedies[] = {
      "must go to 0"},
 
     /* Communication */
+    {FINDING_EXPOSED_COMM,
+     "deepep",
+     FACT_DEEPEP,
+     0,
+     {{"Overlap two micro-batches: one computes while the other exchanges tokens.", NULL,
+       "github.com/deepseek-ai/DeepEP", 0},
+      {"Or use DeepEP's low-latency kernels.", "low_latency_dispatch", "github.com/deepseek-ai/DeepEP", 0}},
+     "exposed per step",
+     "must fall"},
+    {FINDING_EXPOSED_COMM,
+     "fused_reduce",
+     FACT_INNER_REDUCE,
+     0,
+     {{"Fuse the all-reduce with the norm that follows.", NULL, NULL, 0},
+      {"Or use a smaller tensor-parallel group.", "tensor_parallel_size", NULL, 0}},
+     "exposed per step",
+     "must fall"},
     {FINDING_EXPOSED_COMM,
      "inference",
      FACT_ALL_REDUCE,
@@ -567,7 +607,7 @@ void finding_text(const struct overview_finding *finding, char *text, size_t siz
 static const struct {
     const char *word;
     enum comparison comparison;
-    uint32_t fact;
+    uint64_t fact;
     bool in_frames; /* also in names of Python functions */
 } fact_words[] = {
     {"vllm", TEXT_HAS_IN_ANY_CASE, FACT_ENGINE | FACT_VLLM, true},
@@ -621,7 +661,11 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
                     d->facts |= fact_words[i].fact;
         }
     }
-    d->facts |= d->facts & FACT_HIP ? 0 : FACT_CUDA;
+    if (d->overview->device.kind == DEVICE_KIND_ROCM)
+        d->facts |= FACT_HIP;
+    d->facts |= !device_has_cuda_apis(d->overview->device.kind) ? FACT_OTHER_DEVICE
+                : d->facts & FACT_HIP                           ? 0
+                                                                : FACT_CUDA;
     arena_release(d->arena, mark);
     return SUTRA_OK;
 }

@@ -48,20 +48,23 @@ enum finding_fact {
     FACT_UNNAMED = 1 << 30       /* it names none */
 };
 
-#define FACT_VLLM (1U << 31)
+#define FACT_VLLM         (1U << 31)
+#define FACT_DEEPEP       ((uint64_t)1 << 32) /* the library of most exposed communication */
+#define FACT_INNER_REDUCE ((uint64_t)1 << 33) /* an all-reduce of an inference engine */
+#define FACT_OTHER_DEVICE ((uint64_t)1 << 34) /* neither FACT_CUDA nor FACT_HIP */
 
 #define REMEDY_LINES 4
 
 /* A line of a remedy. In the text, %s is what the finding names. */
 struct remedy_line {
     const char *text, *api, *source;
-    uint32_t unless; /* facts of traces that already have it */
+    uint64_t unless; /* facts of traces that already have it */
 };
 
 struct remedy {
     enum finding_rule rule;
     const char *situation; /* "": the only one of the rule */
-    uint32_t needs, excludes;
+    uint64_t needs, excludes;
     struct remedy_line lines[REMEDY_LINES];
     const char *metric, *after;
 };

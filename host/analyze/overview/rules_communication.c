@@ -29,20 +29,32 @@
 #define RANKS_OF_MACHINE     8
 #define MAX_ANCESTOR_DEPTH   16 /* ancestors of a call that are inspected */
 
-/* The kind of a collective, by the name of its kernel. */
-static uint32_t collective_fact(const char *name, size_t length) {
-    static const struct {
-        const char *word;
-        uint32_t fact;
-    } words[] = {{"sendrecv", FACT_ALL_TO_ALL},   {"alltoall", FACT_ALL_TO_ALL},
-                 {"all_to_all", FACT_ALL_TO_ALL}, {"allreduce", FACT_ALL_REDUCE},
-                 {"all_reduce", FACT_ALL_REDUCE}, {"cross_device_reduce", FACT_ALL_REDUCE},
-                 {"allgather", FACT_SHARDED},     {"all_gather", FACT_SHARDED},
-                 {"reducescatter", FACT_SHARDED}, {"reduce_scatter", FACT_SHARDED}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (text_has_in_any_case(name, length, words[i].word))
-            return words[i].fact;
-    return 0;
+/* The kind of a collective, by its kernel. */
+static uint32_t collective_fact(uint8_t kind, const char *name, size_t length) {
+    switch (kernel_collective_find(kind, "", name, length)) {
+    case COLL_SENDRECV:
+    case COLL_ALLTOALL:
+        return FACT_ALL_TO_ALL;
+    case COLL_ALLREDUCE:
+        return FACT_ALL_REDUCE;
+    case COLL_ALLGATHER:
+    case COLL_REDUCESCATTER:
+        return FACT_SHARDED;
+    default:
+        return 0;
+    }
+}
+
+/* The library with most exposed time; the first one of equal times. */
+static enum kernel_library main_library(const struct diagnosis *d, const int64_t *ticks) {
+    const struct device_rows *devices = &d->model->devices;
+    int64_t sums[N_KERNEL_LIBRARIES] = {0};
+    int most = 0;
+    for (row_t i = 0; i < devices->n; i++)
+        ticks_add(&sums[kernel_kinds[devices->kind[i]].library], ticks[i]);
+    for (int library = 1; library < N_KERNEL_LIBRARIES; library++)
+        most = sums[library] > sums[most] ? library : most;
+    return (enum kernel_library)most;
 }
 
 /* The kind with most exposed time; the same order of kinds at equal times. */
@@ -55,7 +67,8 @@ static uint32_t main_collective_fact(const int64_t *ticks, const struct diagnosi
         const uint32_t name = d->model->events->name[devices->event[i]];
         if (ticks[i] == 0)
             continue;
-        uint32_t fact = collective_fact(strings_text(d->model->strings, name), strings_length(d->model->strings, name));
+        uint32_t fact = collective_fact(devices->kind[i], strings_text(d->model->strings, name),
+                                        strings_length(d->model->strings, name));
         for (size_t k = 0; k < 4; k++)
             if (facts[k] == fact)
                 ticks_add(&sums[k], ticks[i]);
@@ -119,6 +132,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
         status = find_device_places(d, ticks, false, &callers, error);
     if (status)
         return status;
+    const enum kernel_library library = main_library(d, ticks);
     const uint32_t fact = main_collective_fact(ticks, d);
     const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
     arena_release(d->arena, mark);
@@ -127,8 +141,8 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
     bool is_many = d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
                    2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives;
-    struct overview_finding *finding =
-        add_finding(d, FINDING_EXPOSED_COMM, &spans, "Communication takes %s, ", finding_per_step(d, total).text);
+    struct overview_finding *finding = add_finding(d, FINDING_EXPOSED_COMM, &spans, "Communication (%s) takes %s, ",
+                                                   kernel_library_names[library], finding_per_step(d, total).text);
     if (overlap_percent < OVERLAP_PERCENT)
         append_finding_text(finding, "and almost none overlaps with compute.");
     else
@@ -139,6 +153,9 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     finding->where = where;
     if (callers.n_units)
         memcpy(finding->where.frame, callers.units[0].name, sizeof finding->where.frame);
+    finding->facts |= library == LIBRARY_DEEPEP                                ? FACT_DEEPEP
+                      : library == LIBRARY_CUSTOM || library == LIBRARY_TRTLLM ? FACT_INNER_REDUCE
+                                                                               : 0;
     finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0);
     if (is_many)
         set_finding_now(finding, "%s", count_text((uint64_t)llrint(per_step)).text);

@@ -38,8 +38,7 @@ struct rank_verdict {
     bool device_side;
     int64_t excluded;
     enum finding_rule excluded_by;
-    uint64_t n_launch_calls; /* of kernels; if there is no GPU activity */
-    bool uses_hip;           /* calls of HIP's runtime */
+    char no_activity[NO_ACTIVITY_TEXT]; /* why there is no GPU activity; "" */
     char device[64];
     char slow_step[FINDING_NAME]; /* a sentence about the slowest step; "" */
     struct verdict_atom *atoms;   /* owned */

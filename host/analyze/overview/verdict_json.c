@@ -238,7 +238,8 @@ static void add_ranks(struct json_out *json, const struct sutra_overview *overvi
     const enum sutra_overview_table id = SUTRA_OVERVIEW_RANKS;
     struct sutra_column ranks = column_of(overview, id, "rank"), traces = column_of(overview, id, "trace"),
                         windows = column_of(overview, id, "window_us"), steps = column_of(overview, id, "steps"),
-                        busy = column_of(overview, id, "busy_percent");
+                        busy = column_of(overview, id, "busy_percent"), kinds = column_of(overview, id, "device_kind"),
+                        causes = column_of(overview, id, "cause");
     const bool has_shares = verdict->kind == SUTRA_VERDICT_STEPS;
     json_add_open(json, "ranks", '[');
     for (uint64_t row = 0; row < verdict->n_ranks; row++) {
@@ -249,6 +250,8 @@ static void add_ranks(struct json_out *json, const struct sutra_overview *overvi
         json_add_real(json, "window_us", DIGITS, windows.reals[row]);
         json_add_format(json, "steps", "%" PRId64, steps.integers[row]);
         json_add_real(json, "busy_percent", DIGITS, has_shares ? busy.reals[row] : (double)NAN);
+        json_add_text(json, "device_kind", sutra_column_text(&kinds, row));
+        json_add_text(json, "cause", sutra_column_text(&causes, row));
         json_add_real(json, "step_us", DIGITS + 2, verdict->ranks[row].step_us);
         if (has_shares) {
             json_break(json, 5);
