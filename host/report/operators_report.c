@@ -331,19 +331,51 @@ static void show_summed(struct page *page, const struct operators_source *source
     table_free(&table);
 }
 
+void graph_totals_of(const struct sutra_table *table, int64_t rank, struct graph_totals totals[GRAPHS_N]) {
+    static const char *const names[GRAPHS_N] = {"exact", "high", "medium", "none"};
+    size_t length;
+    for (int k = 0; k < GRAPHS_N; k++)
+        totals[k] = (struct graph_totals){.confidence = names[k]};
+    for (uint64_t row = 0; table && row < table->n_rows; row++)
+        for (int k = 0; k < GRAPHS_N; k++) {
+            if (strcmp(text_at(table, "confidence", row, &length), names[k]) != 0 ||
+                (rank >= 0 && table_get_integer(table, table_column(table, "rank"), row) != rank))
+                continue;
+            totals[k].n += (uint64_t)table_get_integer(table, table_column(table, "kernels"), row);
+            totals[k].us += real_at(table, "device_us", row);
+            totals[k].percent += real_at(table, "percent", row);
+        }
+}
+
+/* "N kernels of graphs are attributed by kernel name, ..."; "" if all are exact or unmatched. */
+static void describe_graphs(const struct operators_source *source, char *text, size_t size) {
+    struct graph_totals totals[GRAPHS_N];
+    size_t length = 0;
+    graph_totals_of(table_of(source, SUTRA_OPERATORS_GRAPH_KERNELS), -1, totals);
+    *text = 0;
+    for (int k = GRAPHS_HIGH; k <= GRAPHS_MEDIUM; k++)
+        if (totals[k].n && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%s %s attributed %s.", length ? " " : "",
+                                       counted_text(totals[k].n, "kernel of graphs", "kernels of graphs").text,
+                                       totals[k].n == 1 ? "is" : "are", graph_remark(totals[k].confidence));
+}
+
 void operators_show_operators(struct page *page, const void *of) {
-    static const struct summed_chart chart = {
-        .name = "name",
-        .group = "category",
-        .count = "calls",
-        .value = "device_us",
-        .bars = {"top_operators", "GPU time of operators", "One bar per operator: self GPU time.", NULL, "Operators",
-                 "operators"},
-        .areas_name = "operator_areas",
-        .areas_title = "GPU time of operators by category",
-        .areas_description = "One area per operator, proportional to its GPU time, grouped by category."};
+    struct summed_chart chart = {.name = "name",
+                                 .group = "category",
+                                 .count = "calls",
+                                 .value = "device_us",
+                                 .bars = {"top_operators", "GPU time of operators",
+                                          "One bar per operator: self GPU time.", NULL, "Operators", "operators"},
+                                 .areas_name = "operator_areas",
+                                 .areas_title = "GPU time of operators by category",
+                                 .areas_description =
+                                     "One area per operator, proportional to its GPU time, grouped by category."};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
+    char note[256];
+    describe_graphs(source, note, sizeof note);
+    chart.bars.note = *note ? note : NULL;
     if (table)
         show_summed(page, source, table, &chart);
     else
@@ -444,22 +476,6 @@ void operators_show_configurations(struct page *page, const void *of) {
 }
 
 /* ---- Kernels of graphs ---- */
-
-void graph_totals_of(const struct sutra_table *table, int64_t rank, struct graph_totals totals[GRAPHS_N]) {
-    static const char *const names[GRAPHS_N] = {"exact", "high", "medium", "none"};
-    size_t length;
-    for (int k = 0; k < GRAPHS_N; k++)
-        totals[k] = (struct graph_totals){.confidence = names[k]};
-    for (uint64_t row = 0; table && row < table->n_rows; row++)
-        for (int k = 0; k < GRAPHS_N; k++) {
-            if (strcmp(text_at(table, "confidence", row, &length), names[k]) != 0 ||
-                (rank >= 0 && table_get_integer(table, table_column(table, "rank"), row) != rank))
-                continue;
-            totals[k].n += (uint64_t)table_get_integer(table, table_column(table, "kernels"), row);
-            totals[k].us += real_at(table, "device_us", row);
-            totals[k].percent += real_at(table, "percent", row);
-        }
-}
 
 void operators_show_graphs(struct page *page, const void *of) {
     const struct operators_source *source = of;

@@ -58,7 +58,28 @@ quietly sutra analyze trace.json --details --capture counted.json | grep -A 9 op
 quietly sutra analyze trace.json --details --capture other.json | grep graph
 quietly sutra analyze trace.json --format json --capture named.json | grep -A 2 '"graphs"'
 quietly sutra analyze trace.json -o page -q --capture counted.json
-grep -o 'kernels of graphs[^<]*' page/report.html
+grep -o '[0-9]* kernels of graphs[^<]*' page/report.html
+
+# A finding that names an operator of medium confidence adds "probably".
+{
+    echo '{"traceEvents": ['
+    event cuda_runtime cudaGraphLaunch 1 10 50 '"correlation": 1' && echo ,
+    event kernel gemm_k 7 100 300 '"stream": 7, "correlation": 1' && echo ,
+    event gpu_memcpy 'Memcpy DtoD (Device -> Device)' 7 400 900 '"stream": 7, "correlation": 1'
+    echo ']}'
+} >copies.json
+{
+    echo '{"traceEvents": ['
+    event cuda_runtime cudaStreamBeginCapture 1 10 5 '' && echo ,
+    event cpu_op aten::mm 1 20 20 '' && echo ,
+    event cuda_runtime cudaLaunchKernel 1 25 5 '' && echo ,
+    event cpu_op aten::clone 1 50 20 '' && echo ,
+    event cuda_runtime cudaMemcpyAsync 1 55 5 '' && echo ,
+    event cuda_runtime cudaStreamEndCapture 1 90 5 ''
+    echo ']}'
+} >copies_capture.json
+quietly sutra analyze copies.json --format json --capture copies_capture.json | grep -o '(Device -> Device)[^.]* in [^.]*'
+quietly sutra analyze copies.json --format json | grep -o '(Device -> Device)[^.]* in [^.]*'
 
 # The tables of TraceLens do not use capture traces; an unreadable one is an error.
 quietly sutra analyze operators trace.json -o compat -q --compat tracelens --capture missing.json
