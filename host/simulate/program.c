@@ -256,7 +256,6 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
     const uint32_t n_matches = programs->n_matches;
     uint64_t *first = arena_zeros(arena, (size_t)n_matches + 1, sizeof *first);
     uint32_t *n_members = arena_zeros(arena, n_matches, sizeof *n_members);
-    uint32_t *group = arena_alloc(arena, n_matches, sizeof *group);
     if (arena->failed)
         return error_memory(error);
     /* List the members of each match: ascending, as ranks ascend. */
@@ -360,6 +359,9 @@ bool program_append(struct program_items *items, const struct program *program, 
 
 /* ---- The graph of an edited program ---- */
 
+/* Longer durations are shortened: 126 years, in nanoseconds. */
+#define DURATION_MAX 4e18
+
 /* The number of the match of an item of the rank, and its channel. NO_MATCH: out of memory. */
 static uint32_t number_match(struct match_counts *counts, uint64_t rank, const struct program_item *item,
                              const struct transfer *transfer, uint32_t *number_of_channel) {
@@ -439,7 +441,8 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
     row_t **placed = arena_alloc(&scratch, program->n_resources, sizeof *placed);
     row_t *rows = arena_alloc(&scratch, items->n, sizeof *rows);
     row_t *last_copy = arena_alloc(&scratch, source->n, sizeof *last_copy); /* by node of the source */
-    bool done = alloc_graph(programs, program, graph, arena) && !scratch.failed;
+    bool done = alloc_graph(programs, program, graph, arena) && !scratch.failed, is_too_long = false;
+    uint64_t sum_ns = 0;
 
     /* Assign each resource a slice of `rows`. */
     for (row_t i = 0; i < items->n && done; i++)
@@ -458,8 +461,12 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         graph->id[i] = (uint64_t)i + 1;
         graph->work[i] = source->work[node];
         graph->name[i] = source->name[node];
-        graph->dur_ns[i] = (uint64_t)(item->dur_ns + 0.5);
-        graph->run_ns[i] = MIN((uint64_t)(item->run_ns + 0.5), graph->dur_ns[i]);
+        graph->dur_ns[i] = (uint64_t)(CLAMP(item->dur_ns, 0, DURATION_MAX) + 0.5);
+        graph->run_ns[i] = (uint64_t)(CLAMP(item->run_ns, 0, DURATION_MAX) + 0.5);
+        graph->run_ns[i] = MIN(graph->run_ns[i], graph->dur_ns[i]);
+        is_too_long = __builtin_add_overflow(sum_ns, graph->dur_ns[i], &sum_ns) || sum_ns > TIME_NEVER / 4;
+        if (is_too_long)
+            break;
         graph->lane[i] = source->lane[node];
         graph->is_shared[i] = source->is_shared[node];
         graph->parent[i] = source->parent[node] == ROW_NONE ? ROW_NONE : last_copy[source->parent[node]];
@@ -488,6 +495,9 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         done = graph->meeting[i] != NO_MATCH;
     }
     arena_free(&scratch);
+    if (is_too_long)
+        return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": the durations of all nodes exceed 146 years",
+                         program->rank);
     if (!done)
         return error_memory(error);
     graph->first_dep[items->n] = graph->n_deps;

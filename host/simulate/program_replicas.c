@@ -400,7 +400,7 @@ enum sutra_status programs_find_replicas(struct programs *programs, struct repli
                       "rank of each replica per group");
     if (!status) {
         replicas->n = find_replicas(programs, part, best, numbers, replicas);
-        replicas->size = n / replicas->n;
+        replicas->size = n / MAX(replicas->n, 1);
         for (uint32_t g = 0; g < programs->n_groups; g++)
             replicas->reduces[g] = part[g] == best;
     }

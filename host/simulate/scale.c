@@ -232,6 +232,9 @@ uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i) {
 
 /* ---- The interval ---- */
 
+/* Longest time of a collective: a year. */
+#define LONGEST_NS 3e16
+
 /* The graph of a rank whose collectives take the time of one bound. */
 static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_graph *made, struct arena *arena) {
     uint64_t *dur_ns = arena_alloc(arena, graph->n, sizeof *dur_ns),
@@ -245,7 +248,8 @@ static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_g
     for (row_t t = 0; t < graph->n_transfers; t++) {
         const row_t i = transfers[t].node;
         const double latency_ns = (double)(dur_ns[i] - run_ns[i]);
-        run_ns[i] = (uint64_t)fmax(0, (double)run_ns[i] + transfers[t].bound_ns[bound] + 0.5);
+        const double bound_ns = (double)run_ns[i] + transfers[t].bound_ns[bound];
+        run_ns[i] = (uint64_t)(CLAMP(bound_ns, 0, LONGEST_NS) + 0.5);
         dur_ns[i] = run_ns[i] + (uint64_t)latency_ns;
     }
     *made = *graph;

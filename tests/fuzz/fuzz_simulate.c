@@ -7,6 +7,7 @@
 
 #include "fuzz.h"
 #include "fuzz_trace.h"
+#include "sutra/pipeline.h"
 #include "sutra/simulate.h"
 
 #define N_WORTH 3
@@ -89,6 +90,37 @@ static void simulate_all(struct sutra_context *context, const struct sutra_et *e
     }
 }
 
+/* Bubbles and experts of the times, and the job with other numbers, which is refused or simulated. */
+static void scale_kept(struct sutra_context *context, const struct sutra_et_ranks *ranks) {
+    static const struct sutra_scale_options numbers[] = {{.layers = 3},
+                                                         {.micro_batches = 3},
+                                                         {.data_parallel = 3, .ranks_per_host = 2},
+                                                         {.layers = 2, .micro_batches = 1, .data_parallel = 4}};
+    const struct sutra_simulate_options how = {.size = sizeof how, .gpu_streams = true};
+    struct sutra_error error = {0};
+    for (size_t i = 0; i <= sizeof numbers / sizeof *numbers; i++) {
+        struct sutra_scale_options options = i > 0 ? numbers[i - 1] : (struct sutra_scale_options){0};
+        struct sutra_et_ranks *scaled = NULL;
+        struct sutra_simulation *simulation = NULL;
+        struct sutra_pipeline *pipeline = NULL;
+        options.size = sizeof options;
+        enum sutra_status status = i > 0 ? sutra_et_ranks_scale(context, ranks, &options, &scaled, &error) : SUTRA_OK;
+        if (i > 0)
+            check_outcome(status, &error, scaled);
+        check(status == SUTRA_OK || status == SUTRA_DATA, "a job is changed or refused");
+        if (status)
+            continue;
+        check(!sutra_simulate_ranks(context, scaled ? scaled : ranks, &how, &simulation, &error), "it is simulated");
+        check_ranks(simulation);
+        status = sutra_pipeline_run(context, simulation, &pipeline, &error);
+        check_outcome(status, &error, pipeline);
+        check(status == SUTRA_OK || status == SUTRA_DATA, "there are tables, or a cycle");
+        sutra_pipeline_free(pipeline);
+        sutra_simulation_free(simulation);
+        sutra_et_ranks_free(scaled);
+    }
+}
+
 /* The same bytes as two files of which only what is needed is kept: what is malformed elsewhere does not count, but
  * what can be read as a whole has the same nodes. */
 static void simulate_kept(struct sutra_context *context, const uint8_t *data, size_t size, const char *path) {
@@ -115,6 +147,7 @@ static void simulate_kept(struct sutra_context *context, const uint8_t *data, si
         sutra_et_free(whole);
     }
     sutra_simulation_free(simulation);
+    scale_kept(context, ranks);
     sutra_et_ranks_free(ranks);
 }
 
