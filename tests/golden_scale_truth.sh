@@ -59,6 +59,7 @@ predicts 0.002 "dp=2" "--data-parallel 4 --hop 1" "dp=4"
 predicts 0.002 "dp=4 reduce=scatter" "--data-parallel 8 --hop 1" "dp=8 reduce=scatter"
 predicts 0.002 "dp=8" "--data-parallel 4 --hop 1" "dp=4"
 predicts 0.002 "dp=8 rph=4" "--data-parallel 16 --hop 3 --ranks-per-host 4" "dp=16 rph=4"
+predicts 0.002 "dp=8 rph=4 recorded=1" "--data-parallel 16 --hop 3" "dp=16 rph=4"
 predicts 0.002 "dp=2 tp=2 rph=64" "--data-parallel 8 --hop 1 --ranks-per-host 64" "dp=8 tp=2 rph=64"
 predicts 0.006 "dp=2 tp=2 pp=2 micro=4 rph=64 layers=6" "--data-parallel 3 --hop 1 --micro-batches 2 --layers 8 --ranks-per-host 64" \
     "dp=3 tp=2 pp=2 micro=2 layers=8 rph=64"

@@ -5,7 +5,7 @@
 Writes DIR/rank.N.lines for `sutra convert`. Durations are constants, or vary by step with jitter=1, so that a job of
 other numbers is the known answer of a what-if. Stages run 1F1B, or all forward passes first with schedule=gpipe.
 Experts (experts=1) exchange tokens before and after the fourth kernel of a layer, which takes `skew` times as long on the
-last rank. reduce=scatter reduces gradients with reduce-scatter.
+last rank. reduce=scatter reduces gradients with reduce-scatter. recorded=1 records the ranks per host (rph) in the files.
 """
 
 import json
@@ -13,7 +13,7 @@ import os
 import sys
 
 DEFAULTS = {"dp": 1, "pp": 1, "tp": 1, "micro": 1, "layers": 4, "steps": 2, "rph": 8, "hop": 1.0, "hop2": 3.0,
-            "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2}
+            "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2, "recorded": 0}
 COMPUTE, GRADIENTS, TENSORS, TOKENS = 7, 20, 24, 28
 
 
@@ -160,6 +160,8 @@ def main():
     for rank in range(job["dp"] * job["pp"] * job["tp"]):
         with open(os.path.join(sys.argv[1], f"rank.{rank}.lines"), "w", encoding="utf-8") as file:
             head = [{"name": "schema", "stringVal": "1.1.1-chakra.0.0.4"}, {"name": "gpu", "stringVal": "streams"}]
+            if job["recorded"]:
+                head.append({"name": "ranks_per_host", "int64Val": str(job["rph"])})
             print(json.dumps({"attr": head}), file=file)
             for line in make_rank(job, rank):
                 print(json.dumps(line), file=file)

@@ -545,7 +545,8 @@ static const struct option_row options[] = {
     {"layers", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.layers), .minimum = 1, .maximum = SCALE_MAX,
      .help = "estimate the time with N repeated layers in the whole pipeline, a multiple of its stages"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.ranks_per_host), .minimum = 1,
-     .maximum = UINT32_MAX, .help = "let N consecutive ranks share a host, for --data-parallel (default: 8)"},
+     .maximum = UINT32_MAX,
+     .help = "let N consecutive ranks share a host, for --data-parallel (default: as recorded in the files, else 8)"},
     {"hop", 0, OPTION_TEXT, "US", AT(simulate_job, hop),
      .help = "assume US microseconds per hop of a collective, for --data-parallel, if the recorded collectives do not "
              "determine it (default: 0.6 on a host, 2.7 across hosts)"},

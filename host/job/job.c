@@ -253,12 +253,18 @@ static struct host_clock clock_of_host(int64_t host, const struct rank_clock *cl
     return made;
 }
 
-static void find_hosts(struct job_whole *whole) {
-    /* ranks per host: the most that a rank reports; without a report, each rank has a host of its own */
+/* Ranks per host: the largest number of GPUs that a rank reports; 0 or less: none does. */
+static int64_t ranks_per_host(const struct job_whole *whole) {
     int64_t per_host = whole->n_ranks ? whole->ranks[0].n_devices : NOT_RECORDED;
     for (size_t i = 0; i < whole->n_ranks; i++)
         if (whole->ranks[i].state == RANK_DONE && whole->ranks[i].n_devices > per_host)
             per_host = whole->ranks[i].n_devices;
+    return per_host;
+}
+
+static void find_hosts(struct job_whole *whole) {
+    /* Without a report, each rank has a host of its own. */
+    int64_t per_host = ranks_per_host(whole);
     per_host = per_host > 0 ? per_host : 1;
     struct rank_clock *clocks = arena_alloc(&whole->arena, whole->n_clocks, sizeof *clocks);
     row_t n = 0;
@@ -287,6 +293,8 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
     for (size_t i = 0; i < whole->n_ranks; i++)
         ranks[i] = (struct meeting_rank){whole->ranks[i].rank, whole->ranks[i].start};
     whole->astra = strstr(whole->options, " --astra") != NULL;
+    /* One visible GPU is often one of several, of which each process sees its own. */
+    const int64_t per_host = ranks_per_host(whole);
     const struct meeting_job job = {.ranks = ranks,
                                     .n = whole->n_ranks,
                                     .calls = &whole->calls,
@@ -294,6 +302,7 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
                                     .clocks = whole->clocks,
                                     .n_clocks = whole->n_clocks,
                                     .world_size = whole->world_size,
+                                    .ranks_per_host = per_host > 1 && per_host < UINT32_MAX ? (uint32_t)per_host : 0,
                                     .per_stream = strstr(whole->options, " --gpu streams") != NULL,
                                     .astra = whole->astra};
     whole->meetings = meetings;

@@ -46,6 +46,7 @@ struct meeting_job {
     const struct rank_clock *clocks;
     row_t n_clocks;
     int64_t world_size;
+    uint32_t ranks_per_host; /* 0: unknown */
     bool per_stream, astra;
 };
 

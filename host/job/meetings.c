@@ -112,6 +112,7 @@ static void find_starts(struct meetings_search *search) {
         search->made->ranks[r] =
             (struct matched_collectives){.astra = job->astra,
                                          .per_stream = job->per_stream,
+                                         .ranks_per_host = job->ranks_per_host,
                                          .has_start = start->is_told && start->has_ops && start_us > 0,
                                          .first_node = start->first_node,
                                          .start_us = (uint64_t)start_us,

@@ -131,6 +131,14 @@ bool et_nodes_per_stream(const struct et_nodes *nodes) {
     return false;
 }
 
+uint32_t et_nodes_ranks_per_host(const struct et_nodes *nodes) {
+    const struct et_attributes *metadata = &nodes->metadata;
+    for (uint64_t i = 0; i < metadata->n; i++)
+        if (metadata->name[i] == ET_NAME_RANKS_PER_HOST && et_is_integer(metadata->kind[i]))
+            return metadata->value[i].bits <= UINT32_MAX ? (uint32_t)metadata->value[i].bits : 0;
+    return 0;
+}
+
 /* ---- Wire format; groups are skipped with a stack of their numbers ---- */
 
 /* Moves from the start tag of a group to the end of its end tag. */

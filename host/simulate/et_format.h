@@ -107,6 +107,7 @@ enum et_kind {
     X(MEETING_RANKS, "meeting_ranks")                                                                                  \
     X(MEETING_BYTES, "meeting_bytes")                                                                                  \
     X(GPU, "gpu")                                                                                                      \
+    X(RANKS_PER_HOST, "ranks_per_host")                                                                                \
     X(WHAT_IF, "what_if")                                                                                              \
     X(SCHEMA, "schema")                                                                                                \
     X(PID, "pid")                                                                                                      \
@@ -303,6 +304,9 @@ bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
 
 /* Whether the file was made for a resource per stream. */
 bool et_nodes_per_stream(const struct et_nodes *nodes);
+
+/* The number of ranks on a host that the file records; 0: none. */
+uint32_t et_nodes_ranks_per_host(const struct et_nodes *nodes);
 
 /*
  * ---- Reading of protobuf's wire format: the fields of a message, one after the other ----

@@ -651,13 +651,20 @@ enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *
         status = prepare_copy(&copy, &scratch, error);
     if (!status) {
         add_nodes(&copy);
-        status = copy_metadata(made, alone, rank->per_stream, error);
+        status = copy_metadata(made, alone, (uint64_t)rank->per_stream + (rank->ranks_per_host > 0), error);
     }
     if (!status && rank->per_stream) {
         made->metadata.name[n_metadata] = ET_NAME_GPU;
         made->metadata.kind[n_metadata] = ET_STRING;
         made->metadata.length[n_metadata] = sizeof streams - 1;
         made->metadata.value[n_metadata].bytes = streams;
+    }
+    if (!status && rank->ranks_per_host) {
+        const uint64_t at = n_metadata + rank->per_stream;
+        made->metadata.name[at] = ET_NAME_RANKS_PER_HOST;
+        made->metadata.kind[at] = ET_INT64;
+        made->metadata.length[at] = 0;
+        made->metadata.value[at].bits = rank->ranks_per_host;
     }
     arena_free(&scratch);
     return status ? status : arena_status(&made->arena, error);

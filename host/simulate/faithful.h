@@ -72,7 +72,8 @@ struct matched_collective {
 struct matched_collectives {
     bool astra;
     bool per_stream; /* the file is for simulators with a resource per stream, and records it: "gpu" is "streams" */
-    bool has_start;  /* the rank has CPU nodes; the first one follows [start] */
+    uint32_t ranks_per_host; /* recorded as "ranks_per_host"; 0: unknown, not recorded */
+    bool has_start;          /* the rank has CPU nodes; the first one follows [start] */
     uint64_t first_node, start_us;
     int64_t ahead_us;                 /* clock of the rank less clock of the job */
     struct matched_collective *nodes; /* by ascending id */

@@ -150,12 +150,14 @@ struct rank_sources {
     const struct sutra_et *const *ets;
     struct rank_names *names; /* per rank */
     bool *per_stream;
+    uint32_t *ranks_per_host; /* per rank; 0: not recorded */
     struct sutra_error *errors;
 };
 
 static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, const struct et_nodes *nodes,
                                     struct pool *pool, struct sutra_error *error) {
     sources->per_stream[r] = et_nodes_per_stream(nodes);
+    sources->ranks_per_host[r] = et_nodes_ranks_per_host(nodes);
     return rank_graph_make(&sources->made->graphs[r], nodes, &sources->names[r], pool, &sources->made->arenas[r],
                            error);
 }
@@ -226,6 +228,8 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     made->gpu_streams = made->n > 0;
     for (uint32_t r = 0; r < made->n; r++)
         made->gpu_streams = made->gpu_streams && sources->per_stream[r];
+    for (uint32_t r = 0; r < made->n; r++)
+        made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
     enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
     if (!status && made->n > 1)
         status = rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
@@ -251,6 +255,7 @@ static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct 
     made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
     sources->names = arena_zeros(scratch, n, sizeof *sources->names);
     sources->per_stream = arena_zeros(scratch, n, sizeof *sources->per_stream);
+    sources->ranks_per_host = arena_zeros(scratch, n, sizeof *sources->ranks_per_host);
     sources->errors = arena_zeros(scratch, n, sizeof *sources->errors);
     if (made->arena.failed || scratch->failed || !strings_init(&made->names))
         return false;

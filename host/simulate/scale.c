@@ -19,7 +19,7 @@
 #include "simulate/program.h"
 #include "simulate/simulation.h"
 
-/* Ranks of a host, if the caller does not know. */
+/* Ranks of a host, if neither the caller nor the files have the number. */
 #define RANKS_PER_HOST 8
 
 /* Memory of a node of the new job: its graph, and its simulation. */
@@ -73,6 +73,7 @@ static struct sutra_et_ranks *begin_ranks(const struct sutra_et_ranks *recorded,
     made->names = recorded->names;
     made->shares_names = true;
     made->gpu_streams = recorded->gpu_streams;
+    made->ranks_per_host = recorded->ranks_per_host;
     made->ranks = arena_alloc(&made->arena, n, sizeof *made->ranks);
     made->sources = arena_alloc(&made->arena, n, sizeof *made->sources);
     made->graphs = arena_zeros(&made->arena, n, sizeof *made->graphs);
@@ -125,7 +126,10 @@ static enum sutra_status make_replicas(struct programs *programs, struct replica
 
 /* The replicas of the job, and its network. */
 static enum sutra_status find_replicas_and_network(struct programs *programs, const struct sutra_scale_options *options,
-                                                   struct replicas *replicas, struct sutra_error *error) {
+                                                   uint32_t recorded_per_host, struct replicas *replicas,
+                                                   struct sutra_error *error) {
+    uint32_t per_host = options->ranks_per_host ? options->ranks_per_host : recorded_per_host;
+    per_host = per_host ? per_host : RANKS_PER_HOST;
     for (uint32_t p = 0; p < programs->n; p++)
         if (programs->list[p].rank != p)
             return error_set(error, SUTRA_DATA,
@@ -138,9 +142,8 @@ static enum sutra_status find_replicas_and_network(struct programs *programs, co
         status = network_read(&model, options->network, error);
     replicas->has_network = options->network && !isnan(model.alpha_ns) && !isnan(model.bytes_per_ns);
     if (!status)
-        status =
-            programs_fit_network(programs, options->ranks_per_host ? options->ranks_per_host : RANKS_PER_HOST,
-                                 options->has_hop ? 1e3 * options->hop_us : (double)NAN, &replicas->network, error);
+        status = programs_fit_network(programs, per_host, options->has_hop ? 1e3 * options->hop_us : (double)NAN,
+                                      &replicas->network, error);
     if (!status)
         status = programs_prepare_replicas(programs, replicas, options->data_parallel, error);
     if (!status)
@@ -171,7 +174,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
             status = programs_set_micro_batches(&programs, options->micro_batches, error);
     }
     if (!status && options->data_parallel)
-        status = find_replicas_and_network(&programs, options, &replicas, error);
+        status = find_replicas_and_network(&programs, options, ranks->ranks_per_host, &replicas, error);
     if (status)
         return status;
     *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);

@@ -42,8 +42,9 @@ struct sutra_et_ranks {
     uint32_t n_meetings;
     struct network network;
     struct rank_slowness *slowness;
-    bool gpu_streams;     /* all files were made for a resource per stream */
-    struct arena *arenas; /* per rank: its graph */
+    bool gpu_streams;        /* all files were made for a resource per stream */
+    uint32_t ranks_per_host; /* recorded; 0: not recorded */
+    struct arena *arenas;    /* per rank: its graph */
     struct arena arena;
     /* Of a changed job (scale.c): */
     bool shares_names;    /* with the recorded job */

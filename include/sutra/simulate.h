@@ -227,7 +227,7 @@ struct sutra_scale_options {
     uint32_t layers;         /* repeated blocks of the whole pipeline, a multiple of its stages */
     uint32_t micro_batches;  /* per step and pipeline */
     uint32_t data_parallel;  /* replicas; the batch of a rank stays */
-    uint32_t ranks_per_host; /* 0: 8 */
+    uint32_t ranks_per_host; /* 0: as recorded in the files, else 8 */
     bool has_hop;            /* hop_us is set */
     double hop_us;           /* time of a hop of a collective, where the recorded collectives do not determine it;
                                 else 0.6 on a host and 2.7 across hosts */

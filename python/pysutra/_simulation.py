@@ -104,7 +104,7 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
         data_parallel: number of data-parallel replicas; the batch per rank stays. See ``Simulation.interval``.
         micro_batches: number of micro-batches per step and pipeline.
         layers: number of repeated layers of the whole pipeline, a multiple of its stages.
-        ranks_per_host: consecutive ranks that share a host (None: 8).
+        ranks_per_host: consecutive ranks that share a host (None: as recorded in the files, else 8).
         hop_us: time of a hop of a collective in microseconds, if the recorded collectives do not determine it.
 
     >>> base, fast = pysutra.simulate(files), pysutra.simulate(files, ["gpu:0.5"])
