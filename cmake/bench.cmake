@@ -27,6 +27,12 @@ if(CMAKE_CUDA_COMPILER)
   target_compile_definitions(match_engines PRIVATE HAVE_GPU_FLOORS)
 endif()
 
+# Reading a profiler's database, against SELECT.
+if(SQLITE_FOUND)
+  add_executable(bench_nsys bench/nsys.c)
+  target_link_libraries(bench_nsys PRIVATE sutra_objects)
+endif()
+
 # Reading alone.
 add_executable(bench_read bench/read.c)
 target_link_libraries(bench_read PRIVATE sutra_objects)

@@ -51,6 +51,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsutra-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libsutra${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libdeflate-dev, libzstd-dev")
+if(SQLITE_FOUND)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libsqlite3-dev")
+endif()
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "PyTorch traces of GPUs: headers and static library
 For building programs that use libsutra.")
 

@@ -16,7 +16,7 @@ dates are not compared; all other numbers are. Comments directly above a block c
 
     <!-- file: NAME -->         write the block to NAME before the other blocks run, instead of running it
     <!-- needs: NAME... -->     run the block only where these programs or Python modules exist; libsutra: where SUTRA_BUILD
-                                has no sanitizers, after an installation of that build
+                                has no sanitizers, after an installation of that build; SQLite: where the program has it
     <!-- not run: REASON -->    do not run the block, and list the reason
 
 "<!-- not run on this page: REASON -->" in a page holds for all its blocks. --update replaces the outputs in the pages by
@@ -370,10 +370,21 @@ class Runner:
         if name not in self.found:
             if name == "libsutra":
                 self.found[name] = self.install_library()
+            elif name == "SQLite":
+                self.found[name] = self.has_sqlite()
             else:
                 program = shutil.which(name, path=self.environment["PATH"])
                 self.found[name] = bool(program or importlib.util.find_spec(name))
         return self.found[name]
+
+    def has_sqlite(self):
+        """Whether the program reads SQLite databases: then it refuses an empty one for its schema."""
+        path = os.path.join(self.folder, "empty.sqlite")
+        with open(path, "wb") as file:
+            file.write(b"SQLite format 3\0" + bytes(84))
+        found = subprocess.run([self.program, "info", path], capture_output=True, check=False)
+        os.remove(path)
+        return found.returncode == 65
 
     def install_library(self):
         """Installs the library of the build for compilers; false: there is none, or it has sanitizers."""

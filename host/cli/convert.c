@@ -1,17 +1,23 @@
 /*
- * convert.c - `sutra convert`: converts ET+ to a Chakra .et file, or JSON lines of `sutra jsonize --lines` back to an
- * .et file. Also chakra_converter: the same work with that program's name and command line.
+ * convert.c - `sutra convert`: converts ET+ to a Chakra .et file, JSON lines of `sutra jsonize --lines` back to an .et
+ * file, or a profiler's database to device traces. Also chakra_converter: the same work with that program's name and
+ * command line.
  */
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
+#include "read/source.h"
 #include "sutra/convert.h"
+#include "sutra/nsys.h"
 
 struct convert_job {
     struct job job;
@@ -21,9 +27,15 @@ struct convert_job {
     const char *astra; /* directory for the configuration of ASTRA-sim */
     uint64_t n_ranks;
     bool simulate, lines;
+    bool is_report;         /* the input is a profiler's database */
+    uint64_t rank;          /* of the report, or RANK_UNSET */
+    const char *annotation; /* of its steps */
     struct sutra_converted *converted;
     struct sutra_et *et; /* of lines */
+    struct sutra_nsys *report;
 };
+
+#define RANK_UNSET UINT64_MAX
 
 static const struct stage_share stages[] = {
     {"open", 5, false},         {"index", 10, false},      {"read", 45, false},  {"join", 5, false},
@@ -85,7 +97,12 @@ static const struct stage_share stages[] = {
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
-     .help = "write the .et file (protobuf) to OUT, compressed if OUT ends in .gz or .zst; - is standard output"},
+     .help = "write the .et file (protobuf), or the device trace of a report, to OUT, compressed if OUT ends in .gz or "
+             ".zst; - is standard output"},
+    {"rank", 0, OPTION_NUMBER, "N", AT(convert_job, rank), .maximum = INT64_MAX,
+     .help = "write only rank N of a report (default: its only rank; all ranks if OUT is a directory)"},
+    {"annotation", 'a', OPTION_TEXT, "TEXT", AT(convert_job, annotation),
+     .help = "use the NVTX ranges TEXT of a report as steps (default: ranges such as iteration_3, step 3, batch#3)"},
     {"compat", 0, OPTION_FLAG, AT(convert_job, options.compat),
      .help = "write the same bytes as chakra_converter, even if no simulator can read the file"},
     {"faithful", 0, OPTION_FLAG, AT(convert_job, options.keep_times),
@@ -129,6 +146,20 @@ static const struct option_row converter_options[] = {
     {0},
 };
 
+/* Checks the options of a report. */
+static int check_report(const struct convert_job *convert) {
+    const struct job *job = &convert->job;
+    if (paths_same(job->output, convert->input))
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
+    if (convert->options.compat || convert->options.keep_times || convert->lines || convert->astra)
+        return message_fail(SUTRA_USAGE, "%s: --compat, --faithful, --lines and --astra need ET+, found a report",
+                            convert->input);
+    if (path_ends_in(job->output, ".et"))
+        return message_fail(SUTRA_USAGE, "%s: convert writes a report as a device trace; use -o NAME.json.gz",
+                            job->output);
+    return SUTRA_OK;
+}
+
 static int check(struct job *job) {
     struct convert_job *convert = (struct convert_job *)job;
     const struct command *command = job->command;
@@ -155,6 +186,16 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE, "missing output; see '%s --help'", command->called);
     job->inputs = &convert->input;
     job->n_inputs = 1;
+
+    if (path_size(convert->input) > 0)
+        sutra_is_nsys(convert->input, &convert->is_report, NULL);
+    if (convert->is_report)
+        return check_report(convert);
+    if (is_unexported_report(convert->input))
+        return message_fail(SUTRA_DATA, "%s: this is a report of Nsight Systems: " SOURCE_EXPORT_REPORT,
+                            convert->input);
+    if (convert->rank != RANK_UNSET || convert->annotation)
+        return message_fail(SUTRA_USAGE, "--rank and --annotation need a report of Nsight Systems or rocprofv3");
 
     if (paths_same(job->output, convert->input))
         return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
@@ -191,6 +232,68 @@ static int convert_lines(struct convert_job *convert) {
         run_figures_print(&job->figures);
     }
     return job_write_stats(job, NULL, &count, 1, NULL, 0);
+}
+
+/* Writes all ranks, or the selected one, of a report. */
+static enum sutra_status write_ranks(struct convert_job *convert, const struct sutra_nsys_info *info,
+                                     struct sutra_error *error) {
+    struct job *job = &convert->job;
+    struct sutra_nsys_rank rank;
+    size_t length = strlen(job->output);
+    if (!path_is_folder(job->output) && job->output[length - 1] != '/') {
+        int64_t only = info->rank;
+        if (convert->rank != RANK_UNSET)
+            only = (int64_t)convert->rank;
+        else if (only < 0 && sutra_nsys_rank(convert->report, 0, &rank))
+            only = rank.rank;
+        return sutra_nsys_write_trace(job->context, convert->report, only, job->output, &job->figures.output_bytes,
+                                      error);
+    }
+    enum sutra_status status = folder_create(job->output, error);
+    for (uint32_t i = 0; !status && sutra_nsys_rank(convert->report, i, &rank); i++) {
+        char *path = NULL;
+        uint64_t n_bytes = 0;
+        if ((convert->rank != RANK_UNSET && rank.rank != (int64_t)convert->rank) ||
+            (info->rank >= 0 && rank.rank != info->rank))
+            continue;
+        if (asprintf(&path, "%s/rank%" PRId64 ".json.gz", job->output, rank.rank) < 0)
+            return error_memory(error);
+        status = sutra_nsys_write_trace(job->context, convert->report, rank.rank, path, &n_bytes, error);
+        job->figures.output_bytes += n_bytes;
+        free(path);
+    }
+    return status;
+}
+
+static int convert_report(struct convert_job *convert) {
+    static const struct stage_share report_stages[] = {{"read report", 70, false}, {"write", 30, false}, {0}};
+    struct job *job = &convert->job;
+    struct sutra_error error;
+    const struct sutra_nsys_options reading = {
+        .size = sizeof reading, .annotation = convert->annotation, .no_tables = true};
+    struct sutra_nsys_info info = {.size = sizeof info};
+    bool is_folder = path_is_folder(job->output) || job->output[strlen(job->output) - 1] == '/';
+    job->watch.progress.stages = report_stages;
+    if (job_open(job, is_folder ? NULL : job->output, &error) ||
+        sutra_nsys_read(job->context, convert->input, &reading, &convert->report, &error))
+        return job_fail(job, &error);
+    sutra_nsys_info(convert->report, &info);
+    if (!is_folder && convert->rank == RANK_UNSET && info.rank < 0 && info.n_ranks != 1) {
+        progress_clear(&job->watch.progress);
+        return message_fail(SUTRA_USAGE,
+                            "%s: %u ranks in the report: select one with --rank, or write a directory (-o DIR/)",
+                            convert->input, info.n_ranks);
+    }
+    if (write_ranks(convert, &info, &error))
+        return job_fail(job, &error);
+    job_measure_inputs(job);
+    const struct named_count counts[] = {{"n_events", info.n_events}, {"n_ranks", info.n_ranks}};
+    if (!job->quiet) {
+        fprintf(stderr, "sutra: converted into %s\n", output_name(job->output));
+        summary_print(&(const struct summary_row){info.n_events, "events read", true}, 1);
+        run_figures_print(&job->figures);
+    }
+    return job_write_stats(job, NULL, counts, COUNT_OF(counts), NULL, 0);
 }
 
 /* Prints the summary, one count per line, and writes --stats. `faithful`: NULL without measured times. */
@@ -230,6 +333,8 @@ static int convert_file(struct job *job) {
     struct sutra_faithful_report faithful = {.size = sizeof faithful};
     struct sutra_convert_report report = {.size = sizeof report};
     struct sutra_error error;
+    if (convert->is_report)
+        return convert_report(convert);
     if (convert->lines)
         return convert_lines(convert);
     enum sutra_status status = job_open(job, job->output, &error);
@@ -261,15 +366,18 @@ static void release(struct job *job) {
     struct convert_job *convert = (struct convert_job *)job;
     sutra_converted_free(convert->converted);
     sutra_et_free(convert->et);
+    sutra_nsys_free(convert->report);
 }
 
 static const struct convert_job defaults = {.job = {.device.choice = SUTRA_DEVICE_CPU, .stages = stages},
+                                            .rank = RANK_UNSET,
                                             .options.size = sizeof(struct sutra_convert_options),
                                             .faithful.options.size = sizeof(struct sutra_faithful_options)};
 
 static const char *const synopses[] = {
     "ET+ -o OUT [OPTIONS]",
     "LINES -o OUT [OPTIONS]",
+    "REPORT -o TRACE.json.gz [OPTIONS]",
     "--input ET+ --output OUT [OPTIONS]",
     NULL,
 };
@@ -285,6 +393,9 @@ static const char *const description[] = {
     "measured time. ET+ does not record launches, waits of streams for each other, and most synchronizing calls. A "
     "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs.",
     "LINES is the output of 'sutra jsonize --lines'. Unchanged lines give the original .et file, byte for byte.",
+    "REPORT is an SQLite database of Nsight Systems (nsys export --type sqlite) or of rocprofv3 (rocpd). The output is a "
+    "device trace in Kineto's format, with all digits of the times, steps as ProfilerStep#N, and NVTX ranges of "
+    "emit_nvtx() as operators. Each process with GPU activity is a rank.",
     "A summary on standard error counts written and skipped nodes. The output file is written atomically.",
     NULL,
 };
@@ -294,6 +405,8 @@ static const struct example examples[] = {
     {"sutra convert linked.json --faithful -o trace.0.et", "reproduce the measured time as far as ET+ allows"},
     {"sutra convert linked.json -o job.0.et --astra astra --ranks 8", "also write the configuration of ASTRA-sim"},
     {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "link and convert in a pipe"},
+    {"sutra convert report.sqlite -o trace.json.gz", "convert a report of Nsight Systems to a device trace"},
+    {"sutra convert report.sqlite -o traces/", "write the device trace of each rank of a report"},
     {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",
      "edit a file as text"},
     {0},
@@ -301,13 +414,13 @@ static const struct example examples[] = {
 
 /* Fields of the command under both names. */
 #define CONVERT_WORK                                                                                                   \
-    .summary = "convert ET+ to a Chakra .et file for simulators", .n_operands_max = 1,                                 \
-    .size = sizeof(struct convert_job), .defaults = &defaults, .warns_if_quiet = true, .check = check,                 \
-    .work = convert_file, .release = release
+    .n_operands_max = 1, .size = sizeof(struct convert_job), .defaults = &defaults, .warns_if_quiet = true,            \
+    .check = check, .work = convert_file, .release = release
 
 const struct command convert_command = {
     .name = "convert",
     .called = "sutra convert",
+    .summary = "convert ET+ to a Chakra .et file for simulators, or a report of Nsight Systems to a device trace",
     COMMAND_TEXTS,
     CONVERT_WORK,
 };
@@ -329,6 +442,7 @@ static const struct example converter_examples[] = {
 const struct command converter_command = {
     .name = "chakra_converter",
     .called = "chakra_converter",
+    .summary = "convert ET+ to a Chakra .et file for simulators",
     .synopses = converter_synopses,
     .description = converter_description,
     .options = converter_options,

@@ -15,6 +15,8 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "read/source.h"
+#include "sutra/nsys.h"
 #include "text/quantities.h"
 #include "write/json.h"
 
@@ -28,6 +30,7 @@ struct info_job {
     struct sutra_host_trace *host;
     struct sutra_device_trace *device;
     struct sutra_et *et;
+    struct sutra_nsys *report;
 };
 
 static const struct option_row options[] = {
@@ -260,6 +263,8 @@ static int check(struct job *job) {
         const char *path = job->operands.words[i];
         if (path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode)))
             return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice", path);
+        if (is_unexported_report(path))
+            return message_fail(SUTRA_DATA, "%s: this is a report of Nsight Systems: " SOURCE_EXPORT_REPORT, path);
     }
     return SUTRA_OK;
 }
@@ -297,6 +302,82 @@ static enum sutra_status show_et(struct info_job *info, struct json_out *json, s
     return SUTRA_OK;
 }
 
+/* A profiler's database with all of its ranks. */
+static enum sutra_status show_report(struct info_job *info, struct json_out *json, struct sutra_error *error) {
+    static const struct stage_share report_stages[] = {{"read report", 1, false}, {0}};
+    struct job *job = &info->job;
+    const struct sutra_nsys_options reading = {.size = sizeof reading, .no_tables = true};
+    struct sutra_nsys_info found = {.size = sizeof found};
+    struct sutra_nsys_rank rank;
+    job->watch.progress.stages = report_stages;
+    enum sutra_status status = sutra_nsys_read(job->context, job->inputs[0], &reading, &info->report, error);
+    if (status)
+        return status;
+    progress_clear(&job->watch.progress);
+    sutra_nsys_info(info->report, &found);
+    const struct info_row rows[] = {
+        {"events", "events", found.n_events},
+        {"kernels", "  kernels", found.n_kernels},
+        {"calls", "  CUDA or HIP calls", found.n_calls},
+        {"ranges", "  NVTX ranges", found.n_ranges},
+        {"steps", "steps", found.n_steps},
+        {"forward_backward", "pairs of forward and backward operators", found.n_forward_backward},
+    };
+    if (json) {
+        json_open(json, '{');
+        json_add_text(json, "file", job->inputs[0]);
+        json_add_text(json, "kind", found.kind);
+        json_add_open(json, "ranks", '[');
+    } else {
+        printf("%s: report of %s\n", short_path(job->inputs[0], screen_columns() - 30).text,
+               strcmp(found.kind, "nsys") == 0 ? "Nsight Systems" : "rocprofv3 (rocpd)");
+        print_rows(NULL, rows, COUNT_OF(rows));
+        printf("%16s  ranks\n", count_text(found.n_ranks).text);
+    }
+    for (uint32_t i = 0; sutra_nsys_rank(info->report, i, &rank); i++) {
+        if (json) {
+            json_open_line(json);
+            json_add_format(json, "rank", "%" PRId64, rank.rank);
+            json_add_format(json, "pid", "%" PRId64, rank.pid);
+            json_add_open(json, "devices", '[');
+        } else {
+            printf("%16" PRId64 "    process %" PRId64 ", GPU", rank.rank, rank.pid);
+        }
+        for (uint32_t k = 0; k < rank.n_devices; k++)
+            if (json)
+                json_format(json, "%" PRId64, rank.devices[k]);
+            else
+                printf(" %" PRId64, rank.devices[k]);
+        if (json) {
+            json_close(json, ']');
+            json_close_line(json);
+        } else {
+            puts("");
+        }
+    }
+    if (json) {
+        json_close_lines(json, ']');
+        print_rows(json, rows, COUNT_OF(rows));
+        if (found.has_utc)
+            json_add_format(json, "utc_offset_ns", "%" PRId64, found.utc_offset_ns);
+        else
+            json_add_text(json, "utc_offset_ns", NULL);
+        json_add_open(json, "skipped", '{');
+    }
+    const char *reason;
+    uint64_t count;
+    for (uint32_t i = 0; sutra_nsys_skipped(info->report, i, &reason, &count); i++)
+        if (json && count)
+            json_add_count(json, reason, count);
+        else if (count)
+            printf("%16s  skipped: %s\n", count_text(count).text, reason);
+    if (json)
+        json_close_lines(json, '}');
+    else if (found.n_ranks > 1)
+        printf("to select a rank, append its number to the path: %s/rank0\n", path_file_name(job->inputs[0]));
+    return SUTRA_OK;
+}
+
 static enum sutra_status show_trace(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     static const struct stage_share host_stages[] = {STAGES_READ("host trace", 1), {0}},
                                     device_stages[] = {STAGES_READ("device trace", 1), {0}};
@@ -330,10 +411,15 @@ static int show(struct job *job) {
     struct text_out text = {.file = stdout};
     struct json_out document = {.text = &text, .indent = 2}, *json = info->json ? &document : NULL;
     struct sutra_error error;
-    bool is_et = false;
+    bool is_et = false, is_report = false;
+    struct stat found;
     enum sutra_status status = job_open(job, NULL, &error);
+    if (!status && job->n_inputs == 1 && stat(job->inputs[0], &found) == 0) /* not a rank of a report */
+        status = sutra_is_nsys(job->inputs[0], &is_report, &error);
     if (!status && job->n_inputs == 2)
         status = show_pair(info, json, &error);
+    else if (!status && is_report)
+        status = show_report(info, json, &error);
     else if (!status && !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error)))
         status = (is_et ? show_et : show_trace)(info, json, &error);
     if (status)
@@ -349,6 +435,7 @@ static void release(struct job *job) {
     sutra_device_trace_free(info->device);
     sutra_host_trace_free(info->host);
     sutra_et_free(info->et);
+    sutra_nsys_free(info->report);
 }
 
 static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};
@@ -357,12 +444,15 @@ static const char *const description[] = {
     "many nodes or events can be linked.",
     "For a Chakra file (.et, detected by content), prints nodes by type, dependencies, durations, the longest chains "
     "of dependencies, and communication by type and group.",
+    "For a report of Nsight Systems or rocprofv3 (an SQLite database), prints events, ranks with their GPUs, and "
+    "skipped data. REPORT/rankN is the device trace of rank N.",
     "With two files, a host trace and a device trace, recommends the command that links them, and prints the reason.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra info device.json.gz", "summarize a device trace"},
     {"sutra info job.0.et", "summarize a Chakra file"},
+    {"sutra info report.sqlite", "list the ranks of an exported report of Nsight Systems"},
     {"sutra info host.json device.json", "recommend the command that links two traces"},
     {"sutra info device.json --json | jq .categories", "count events by category, for a script"},
     {0},

@@ -3,6 +3,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,9 @@
 #include "base/shared.h"
 #include "cli/job.h"
 #include "cli/paths.h"
+#include "read/source.h"
 #include "sutra/error.h"
+#include "sutra/nsys.h"
 #include "text/strings.h"
 
 static int no_memory(void) {
@@ -42,6 +45,32 @@ static int append_path(struct trace_list *list, char *path) {
     return SUTRA_OK;
 }
 
+/* Appends a path; a report with several ranks as the paths of its ranks. Errors of a report are those of reading it. */
+static int append_ranks(struct trace_list *list, char *path, enum trace_names names) {
+    struct stat found;
+    struct sutra_context *context = NULL;
+    bool is_report = false;
+    int64_t *ranks = NULL;
+    size_t n = 0;
+    if (!path || names != NAMES_JSON || stat(path, &found) || !S_ISREG(found.st_mode) ||
+        sutra_is_nsys(path, &is_report, NULL) || !is_report)
+        return append_path(list, path);
+    if (!sutra_context_create(NULL, &context, NULL) && sutra_nsys_list_ranks(context, path, &ranks, &n, NULL))
+        n = 0;
+    sutra_context_free(context);
+    int exit_code = n > 1 ? SUTRA_OK : append_path(list, path);
+    for (size_t i = 0; n > 1 && i < n && exit_code == SUTRA_OK; i++) {
+        char *of_rank = NULL;
+        if (asprintf(&of_rank, "%s/rank%" PRId64, path, ranks[i]) < 0)
+            of_rank = NULL;
+        exit_code = append_path(list, of_rank);
+    }
+    if (n > 1)
+        free(path);
+    free(ranks);
+    return exit_code;
+}
+
 static bool ends_in_any(const char *name, const char *const *endings) {
     size_t length = strlen(name);
     for (; *endings && *name != '.'; endings++) {
@@ -53,7 +82,12 @@ static bool ends_in_any(const char *name, const char *const *endings) {
 }
 
 static int is_json_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst", NULL};
+    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", NULL};
+    return ends_in_any(entry->d_name, endings);
+}
+
+static int is_report_name(const struct dirent *entry) {
+    static const char *const endings[] = {".sqlite", NULL};
     return ends_in_any(entry->d_name, endings);
 }
 
@@ -72,8 +106,10 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
     int length = (int)strlen(folder);
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    static int (*const filters[])(const struct dirent *entry) = {
-        [NAMES_JSON] = is_json_name, [NAMES_SNAPSHOT] = is_snapshot_name, [NAMES_ET] = is_et_name};
+    static int (*const filters[])(const struct dirent *entry) = {[NAMES_JSON] = is_json_name,
+                                                                 [NAMES_SNAPSHOT] = is_snapshot_name,
+                                                                 [NAMES_ET] = is_et_name,
+                                                                 [NAMES_REPORT] = is_report_name};
     int n = scandir(folder, &entries, filters[names], versionsort);
     int exit_code = SUTRA_OK;
     if (n < 0)
@@ -87,7 +123,7 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
         if (exit_code != SUTRA_OK || (path && stat(path, &found) == 0 && !S_ISREG(found.st_mode)))
             free(path);
         else
-            exit_code = append_path(list, path);
+            exit_code = append_ranks(list, path, names);
     }
     free(entries);
     if (exit_code != SUTRA_OK || list->n > n_before)
@@ -97,6 +133,8 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
                             "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
                             "writes one for each rank of a job",
                             folder);
+    if (names == NAMES_REPORT)
+        return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite", folder);
     return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst", folder,
                         names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "");
 }
@@ -106,7 +144,7 @@ int trace_list_make(struct trace_list *list, const struct operands *operands, en
     int exit_code = SUTRA_OK;
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
-        exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_path(list, strdup(word));
+        exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_ranks(list, strdup(word), names);
     }
     return exit_code;
 }
@@ -205,11 +243,20 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* The file of a path, or of the report whose rank the path names. */
+static bool stat_file(const char *path, struct stat *found) {
+    char *report;
+    int64_t rank;
+    bool is_found = rank_path_split(path, &report, &rank) && stat(report ? report : path, found) == 0;
+    free(report);
+    return is_found;
+}
+
 bool paths_same(const char *a, const char *b) {
     struct stat stat_a, stat_b;
     if (path_is_stream(a) || path_is_stream(b))
         return false;
-    bool has_a = stat(a, &stat_a) == 0, has_b = stat(b, &stat_b) == 0;
+    bool has_a = stat_file(a, &stat_a), has_b = stat_file(b, &stat_b);
     if (has_a != has_b)
         return false;
     if (has_a)
@@ -265,7 +312,7 @@ bool paths_same_folder(const char *a, const char *b) {
 
 uint64_t path_size(const char *path) {
     struct stat found;
-    return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+    return stat_file(path, &found) && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
 }
 
 bool path_is_compressed(const char *path) {

@@ -21,6 +21,7 @@
 #include "read/device_trace.h"
 #include "read/document.h"
 #include "read/event_fields.h"
+#include "read/nsys.h"
 #include "read/repeated_text.h"
 #include "text/quantities.h"
 
@@ -569,7 +570,10 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
     struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
     struct document_part *all;
-    enum sutra_status status = source_read(&trace->document.source, context, "open device trace", input, error);
+    struct source *source = &trace->document.source;
+    enum sutra_status status = source_read(source, context, "open device trace", input, error);
+    if (!status && is_sqlite(source->bytes, source->size)) /* a profiler's report: its text in Kineto's format */
+        status = nsys_source_convert(source, context, &(struct nsys_options){.rank = source->rank}, error);
     if (!status)
         status = document_walk(&parts, error); /* read_element() for each event */
     if (!status)

@@ -465,6 +465,10 @@ static enum sutra_status check_start(const struct document *document, bool bare_
     if (text[at] == '{' || text[at] == '[')
         return SUTRA_OK;
     const struct file_kind kind = file_kind(text, document->source.size);
+    if (is_unexported_report(document->source.name))
+        return error_file(
+            error, SUTRA_DATA, document->source.name,
+            "expected a JSON trace or an SQLite database, found a report of Nsight Systems: " SOURCE_EXPORT_REPORT);
     return kind.name
                ? source_error(&document->source, error, at, "expected a JSON trace, found %s%s", kind.name, kind.remedy)
                : source_error(&document->source, error, at, "this is not JSON: expected '{'");

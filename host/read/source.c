@@ -25,6 +25,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "read/source.h"
+#include "text/numbers.h"
 
 /* ---- Memory limits: of piped input, and of decompressed bytes. Mapped files have no limit. ---- */
 
@@ -362,7 +363,7 @@ bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool
 #define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
 #define ET_NAME    "a Chakra .et file"
 #define ET_REMEDY  ": use 'sutra info', 'sutra simulate' or 'sutra jsonize'"
-#define RECORD     ": record a JSON trace with torch.profiler and export_chrome_trace()"
+#define CONVERT    ": convert it to a device trace with 'sutra convert REPORT -o TRACE.json.gz'"
 
 /* White space may precede the bytes of a kind with `skips_space`. */
 static const struct {
@@ -401,10 +402,10 @@ static const struct {
     const char *table;
     struct file_kind kind;
 } databases[] = {
-    {"CUPTI_ACTIVITY_KIND_", {"an Nsight Systems report (an SQLite database)", RECORD, false}},
-    {"NVTX_EVENTS", {"an Nsight Systems report (an SQLite database)", RECORD, false}},
-    {"rocpd_", {"a rocpd report of ROCm's profiler (an SQLite database)", RECORD, false}},
-    {"", {"an SQLite database, as Nsight Systems and ROCm's profiler export it", RECORD, false}},
+    {"CUPTI_ACTIVITY_KIND_", {"an Nsight Systems report (an SQLite database)", CONVERT, false}},
+    {"NVTX_EVENTS", {"an Nsight Systems report (an SQLite database)", CONVERT, false}},
+    {"rocpd_", {"a rocpd report of ROCm's profiler (an SQLite database)", CONVERT, false}},
+    {"", {"an SQLite database, as Nsight Systems and ROCm's profiler export it", CONVERT, false}},
 };
 
 static size_t skip_spaces(const char *bytes, size_t size) {
@@ -417,6 +418,23 @@ static size_t skip_spaces(const char *bytes, size_t size) {
 bool may_be_json(const char *bytes, size_t size) {
     size_t at = skip_spaces(bytes, size);
     return at == size || bytes[at] == '{' || bytes[at] == '[' || bytes[at] == '\xef';
+}
+
+bool is_unexported_report(const char *path) {
+    static const char *const endings[] = {".nsys-rep", ".qdrep", ".qdstrm"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+bool is_sqlite(const char *bytes, size_t size) {
+    return size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
+}
+
+bool may_be_trace(const char *bytes, size_t size) {
+    return may_be_json(bytes, size) || is_sqlite(bytes, size);
 }
 
 /* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
@@ -454,7 +472,7 @@ struct file_kind file_kind(const char *bytes, size_t size) {
         if (size - at >= kinds[i].size && memcmp(bytes + at, kinds[i].bytes, kinds[i].size) == 0)
             return kinds[i].kind;
     }
-    if (size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0) {
+    if (is_sqlite(bytes, size)) {
         size_t i = 0, n = MIN(size, SQLITE_BYTES);
         while (!memmem(bytes, n, databases[i].table, strlen(databases[i].table)))
             i++;
@@ -628,12 +646,34 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
+bool rank_path_split(const char *path, char **file, int64_t *rank) {
+    struct stat found;
+    const char *name = path_file_name(path);
+    *file = NULL;
+    if (name == path || strncmp(name, "rank", 4) != 0 || !integer_parse(name + 4, strlen(name + 4), rank) ||
+        *rank < 0 || stat(path, &found) == 0 || errno != ENOTDIR)
+        return true;
+    *file = strndup(path, (size_t)(name - path) - 1);
+    return *file;
+}
+
 /* Opens `path` with the options that are set in *source. */
 static enum sutra_status open_source(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
-    source->name = strdup(standard ? "standard input" : path);
-    if (!source->name)
+    source->rank = SOURCE_ALL_RANKS;
+    if (!rank_path_split(path, &source->path, &source->rank))
         return error_memory(error);
+    if (source->path)
+        path = source->path;
+    else
+        source->rank = SOURCE_ALL_RANKS;
+    if (!source->path && !standard)
+        source->path = strdup(path);
+    source->name = strdup(standard ? "standard input" : path);
+    if (!source->name || (!source->path && !standard)) {
+        source_close(source);
+        return error_memory(error);
+    }
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
     enum sutra_status status;
@@ -664,7 +704,7 @@ enum sutra_status source_open_format(struct source *source, const char *path, so
 
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error) {
-    *source = (struct source){.name = strdup(name)};
+    *source = (struct source){.name = strdup(name), .rank = SOURCE_ALL_RANKS};
     if (!source->name)
         return error_memory(error);
     struct buffer buffer = {0};
@@ -676,7 +716,7 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
 
 /* Opens a file that may be JSON with the options that are set in *source. */
 static enum sutra_status open_trace(struct source *source, const char *path, struct sutra_error *error) {
-    source->begins = may_be_json;
+    source->begins = may_be_trace;
     return refuse_empty(source, open_source(source, path, error), error);
 }
 
@@ -727,6 +767,7 @@ void source_map_pages(void *arg) {
 void source_close(struct source *source) {
     drop_bytes(source);
     free(source->name);
+    free(source->path);
     *source = (struct source){0};
 }
 

@@ -45,6 +45,15 @@ bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool
  * which readers report. */
 bool may_be_json(const char *bytes, size_t size);
 
+/* Whether a file is a report of Nsight Systems that is not exported, by its name; and the advice for such a file. */
+bool is_unexported_report(const char *path);
+#define SOURCE_EXPORT_REPORT                                                                                           \
+    "export the report with 'nsys export --type sqlite REPORT.nsys-rep', and use the REPORT.sqlite that it writes"
+
+/* Whether bytes begin an SQLite database; and whether they may be a trace: JSON, or a profiler's database (nsys.h). */
+bool is_sqlite(const char *bytes, size_t size);
+bool may_be_trace(const char *bytes, size_t size);
+
 struct file_kind {
     const char *name;   /* such as "an SQLite database"; NULL: unknown */
     const char *remedy; /* ": " and advice to the user, or "" */
@@ -59,8 +68,13 @@ struct file_kind file_kind(const char *bytes, size_t size);
 /* Whether an input that begins with these bytes may be of the expected format. */
 typedef bool source_format(const char *bytes, size_t size);
 
+/* Of a source whose path names no rank of a report. */
+#define SOURCE_ALL_RANKS (-1)
+
 struct source {
     char *name;
+    char *path;   /* of a mapped file, or NULL */
+    int64_t rank; /* SOURCE_ALL_RANKS, or N if the path is REPORT/rankN for a file REPORT (see nsys.h) */
     const char *bytes;
     size_t size;
     void *mapping; /* or NULL */
@@ -73,6 +87,12 @@ struct source {
     bool keep_rest;        /* read corrupt or truncated compressed data up to the error; */
     bool is_rest;          /* the data ended with an error */
 };
+
+/*
+ * `report.sqlite/rank3` is rank 3 of a report. Splits such a path into the path of the file, which the caller frees,
+ * and the rank; *file is NULL for any other path. False: out of memory. O(length).
+ */
+bool rank_path_split(const char *path, char **file, int64_t *rank);
 
 /* Opens `path`; "-" is standard input. Of a streamed or compressed input that is not JSON only the first bytes are
  * read. `most` limits the bytes in memory; 0: the default. SUTRA_DATA: empty, too large or corrupt. */

@@ -237,6 +237,10 @@ static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenie
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_inspect(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
+    if (is_sqlite(text, n)) { /* a profiler's report, whose processes only a scan of the tables finds */
+        head->side = SIDE_DEVICE;
+        return true;
+    }
     if (!lenient || (head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED))
         return true;
     /* Repair the text, including its missing end. */
@@ -251,7 +255,7 @@ static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenie
     return result != REPAIR_NO_MEMORY;
 }
 
-enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
+static enum sutra_status read_head(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
     struct stat found;
     struct trace_head made = {0};
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
@@ -281,6 +285,18 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
         return error_memory(error);
     *head = made;
     return SUTRA_OK;
+}
+
+enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
+    char *file; /* of a report with several ranks, if the path names one of them */
+    int64_t rank = NOT_RECORDED;
+    if (!rank_path_split(path, &file, &rank))
+        return error_memory(error);
+    enum sutra_status status = read_head(file ? file : path, lenient, head, error);
+    if (!status && file)
+        head->rank = rank;
+    free(file);
+    return status;
 }
 
 /* ---- Names ---- */

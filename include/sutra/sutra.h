@@ -24,6 +24,7 @@
 #include "sutra/link.h"
 #include "sutra/memory.h"
 #include "sutra/merge.h"
+#include "sutra/nsys.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
 #include "sutra/pipeline.h"

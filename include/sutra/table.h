@@ -25,7 +25,7 @@ struct sutra_table;
 struct sutra_result;
 
 /* The tables of a result: of struct sutra_hta, sutra_hta_ranks, sutra_operators, sutra_operators_ranks,
- * sutra_collectives, sutra_overview, sutra_memory, or sutra_diff. */
+ * sutra_collectives, sutra_overview, sutra_memory, sutra_nsys, or sutra_diff. */
 #define SUTRA_RESULT(pointer) ((const struct sutra_result *)(pointer))
 
 /* Returns a table of a result. `id` is from the enum of the analysis, such as enum sutra_hta_table. NULL: the table is

@@ -215,13 +215,9 @@ static const struct analysis_kind kind = {.page = PAGE_FIRST, .work = work, .rep
 static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                                   .options.size = sizeof(struct sutra_overview_options)};
 
-static const struct command *const analyses[] = {&analyze_collectives_command,
-                                                 &analyze_dlrm_command,
-                                                 &analyze_hta_command,
-                                                 &analyze_kernels_command,
-                                                 &analyze_memory_command,
-                                                 &analyze_operators_command,
-                                                 NULL};
+static const struct command *const analyses[] = {
+    &analyze_collectives_command, &analyze_dlrm_command, &analyze_hta_command,       &analyze_kernels_command,
+    &analyze_memory_command,      &analyze_nsys_command, &analyze_operators_command, NULL};
 
 static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum overview_format */
 

@@ -1,0 +1,310 @@
+/*
+ * nsys_rocpd.c - reads a rocpd database, the report of ROCm's profiler (rocprofv3 --output-format rocpd).
+ *
+ *     rocpd_kernel_dispatch --kernel_id--> rocpd_info_kernel_symbol      rocpd_region --name_id--> rocpd_string
+ *            |--agent_id, pid, tid--> rocpd_info_agent, _process, _thread       |--event_id--> rocpd_event: correlation
+ *
+ * Schema 3 has start and end in each row; schema 4 refers to rocpd_timestamp and rocpd_track. Regions of HIP are calls,
+ * regions of markers (roctx) are ranges. Each of the three large tables is read by a thread with its own connection.
+ * O(n log n).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/column.h"
+#include "read/database.h"
+#include "read/nsys.h"
+
+#define VALUES_MAX 5
+
+/* A row of a table with ids: up to five numbers. */
+struct id_row {
+    int64_t id;
+    uint64_t row; /* of repeated ids the last counts */
+    int64_t value[VALUES_MAX];
+};
+
+ORDER_BY(compare_id_rows, struct id_row, ASCENDING(id) DESCENDING(row))
+
+/* A table of ids, ascending by id. */
+struct id_table {
+    struct id_row *list;
+    uint64_t n, capacity;
+};
+
+enum id_tables { STRINGS, SYMBOLS, PROCESSES, THREADS, AGENTS, EVENTS, TIMES, TRACKS, N_ID_TABLES };
+
+/* Columns of struct id_table.value; names are numbers of report->names. */
+static const struct {
+    const char *table, *columns;
+    int n_names, n_values; /* the first values are texts */
+} id_forms[N_ID_TABLES] = {
+    [STRINGS] = {"rocpd_string", "id string", 1, 1},
+    [SYMBOLS] = {"rocpd_info_kernel_symbol", "id display_name kernel_name", 2, 2},
+    [PROCESSES] = {"rocpd_info_process", "id pid", 0, 1},
+    [THREADS] = {"rocpd_info_thread", "id tid", 0, 1},
+    [AGENTS] = {"rocpd_info_agent", "id type_index logical_index", 0, 2},
+    [EVENTS] = {"rocpd_event", "id stack_id category_id", 0, 2},
+    [TIMES] = {"rocpd_timestamp", "id value", 0, 1},
+    [TRACKS] = {"rocpd_track", "id pid tid agent_id stream_id", 0, 4},
+};
+
+struct rocpd {
+    const struct database_file *file;
+    struct sutra_context *context;
+    const struct database_table *tables;
+    size_t n_tables;
+    struct strings *names;
+    struct id_table ids[N_ID_TABLES];
+    struct nsys_part parts[3];
+};
+
+static int64_t number_of(sqlite3_stmt *row, int column) {
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? NSYS_NONE : sqlite3_column_int64(row, column);
+}
+
+/* The row of an id, or NULL. */
+static const struct id_row *find_row(const struct id_table *table, int64_t id) {
+    uint64_t at = table->n && id != NSYS_NONE ? (uint64_t)id - (uint64_t)table->list[0].id : table->n;
+    if (at < table->n && table->list[at].id == id) /* ids without gaps */
+        return &table->list[at];
+    BISECT(at, table->n, table->list[at].id < id);
+    return at < table->n && table->list[at].id == id && id != NSYS_NONE ? &table->list[at] : NULL;
+}
+
+/* A value of the row of an id, or `otherwise`. */
+static int64_t value_of(const struct id_table *table, int64_t id, int value, int64_t otherwise) {
+    const struct id_row *row = find_row(table, id);
+    return row ? row->value[value] : otherwise;
+}
+
+static enum sutra_status load_ids(struct rocpd *rocpd, struct database *database, enum id_tables which,
+                                  struct sutra_error *error) {
+    struct id_table *ids = &rocpd->ids[which];
+    const struct database_table *table = database_find(rocpd->tables, rocpd->n_tables, id_forms[which].table);
+    struct buffer scratch = {0};
+    sqlite3_stmt *row = NULL;
+    bool more = true, failed = false, is_sorted = true;
+    uint64_t n_kept = 0;
+    if (!table)
+        return SUTRA_OK;
+    enum sutra_status status = database_prepare(database, table, id_forms[which].columns, &row, error);
+    while (!status && !failed && !(status = database_step(database, row, &more, error)) && more) {
+        struct id_row added = {.id = number_of(row, 0), .row = ids->n};
+        for (int i = 0; i < id_forms[which].n_values; i++)
+            added.value[i] = number_of(row, i + 1);
+        for (int i = 0; i < id_forms[which].n_names; i++) {
+            const char *text = (const char *)sqlite3_column_text(row, i + 1);
+            size_t n = text ? (size_t)sqlite3_column_bytes(row, i + 1) : 0;
+            added.value[i] = nsys_intern(rocpd->names, &scratch, text ? text : "", n, &failed);
+        }
+        is_sorted &= ids->n == 0 || ids->list[ids->n - 1].id < added.id;
+        failed |= !column_grow(&ids->list, ids->n, &ids->capacity, sizeof added);
+        if (!failed)
+            ids->list[ids->n++] = added;
+    }
+    sqlite3_finalize(row);
+    buffer_free(&scratch);
+    if (!is_sorted)
+        qsort(ids->list, ids->n, sizeof *ids->list, compare_id_rows);
+    for (uint64_t i = 0; i < ids->n && !is_sorted; i++)
+        if (n_kept == 0 || ids->list[n_kept - 1].id != ids->list[i].id)
+            ids->list[n_kept++] = ids->list[i];
+    ids->n = is_sorted ? ids->n : n_kept;
+    return status ? status : failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* ---- Rows ---- */
+
+/* What all rows have in common. The columns with which the three tables begin: */
+#define COMMON_COLUMNS "start end pid tid stream_id event_id start_id end_id track_id agent_id"
+enum { COMMON_N_COLUMNS = 10 };
+
+struct common {
+    int64_t start, end, process, thread, stream, agent;
+    int64_t correlation; /* NSYS_NONE: none */
+    const char *category;
+};
+
+static struct common read_common(const struct rocpd *rocpd, sqlite3_stmt *row) {
+    const struct id_table *ids = rocpd->ids;
+    int64_t pid = number_of(row, 2), tid = number_of(row, 3);
+    struct common common = {.start = number_of(row, 0),
+                            .end = number_of(row, 1),
+                            .stream = number_of(row, 4),
+                            .agent = number_of(row, 9),
+                            .correlation = NSYS_NONE,
+                            .category = ""};
+    const struct id_row *track = NULL, *event = find_row(&ids[EVENTS], number_of(row, 5));
+    if (common.start == NSYS_NONE) {
+        common.start = value_of(&ids[TIMES], number_of(row, 6), 0, NSYS_NONE);
+        common.end = value_of(&ids[TIMES], number_of(row, 7), 0, NSYS_NONE);
+        track = find_row(&ids[TRACKS], number_of(row, 8));
+    }
+    if (track) {
+        pid = pid == NSYS_NONE ? track->value[0] : pid;
+        tid = tid == NSYS_NONE ? track->value[1] : tid;
+        common.agent = common.agent == NSYS_NONE ? track->value[2] : common.agent;
+        common.stream = common.stream == NSYS_NONE ? track->value[3] : common.stream;
+    }
+    if (event) {
+        int64_t category = value_of(&ids[STRINGS], event->value[1], 0, STRING_NONE);
+        common.correlation = event->value[0];
+        common.category = category == STRING_NONE ? "" : strings_text(rocpd->names, (uint32_t)category);
+    }
+    pid = value_of(&ids[PROCESSES], pid, 0, pid);
+    tid = value_of(&ids[THREADS], tid, 0, tid);
+    common.process = (int64_t)((uint64_t)(pid == NSYS_NONE ? 0 : pid) << 24);
+    common.thread = tid == NSYS_NONE ? 0 : tid;
+    if (common.stream == NSYS_NONE)
+        common.stream = 0;
+    return common;
+}
+
+/* Notes the start of a valid event; and whether the process is read. */
+static bool is_read(struct nsys_part *part, const struct common *common) {
+    if (common->start != NSYS_NONE && common->end >= common->start)
+        part->first_start = MIN(part->first_start, common->start);
+    return part->process == NSYS_NONE || common->process == part->process;
+}
+
+static struct nsys_gpu gpu_of(const struct rocpd *rocpd, int64_t agent) {
+    int64_t type_index = value_of(&rocpd->ids[AGENTS], agent, 0, NSYS_NONE);
+    int64_t device = type_index == NSYS_NONE ? value_of(&rocpd->ids[AGENTS], agent, 1, 0) : type_index;
+    return (struct nsys_gpu){.context = NSYS_NONE,
+                             .graph = NSYS_NONE,
+                             .graph_node = NSYS_NONE,
+                             .bytes = NSYS_NONE,
+                             .device = device == NSYS_NONE ? 0 : nsys_int32(device),
+                             .registers = -1};
+}
+
+static uint32_t name_or_empty(const struct rocpd *rocpd, int64_t name) {
+    return name == STRING_NONE ? strings_find(rocpd->names, "", 0) : (uint32_t)name;
+}
+
+static void read_region(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row) {
+    struct common common = read_common(rocpd, row);
+    uint32_t name =
+        name_or_empty(rocpd, value_of(&rocpd->ids[STRINGS], number_of(row, COMMON_N_COLUMNS), 0, STRING_NONE));
+    bool is_marker = strstr(common.category, "MARKER");
+    if (!is_read(part, &common))
+        return;
+    uint8_t category = is_marker                        ? NSYS_ANNOTATION
+                       : strstr(common.category, "HIP") ? NSYS_HIP_RUNTIME
+                                                        : NSYS_HIP_DRIVER;
+    if (!is_marker) {
+        nsys_add_event(part, category, common.start, common.end, common.process, common.thread, common.correlation,
+                       name);
+        return;
+    }
+    const struct nsys_range range = {.start = common.start,
+                                     .end = common.end,
+                                     .thread = common.process | common.thread,
+                                     .sequence = NSYS_NONE,
+                                     .record = NSYS_NONE,
+                                     .label = name,
+                                     .sizes = STRING_NONE,
+                                     .is_nested = true};
+    uint64_t n = part->events.n;
+    if (common.start == NSYS_NONE || common.end == NSYS_NONE) {
+        part->skipped[SKIP_NO_TIME]++;
+        return;
+    }
+    nsys_add_range(part, category, name, &range);
+    if (part->events.n > n)
+        part->events.correlation[n] = common.correlation;
+}
+
+static void read_dispatch(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row) {
+    struct common common = read_common(rocpd, row);
+    if (!is_read(part, &common))
+        return;
+    const struct id_row *symbol = find_row(&rocpd->ids[SYMBOLS], number_of(row, COMMON_N_COLUMNS));
+    int64_t name = symbol ? symbol->value[0] : STRING_NONE;
+    if (symbol && strings_length(rocpd->names, (uint32_t)name) == 0)
+        name = symbol->value[1];
+    struct nsys_gpu gpu = gpu_of(rocpd, common.agent);
+    gpu.form = NSYS_LAUNCH;
+    for (int i = 0; i < 3; i++) {
+        gpu.block[i] = nsys_int32(sqlite3_column_int64(row, COMMON_N_COLUMNS + 1 + i));
+        gpu.grid[i] = nsys_int32(sqlite3_column_int64(row, COMMON_N_COLUMNS + 4 + i) / MAX(gpu.block[i], 1));
+    }
+    nsys_add_gpu(part, NSYS_KERNEL, common.start, common.end, common.process, common.stream, name_or_empty(rocpd, name),
+                 common.correlation, &gpu);
+}
+
+static void read_copy(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row) {
+    struct common common = read_common(rocpd, row);
+    if (!is_read(part, &common))
+        return;
+    int64_t name = value_of(&rocpd->ids[STRINGS], number_of(row, COMMON_N_COLUMNS), 0, STRING_NONE);
+    struct nsys_gpu gpu = gpu_of(rocpd, number_of(row, COMMON_N_COLUMNS + 1));
+    gpu.bytes = number_of(row, COMMON_N_COLUMNS + 2);
+    nsys_add_gpu(part, NSYS_MEMCPY, common.start, common.end, common.process, common.stream, name_or_empty(rocpd, name),
+                 common.correlation, &gpu);
+}
+
+/* ---- Tables ---- */
+
+static const struct {
+    const char *table, *columns;
+    void (*read)(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row);
+} event_forms[3] = {
+    {"rocpd_region", COMMON_COLUMNS " name_id", read_region},
+    {"rocpd_kernel_dispatch",
+     COMMON_COLUMNS " kernel_id workgroup_size_x workgroup_size_y workgroup_size_z grid_size_x grid_size_y grid_size_z",
+     read_dispatch},
+    {"rocpd_memory_copy", COMMON_COLUMNS " name_id dst_agent_id size", read_copy},
+};
+
+static enum sutra_status read_events(void *arg, size_t number, struct sutra_error *error) {
+    struct rocpd *rocpd = arg;
+    const struct database_table *table = database_find(rocpd->tables, rocpd->n_tables, event_forms[number].table);
+    struct nsys_part *part = &rocpd->parts[number];
+    struct database database;
+    sqlite3_stmt *row = NULL;
+    bool more = true;
+    if (!table)
+        return SUTRA_OK;
+    enum sutra_status status = database_open(&database, rocpd->file, rocpd->context, error);
+    if (!status)
+        status = database_prepare(&database, table, event_forms[number].columns, &row, error);
+    while (!status && !part->failed && !(status = database_step(&database, row, &more, error)) && more)
+        event_forms[number].read(rocpd, part, row);
+    sqlite3_finalize(row);
+    database_close(&database);
+    return status || !part->failed ? status : error_memory(error);
+}
+
+enum sutra_status rocpd_read_tables(struct nsys_report *report, struct sutra_context *context,
+                                    const struct database_file *file, const struct database_table *tables,
+                                    size_t n_tables, int64_t process, struct sutra_error *error) {
+    struct rocpd rocpd = {
+        .file = file, .context = context, .tables = tables, .n_tables = n_tables, .names = &report->names};
+    struct database database;
+    bool ok = strings_intern(&report->names, "", 0) != STRING_NONE;
+    enum sutra_status status = database_open(&database, file, context, error);
+    for (int i = 0; i < N_ID_TABLES && !status; i++)
+        status = load_ids(&rocpd, &database, (enum id_tables)i, error);
+    database_close(&database);
+    for (int i = 0; i < 3; i++) {
+        rocpd.parts[i].process = process;
+        rocpd.parts[i].first_start = INT64_MAX;
+        rocpd.parts[i].call_process = NSYS_NONE;
+        ok &= strings_init(&rocpd.parts[i].names);
+    }
+    if (!status && !ok)
+        status = error_memory(error);
+    if (!status)
+        status = pool_try(context->pool, 3, read_events, &rocpd, error);
+    if (!status)
+        status = nsys_join_parts(report, rocpd.parts, 3, error);
+    for (int i = 0; i < 3; i++)
+        nsys_part_free(&rocpd.parts[i]);
+    for (int i = 0; i < N_ID_TABLES; i++)
+        free(rocpd.ids[i].list);
+    return status;
+}
