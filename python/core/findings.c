@@ -26,11 +26,21 @@ static PyObject *finding_numbers(const struct sutra_finding *finding) {
 
 static PyObject *overview_report(const void *thing) {
     struct sutra_finding finding;
+    struct sutra_error error;
+    char *json = NULL;
+    size_t length = 0;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && sutra_overview_finding(thing, i, &finding); i++)
         list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.saving_percent, str_from_utf8(finding.text),
                                             finding_numbers(&finding)));
-    return dict_add(PyDict_New(), "findings", list);
+    PyObject *report = dict_add(PyDict_New(), "findings", list);
+    if (sutra_overview_json(thing, &json, &length, &error)) {
+        Py_XDECREF(report);
+        return PyErr_NoMemory();
+    }
+    report = dict_add(report, "json", PyUnicode_DecodeASCII(json, (Py_ssize_t)length, NULL));
+    free(json);
+    return report;
 }
 
 static const struct kind overview_kind = {

@@ -346,17 +346,18 @@ def memory(paths: Union[Path, Sequence[Path]], against: Optional[Path] = None, t
 
 
 class Finding(NamedTuple):
-    """One finding: the rule, the estimated saving (percent of the window; None if the rule estimates none), the text, and its
-    numbers with units in their names."""
+    """One finding: the rule, the estimated saving (percent of the window; None if the rule estimates none), the text, its numbers
+    with units in their names, and all of it as ``sutra analyze --format json`` writes it: seen, where, do, check, evidence, ..."""
 
     rule: str
     saving_percent: Optional[float]
     text: str
     numbers: Dict[str, float]
+    details: Dict[str, Any]
 
 
 class OverviewResult(Result):
-    """Time breakdown and findings. Returned by ``overview()``."""
+    """The verdict, its findings and the time breakdown. Returned by ``overview()``."""
 
     def _write_page(self, folder: bytes) -> None:
         self._run("overview_page", (self._thing,), (folder,))
@@ -364,8 +365,20 @@ class OverviewResult(Result):
     @property
     def findings(self) -> List[Finding]:
         """At most five findings, the largest estimated saving first."""
-        return [Finding(rule, None if math.isnan(win) else win, text, numbers)
-                for rule, win, text, numbers in _core.report(self._thing)["findings"]]
+        report = _core.report(self._thing)
+        details = json.loads(report["json"])["findings"]
+        return [Finding(rule, None if math.isnan(win) else win, text, numbers, detail)
+                for (rule, win, text, numbers), detail in zip(report["findings"], details)]
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """The object of ``sutra analyze --format json``: verdict, findings, not_the_cause, next, ranks."""
+        return dict(json.loads(_core.report(self._thing)["json"]))
+
+    @property
+    def verdict(self) -> Dict[str, Any]:
+        """Why a step is slow and what it could be: kind, why, step_us, shares, achievable, unexplained, ..."""
+        return dict(self.report["verdict"])
 
     @property
     def steps(self) -> Table:

@@ -172,3 +172,12 @@ def test_changed_jobs_equal_the_program_output(tmp_path):
         pysutra.simulate(files, layers=7)
     with pytest.raises(ValueError):
         pysutra.simulate(files, data_parallel=0)
+
+
+@pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
+def test_the_verdict_equals_the_program_output(job):
+    expected = json.loads(program("analyze", *job, "--format", "json", "-q"))
+    with pysutra.analyze.overview(job, page=False) as result:
+        assert result.report == expected and result.verdict == expected["verdict"]
+        assert [finding.details for finding in result.findings] == expected["findings"]
+        assert sum(result.verdict["shares"].values()) == pytest.approx(100, abs=0.01)

@@ -90,7 +90,7 @@ static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_erro
 enum host_state {
     HOST_BLOCKS = 1,    /* a synchronizing call */
     HOST_LOADS = 2,     /* loads data */
-    HOST_WAITS = 4,     /* a launch call that waits for space in a queue */
+    HOST_WAITS = 4,     /* a launch call that a full queue blocks */
     HOST_LAUNCHING = 8, /* its thread launches */
 };
 
@@ -567,8 +567,8 @@ static bool precedes(const struct overview_finding *a, const struct overview_fin
 }
 
 static bool is_shown(const struct overview_finding *finding) {
-    double least = finding->rule == FINDING_LAYOUT ? MIN_LAYOUT_SAVING : MIN_SAVING;
-    return isnan(finding->win) || finding->win >= least;
+    double minimum = finding->rule == FINDING_LAYOUT ? MIN_LAYOUT_SAVING : MIN_SAVING;
+    return isnan(finding->win) || finding->win >= minimum;
 }
 
 void sort_findings(struct overview_findings *findings, double busy_percent) {
@@ -578,7 +578,7 @@ void sort_findings(struct overview_findings *findings, double busy_percent) {
         if (rules[list[i].rule].scope == SCOPE_IDLE && list[i].win < limit)
             limit = list[i].win;
 
-    /* Ones that are not shown come last. */
+    /* Findings that are not shown are sorted to the end. */
     findings->n = 0;
     for (unsigned i = 0; i < findings->n_all; i++) {
         findings->n += is_shown(&list[i]);
@@ -596,7 +596,8 @@ void sort_findings(struct overview_findings *findings, double busy_percent) {
 
 /* ---- Verdict ---- */
 
-/* Of a finding's intervals, the percentage inside those of another finding from which it is a part of that. */
+/* A finding is a part of an earlier one if at least this percentage of its intervals is in the intervals of the earlier
+ * one. */
 #define PART_PERCENT 80
 
 /* Marks findings whose time is in the time of an earlier one; an optimizer always is in the time of its launches. */
@@ -650,7 +651,7 @@ static enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *er
 
 /* The verdict on a trace without GPU activity, and the cause as the only finding: without a statement on the GPU. */
 #define MIN_LAUNCH_CALLS 10
-static void judge_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
+static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
     const struct device_summary *device = &d->overview->device;
     const struct no_activity_text cause = no_activity_message(device);
     bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
@@ -702,7 +703,7 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
     if (!findings)
         return error_memory(error);
     if (model->devices.n == 0) {
-        judge_without_activity(&d, verdict);
+        make_verdict_without_activity(&d, verdict);
         arena_release(scratch, mark);
         return SUTRA_OK;
     }

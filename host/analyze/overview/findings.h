@@ -74,7 +74,7 @@ struct finding_where {
     } units[FINDING_UNITS];
     unsigned n_units;
     unsigned n_names;         /* different units, shown or not */
-    char frame[FINDING_NAME]; /* "": not known */
+    char frame[FINDING_NAME]; /* "": unknown */
 };
 
 /* The range that represents a finding: microseconds after the first event of the trace. */
@@ -130,7 +130,7 @@ struct measures {
     row_t n_graph_launches;
     row_t n_collectives, n_short_collectives;
     int64_t host_active;       /* no launching thread synchronizes or loads */
-    int64_t host_needed;       /* the same without launch calls that wait for space in a queue */
+    int64_t host_needed;       /* the same without launch calls that a full queue blocks */
     int64_t blocked_on_device; /* the host synchronizes while the GPU is busy */
     int64_t blocking;          /* any thread is in a synchronizing call */
     int64_t loading;           /* any thread loads data */

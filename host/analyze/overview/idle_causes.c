@@ -230,7 +230,7 @@ static enum sutra_status find_cold_calls(const struct overview *overview, struct
 /* ---- Enclosing events ----
  *
  * The parent of an event is the nearest event of its thread that starts no later and ends no earlier. (In the launch
- * model a parent may end sooner, and would hide the events around both.)
+ * model a parent may end sooner, and would hide the ancestors of both.)
  *
  *     frame        |------------|                      ends inside the step: no parent of what follows
  *     step             |------------------------|      parent of preprocess

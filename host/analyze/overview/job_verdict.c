@@ -562,7 +562,7 @@ static const char *why_of_guard(const struct joining *joining, const struct job_
     case SUTRA_VERDICT_STARTUP:
         return text_of(joining->arena,
                        "Warm-up in the profile: %s of the window is setup (module loading, memory allocation, graph "
-                       "capture). Nothing is known about a normal step.",
+                       "capture). It contains no normal step.",
                        verdict->n_findings ? verdict->findings[0].now : "most");
     case SUTRA_VERDICT_NO_GPU_ACTIVITY:
         return text_of(joining->arena, "Unknown: no GPU activity. %s.", verdict->no_activity);

@@ -1,7 +1,7 @@
 /*
  * remedies.c - implements remedies.h: the facts of a trace, and the table of remedies by situation.
  *
- * Names of interfaces and versions are those of the pages in the column `source`.
+ * Names of interfaces, and versions, are from the pages in the column `source`.
  */
 #include "analyze/overview/remedies.h"
 
@@ -89,7 +89,7 @@ const struct remedy finding_remedies[] = {
      "",
      0,
      0,
-     {{"Record the kernels of graphs: profile without CUDA graphs, or with a driver and CUPTI that trace graph nodes.",
+     {{"Record the kernels of graphs: profile without graphs, or with a driver and profiler that trace graph nodes.",
        NULL, PROFILER, 0}},
      "of the window without kernels",
      "must go to 0"},
@@ -226,7 +226,7 @@ const struct remedy finding_remedies[] = {
      "many_kernels",
      FACT_MANY_KERNELS,
      0,
-     {{"Update all parameters together: fused=True or foreach=True in %s.", "torch.optim", OPTIMIZERS, 0},
+     {{"Update all parameters together: %s(..., fused=True), or foreach=True.", "torch.optim", OPTIMIZERS, 0},
       {"Call zero_grad(set_to_none=True).", "torch.optim.Optimizer.zero_grad", OPTIMIZERS, 0}},
      "kernels per step",
      "must fall below 20"},
@@ -388,7 +388,7 @@ const struct remedy finding_remedies[] = {
      0,
      {{"Pipeline the input exchange: TrainPipelineSparseDist, or PrefetchTrainPipelineSparseDist (torchrec).",
        "torchrec.distributed.train_pipeline.TrainPipelineSparseDist", TORCHREC, 0},
-      {"Else send less (quantized communication), or place the tables anew (EmbeddingShardingPlanner).",
+      {"Else send less (quantized communication), or plan the tables again (EmbeddingShardingPlanner).",
        "torchrec.distributed.planner.EmbeddingShardingPlanner", TORCHREC "/planner-api-reference.html", 0}},
      "of exposed all-to-all per step",
      "must fall"},

@@ -11,7 +11,7 @@
 
 #include "analyze/overview/findings.h"
 
-/* Facts by which situations are told apart. */
+/* Facts that distinguish situations. */
 enum finding_fact {
     /* of the trace */
     FACT_ENGINE = 1 << 0, /* an inference engine */
@@ -55,7 +55,7 @@ enum finding_fact {
 
 #define REMEDY_LINES 4
 
-/* A line of a remedy. In the text, %s is what the finding names. */
+/* A line of a remedy. In the text, %s is replaced by the subject of the finding. */
 struct remedy_line {
     const char *text, *api, *source;
     uint64_t unless; /* facts of traces that already have it */
@@ -90,7 +90,7 @@ static inline bool remedy_line_applies(const struct remedy_line *line, const str
 /* A finding as one text: title, evidence and remedies. */
 void finding_text(const struct overview_finding *finding, char *text, size_t size);
 
-/* The text of a line, with what the finding names. */
+/* The text of a line, with the subject of the finding. */
 void remedy_line_text(const struct remedy_line *line, const struct overview_finding *finding, char *text, size_t size);
 
 #endif

@@ -103,6 +103,22 @@ static bool is_in_forward(const struct diagnosis *d, const int64_t *ticks) {
     return d->calls->n_groups && (double)forward * 2 > (double)all;
 }
 
+/* The operator that called the collective with most exposed time: of c10d if there is one, else the launcher. */
+static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks) {
+    const struct device_rows *devices = &d->model->devices;
+    const struct host_rows *hosts = &d->model->hosts;
+    row_t most = ROW_NONE;
+    for (row_t i = 0; i < devices->n; i++)
+        if (ticks[i] > 0 && devices->launcher[i] != ROW_NONE && (most == ROW_NONE || ticks[i] > ticks[most]))
+            most = i;
+    row_t row = most == ROW_NONE ? ROW_NONE : devices->launcher[most];
+    const uint32_t launcher = row == ROW_NONE ? STRING_NONE : host_name(d->model, row);
+    for (int depth = 0; depth < MAX_ANCESTOR_DEPTH && row != ROW_NONE; depth++, row = hosts->parent[row])
+        if (text_compare(d->model->strings, host_name(d->model, row), TEXT_HAS, "c10d"))
+            return host_name(d->model, row);
+    return launcher;
+}
+
 enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
     struct measures *measures = &d->measures;
     const struct device_rows *devices = &d->model->devices;
@@ -120,7 +136,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     /* The exposed time of each collective, and its callers. */
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
-    struct finding_where where = {.n_units = 0}, callers = {.n_units = 0};
+    struct finding_where where = {.n_units = 0};
     if (!ticks)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
@@ -128,11 +144,10 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
                        ? kind_clock_between(&measures->exposed, devices->start[i], devices->stop[i])
                        : 0;
     status = find_device_places(d, ticks, true, &where, error);
-    if (!status)
-        status = find_device_places(d, ticks, false, &callers, error);
     if (status)
         return status;
     const enum kernel_library library = main_library(d, ticks);
+    const uint32_t caller = main_caller(d, ticks);
     const uint32_t fact = main_collective_fact(ticks, d);
     const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
     arena_release(d->arena, mark);
@@ -151,11 +166,10 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
         append_finding_text(finding, " Half of the %.0f collectives of a step take < 50 us: one for each parameter.",
                             per_step);
     finding->where = where;
-    if (callers.n_units)
-        memcpy(finding->where.frame, callers.units[0].name, sizeof finding->where.frame);
     finding->facts |= library == LIBRARY_DEEPEP                                ? FACT_DEEPEP
                       : library == LIBRARY_CUSTOM || library == LIBRARY_TRTLLM ? FACT_INNER_REDUCE
                                                                                : 0;
+    copy_finding_name(d, caller, finding->where.frame, sizeof finding->where.frame);
     finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0);
     if (is_many)
         set_finding_now(finding, "%s", count_text((uint64_t)llrint(per_step)).text);

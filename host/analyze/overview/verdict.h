@@ -9,8 +9,8 @@
  *     atoms       compute {}   host {A}  host {A, B}  exposed {}  host {A}     equal ones are one atom: 4
  *
  * An atom is the time in which the same findings cover the same part of the step. Atoms are few, however long the trace
- * is, and each sum over any set of findings is exact: overlapping savings are never added. They are all that a job of
- * many ranks keeps of a rank's timeline.
+ * is, and each sum over any set of findings is exact: overlapping savings are never added. A job of many ranks keeps
+ * only the atoms of each rank's timeline.
  *
  * Cost: O(rows + intervals) times the number of findings, at most 20.
  */

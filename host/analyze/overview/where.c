@@ -99,7 +99,7 @@ struct unit_sum {
     char name[FINDING_NAME];
 };
 
-/* Units that are named, of which equal names are joined. */
+/* Units that are named; units with equal names are joined. */
 #define NAMED_UNITS 24
 
 static int compare_units(const void *left, const void *right) {
@@ -342,7 +342,7 @@ static bool add_modules(const struct diagnosis *d, const struct forward_piece *p
     return false;
 }
 
-/* ---- Places ---- */
+/* ---- Phases and units ---- */
 
 enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
                                    struct finding_where *where, struct sutra_error *error) {

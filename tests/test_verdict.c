@@ -1,0 +1,367 @@
+/*
+ * test_verdict.c - tests the verdict: sums over atoms, bounds of the achievable step, places, ranges, suspects, remedies
+ * by situation, and the join of several ranks.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/overview/remedies.h"
+#include "analyze/overview/verdict.h"
+#include "made_steps.h"
+#include "overview_trace.h"
+
+#define BIT(rule) (1U << FINDING_##rule)
+
+/* The verdict on a trace; needs rank_verdict_free(). */
+static struct rank_verdict verdict_on(const char *text) {
+    struct overviewed made;
+    struct overview_steps steps;
+    struct rank_verdict verdict;
+    struct sutra_error error;
+    struct rank_collectives collectives = {0};
+    overview_of(text, 1, &made);
+    assert_int_equal(overview_steps_make(&made.overview, NULL, &made.arena, &made.scratch, &steps, &error), SUTRA_OK);
+    assert_int_equal(rank_collectives_read(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
+    assert_int_equal(find_findings(made.context, &made.reading, &made.overview, &steps, &collectives.calls, true,
+                                   &made.arena, &made.scratch, &verdict, &error),
+                     SUTRA_OK);
+    collective_calls_free(&collectives.calls);
+    overview_forget(&made);
+    return verdict;
+}
+
+static struct rank_verdict verdict_on_made(struct made_trace *made) {
+    char *text = made_text(made);
+    struct rank_verdict verdict = verdict_on(text);
+    free(text);
+    return verdict;
+}
+
+static const struct overview_finding *finding_of(const struct rank_verdict *verdict, enum finding_rule rule) {
+    for (unsigned i = 0; i < verdict->n_findings; i++)
+        if (verdict->findings[i].rule == rule)
+            return &verdict->findings[i];
+    return NULL;
+}
+
+static double step_us(const struct rank_verdict *verdict, uint32_t rules, enum achievable_bound *bound) {
+    return achievable_window(verdict, rules, 0, bound) / verdict->n_steps / 1000;
+}
+
+/* ---- Sums ---- */
+
+/* The queue is empty all the time, in the optimizer, too. */
+static struct rank_verdict launch_bound(void) {
+    struct made_trace made = {0};
+    for (int step = 0; step < 3; step++) {
+        step_begin(&made);
+        for (int i = 0; i < 100; i++)
+            launch_by(&made, "aten::add", "", 50, "add", 20);
+        long since = made.now;
+        for (int i = 0; i < 250; i++)
+            launch_by(&made, "aten::add_", "", 20, "add", 5);
+        around(&made, "user_annotation", "Optimizer.step#torch.optim.SGD.step", since, "");
+        step_end(&made);
+    }
+    return verdict_on_made(&made);
+}
+
+static void overlapping_savings_count_once(void **state) {
+    (void)state;
+    struct rank_verdict verdict = launch_bound();
+    enum achievable_bound bound;
+    int64_t parts[SUTRA_N_PARTS], sum = 0;
+    const struct overview_finding *host = finding_of(&verdict, FINDING_HOST_BOUND),
+                                  *optimizer = finding_of(&verdict, FINDING_SMALL_KERNELS_OPTIMIZER);
+    assert_true(host && optimizer);
+    assert_int_equal(optimizer->part_of, BIT(HOST_BOUND));
+    double whole = (double)verdict.window / 3000,
+           both = step_us(&verdict, BIT(HOST_BOUND) | BIT(SMALL_KERNELS_OPTIMIZER), &bound);
+    assert_true(both >= step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * 0.01);
+    assert_true(both > whole * (1 - (host->win + optimizer->win) / 100) + whole * 0.2);
+    assert_true(fabs(step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * (1 - host->win / 100)) < 0.001);
+    assert_int_equal(bound, BOUND_NONE);
+    verdict_parts(&verdict, parts);
+    for (int part = 0; part < SUTRA_N_PARTS; part++)
+        sum += parts[part];
+    assert_int_equal(sum, verdict.window);
+    verdict_unexplained(&verdict, BIT(HOST_BOUND), parts);
+    assert_int_equal(parts[SUTRA_PART_HOST] + parts[SUTRA_PART_COMPUTE], 0);
+    rank_verdict_free(&verdict);
+}
+
+/* The CPU works for 3.9 of 4 ms, while communication is exposed for 3 ms: with overlap, the CPU is the limit. */
+static void cpu_limits_the_step_without_exposed_communication(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    enum achievable_bound bound;
+    for (int step = 0; step < 3; step++) {
+        step_begin(&made);
+        launch(&made, "gemm", 1000);
+        launch(&made, "ncclDevKernel_AllReduce_Sum_f32", 3000);
+        host(&made, "aten::index", 3900);
+        wait_for_device(&made, "cudaStreamSynchronize");
+        step_end(&made);
+    }
+    struct rank_verdict verdict = verdict_on_made(&made);
+    assert_non_null(finding_of(&verdict, FINDING_EXPOSED_COMM));
+    double step = step_us(&verdict, BIT(EXPOSED_COMM), &bound);
+    assert_int_equal(bound, BOUND_HOST);
+    assert_true(fabs(step - 3910) < 1);
+    rank_verdict_free(&verdict);
+}
+
+/* Half of the communication overlaps with compute: it still takes its time when all of it overlaps. */
+static void overlapped_communication_limits_the_step(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    enum achievable_bound bound;
+    for (int step = 0; step < 3; step++) {
+        step_begin(&made);
+        launch(&made, "gemm", 1000);
+        call(&made, "cudaLaunchKernel", CALL_US);
+        work(&made, "kernel", "ncclDevKernel_AllReduce_Sum_f32", 20, made.free_at - 500, 3000);
+        made.free_at += 2500;
+        wait_for_device(&made, "cudaStreamSynchronize");
+        step_end(&made);
+    }
+    struct rank_verdict verdict = verdict_on_made(&made);
+    assert_non_null(finding_of(&verdict, FINDING_EXPOSED_COMM));
+    double step = step_us(&verdict, BIT(EXPOSED_COMM), &bound);
+    assert_int_equal(bound, BOUND_COMMUNICATION);
+    assert_true(fabs(step - 3000) < 1);
+    step_us(&verdict, BIT(EXPOSED_COMM) | BIT(SLOW_COLLECTIVE), &bound);
+    assert_int_equal(bound, BOUND_NONE);
+    rank_verdict_free(&verdict);
+}
+
+/* ---- Places and ranges ---- */
+
+static void host_time_has_phases_and_units(void **state) {
+    (void)state;
+    struct rank_verdict verdict = launch_bound();
+    const struct overview_finding *finding = finding_of(&verdict, FINDING_HOST_BOUND);
+    const struct finding_where *where = &finding->where;
+    double sum = 0;
+    for (int phase = 0; phase < SUTRA_N_PHASES; phase++)
+        sum += where->phases[phase];
+    assert_true(fabs(sum - 100) < 0.001);
+    assert_true(where->phases[SUTRA_PHASE_OPTIMIZER] > 40 && where->phases[SUTRA_PHASE_FORWARD] > 30);
+    assert_int_equal(where->n_units, 2);
+    assert_string_equal(where->units[0].name, "Optimizer.step#SGD");
+    assert_string_equal(where->units[1].name, "aten::add");
+    assert_string_equal(finding_of(&verdict, FINDING_SMALL_KERNELS_OPTIMIZER)->subject, "SGD");
+    rank_verdict_free(&verdict);
+}
+
+/* An annotation that fills the step is a phase, but no unit. */
+static void annotation_of_a_whole_step_is_no_unit(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    for (int step = 0; step < 2; step++) {
+        step_begin(&made);
+        long since = made.now;
+        for (int i = 0; i < 50; i++) {
+            made.now += 20;
+            launch_by(&made, "aten::add", "", 50, "add", 10);
+        }
+        around(&made, "user_annotation", "train_iteration", since, "");
+        step_end(&made);
+    }
+    struct rank_verdict verdict = verdict_on_made(&made);
+    const struct overview_finding *finding = finding_of(&verdict, FINDING_HOST_BOUND);
+    assert_non_null(finding);
+    assert_true(finding->where.phases[SUTRA_PHASE_FORWARD] > 99);
+    assert_string_equal(finding->where.units[0].name, "aten::add");
+    rank_verdict_free(&verdict);
+}
+
+static void range_is_in_the_median_step(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    static const long gaps_us[] = {9000, 3000, 6000};
+    long begins[3];
+    for (int step = 0; step < 3; step++) {
+        step_begin(&made);
+        begins[step] = made.now;
+        launch(&made, "gemm", 1000);
+        host(&made, "resize", gaps_us[step]);
+        for (int i = 0; i < 10; i++)
+            launch(&made, "gemm", 100);
+        wait_for_device(&made, "cudaStreamSynchronize");
+        step_end(&made);
+    }
+    struct rank_verdict verdict = verdict_on_made(&made);
+    const struct overview_finding *finding = &verdict.findings[0];
+    assert_string_equal(finding->range.step, "ProfilerStep#3");
+    assert_true(finding->range.from_us >= begins[2] && finding->range.to_us <= made.now);
+    assert_true(finding->range.to_us - finding->range.from_us < 7000);
+    assert_int_equal(finding->range.n_threads, 1);
+    assert_string_equal(finding->range.threads[0], "1");
+    assert_string_equal(finding->range.streams[0], "7");
+    rank_verdict_free(&verdict);
+}
+
+/* Events that begin before a step and end in it do not hide the function that runs in the step. */
+static void frame_is_found_behind_events_that_end_sooner(void **state) {
+    (void)state;
+    static const char text[] =
+        TRACE(STEP(1, 100, 60000) "," ON(1, "python_function", "profiler.py(1): step", 50, 80, "") "," ON(
+            1, "python_function", "image.py(2): preprocess", 200, 50000,
+            "") "," ON(1, "python_function", "image.py(3): resize", 300, 900,
+                       "") "," LAUNCH(50300, 5, 1) "," KERNEL("gemm", 7, 50310, 9000, 1));
+    struct rank_verdict verdict = verdict_on(text);
+    const struct overview_finding *finding = finding_of(&verdict, FINDING_CPU_PREPROCESSING);
+    assert_non_null(finding);
+    assert_string_equal(finding->where.frame, "image.py(2): preprocess");
+    rank_verdict_free(&verdict);
+}
+
+/* ---- Suspects ---- */
+
+static void long_synchronize_is_not_the_cause(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    for (int step = 0; step < 3; step++) {
+        step_begin(&made);
+        for (int i = 0; i < 20; i++)
+            launch(&made, "gemm", 400);
+        wait_for_device(&made, "cudaDeviceSynchronize");
+        step_end(&made);
+    }
+    struct rank_verdict verdict = verdict_on_made(&made);
+    assert_int_equal(verdict.n_suspects, 1);
+    assert_int_equal(verdict.suspects[0].suspect, SUSPECT_SYNC);
+    assert_true(verdict.suspects[0].apparent > 90 && verdict.suspects[0].percent < 5);
+    rank_verdict_free(&verdict);
+}
+
+/* ---- Remedies ---- */
+
+/* Each rule has a row without conditions after all others, and each row a remedy on any kind of GPU. */
+static void every_rule_has_a_remedy_in_any_situation(void **state) {
+    (void)state;
+    bool always[N_FINDING_RULES] = {false};
+    for (uint32_t i = 0; i < count_remedies(); i++) {
+        const struct remedy *remedy = &finding_remedies[i];
+        assert_false(always[remedy->rule]); /* the row would never be selected */
+        always[remedy->rule] = !remedy->needs && !remedy->excludes;
+        assert_true(remedy->metric && *remedy->metric && remedy->after && *remedy->after);
+        for (int hip = 0; hip < 2; hip++) {
+            struct overview_finding finding = {.rule = remedy->rule,
+                                               .facts = remedy->needs | (hip ? (uint32_t)FACT_HIP : FACT_CUDA)};
+            bool any = false;
+            for (int k = 0; k < REMEDY_LINES; k++) {
+                char text[400];
+                if (!remedy_line_applies(&remedy->lines[k], &finding))
+                    continue;
+                any = true;
+                remedy_line_text(&remedy->lines[k], &finding, text, sizeof text);
+                assert_null(strchr(text, '%'));
+                assert_true(text[strlen(text) - 1] == '.');
+                assert_false(hip && strstr(text, "CUDA graphs"));
+            }
+            assert_true(any || (remedy->needs & FACT_HIP && !hip));
+        }
+    }
+    for (int rule = 0; rule < N_FINDING_RULES; rule++)
+        assert_true(always[rule] && finding_titles[rule]);
+}
+
+static void situation_decides_about_the_remedy(void **state) {
+    static const struct {
+        enum finding_rule rule;
+        uint32_t facts;
+        const char *situation;
+    } cases[] = {
+        {FINDING_HOST_BOUND, FACT_ENGINE | FACT_VLLM | FACT_COMPILED | FACT_CUDA, "engine"},
+        {FINDING_HOST_BOUND, FACT_ENGINE | FACT_BACKWARD | FACT_CUDA, "eager"},
+        {FINDING_HOST_BOUND, FACT_COMPILED | FACT_BACKWARD | FACT_CUDA, "compiled"},
+        {FINDING_HOST_BOUND, FACT_COMPILED | FACT_GRAPHS | FACT_CUDA, "graphs"},
+        {FINDING_HOST_BOUND, FACT_FEW_LAUNCHES | FACT_CUDA, "one_shot"},
+        {FINDING_HOST_BOUND, FACT_FEW_LAUNCHES | FACT_OPTIMIZER | FACT_CUDA, "eager"},
+        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_DDP, "ddp"},
+        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_FORWARD, "tp"},
+        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_FORWARD, "inference"},
+        {FINDING_EXPOSED_COMM, FACT_SHARDED | FACT_FSDP | FACT_BACKWARD, "fsdp"},
+        {FINDING_EXPOSED_COMM, FACT_ALL_TO_ALL | FACT_MOE | FACT_EMBEDDING, "moe"},
+        {FINDING_EXPOSED_COMM, FACT_ALL_TO_ALL | FACT_EMBEDDING, "embedding"},
+        {FINDING_SYNC, FACT_NONZERO, "nonzero"},
+        {FINDING_COPIES, FACT_TO_DEVICE | FACT_PAGEABLE, "pageable"},
+        {FINDING_COPIES, FACT_TO_DEVICE, "pinned"},
+        {FINDING_FP32, FACT_HIP, "amd"},
+        {FINDING_GEMM_BOUND, FACT_HIP | FACT_FEW_ROWS, "amd_memory_bound"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct overview_finding finding = {.rule = cases[i].rule, .facts = cases[i].facts};
+        select_remedy(NULL, &finding);
+        assert_string_equal(finding_remedies[finding.remedy].situation, cases[i].situation);
+        assert_int_equal(finding_remedies[finding.remedy].rule, cases[i].rule);
+    }
+}
+
+/* ---- Jobs ---- */
+
+/* A rank of one step: compute, and host time that host_bound covers. */
+static struct rank_verdict rank_of(int64_t compute_us, int64_t host_us, struct verdict_atom atoms[2]) {
+    struct rank_verdict verdict = {.kind = SUTRA_VERDICT_STEPS,
+                                   .window = (compute_us + host_us) * 1000,
+                                   .n_steps = 1,
+                                   .has_steps = true,
+                                   .busy = compute_us * 1000,
+                                   .atoms = atoms,
+                                   .n_atoms = 2,
+                                   .n_findings = 1};
+    atoms[0] = (struct verdict_atom){.part = SUTRA_PART_COMPUTE, .ticks = compute_us * 1000};
+    atoms[1] = (struct verdict_atom){.rules = BIT(HOST_BOUND), .part = SUTRA_PART_HOST, .ticks = host_us * 1000};
+    verdict.findings[0] = (struct overview_finding){
+        .rule = FINDING_HOST_BOUND, .weight = 1, .win = 100.0 * (double)host_us / (double)(compute_us + host_us)};
+    return verdict;
+}
+
+static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
+    (void)state;
+    struct verdict_atom atoms[3][2];
+    const struct rank_verdict verdicts[3] = {rank_of(600, 400, atoms[0]), rank_of(500, 300, atoms[1]),
+                                             rank_of(400, 100, atoms[2])};
+    const struct job_rank ranks[3] = {
+        {0, "a b/r0.json", &verdicts[0], 0}, {1, "a b/r1.json", &verdicts[1], 0}, {2, "a b/r2.json", &verdicts[2], 0}};
+    const struct job_findings found = {.is_late = false};
+    struct arena arena = {0};
+    struct job_verdict job;
+    struct sutra_error error;
+    assert_int_equal(job_verdict_make(ranks, 3, &found, &arena, &job, &error), SUTRA_OK);
+    const struct sutra_verdict *verdict = &job.verdict;
+    assert_true(fabs(verdict->step_us - 1000) < 1e-9);
+    assert_int_equal(verdict->rank, 1); /* the median compute */
+    assert_true(fabs(verdict->shares[SUTRA_PART_OUTSIDE_STEP] - 20) < 1e-9);
+    assert_true(fabs(verdict->ranks[2].shares[SUTRA_PART_HOST] - 10) < 1e-9);
+    assert_int_equal(job.n_findings, 1);
+    const struct sutra_finding *finding = &job.findings[0];
+    assert_true(fabs(finding->saving_percent - 30) < 1e-9 && fabs(finding->least_percent - 10) < 1e-9 &&
+                fabs(finding->most_percent - 40) < 1e-9);
+    assert_int_equal(finding->most_rank, 0);
+    assert_int_equal(finding->n_ranks, 3);
+    assert_int_equal(verdict->n_achievable, 1);
+    assert_true(fabs(verdict->achievable[0].step_us - 900) < 1e-9); /* rank 2: 500 outside its step, and 400 */
+    assert_non_null(strstr(verdict->next[verdict->n_next - 1].command, "'a b'"));
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overlapping_savings_count_once),
+        cmocka_unit_test(cpu_limits_the_step_without_exposed_communication),
+        cmocka_unit_test(overlapped_communication_limits_the_step),
+        cmocka_unit_test(host_time_has_phases_and_units),
+        cmocka_unit_test(annotation_of_a_whole_step_is_no_unit),
+        cmocka_unit_test(range_is_in_the_median_step),
+        cmocka_unit_test(frame_is_found_behind_events_that_end_sooner),
+        cmocka_unit_test(long_synchronize_is_not_the_cause),
+        cmocka_unit_test(every_rule_has_a_remedy_in_any_situation),
+        cmocka_unit_test(situation_decides_about_the_remedy),
+        cmocka_unit_test(shares_of_all_ranks_are_of_the_longest_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
