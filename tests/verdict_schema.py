@@ -64,6 +64,10 @@ def check(document, schema):
         if not -0.001 <= verdict["unexplained_percent"] <= rest + 0.001:
             yield f"unexplained {verdict['unexplained_percent']} of {rest}"
     for finding in findings:
+        if any(ord(letter) > 126 for letter in finding["text"]):
+            yield f"{finding['rule']}: not ASCII"
+        if finding["rule"] == "no_kernels":  # its evidence names the remedies
+            continue
         evidence, sentences = finding["evidence"], re.split(r"(?<=[a-z%)])\. ", finding["seen"])
         if evidence and not 0 <= evidence["from_us"] < evidence["to_us"] <= evidence["from_us"] + 60000:
             yield f"{finding['rule']}: range {evidence['from_us']} to {evidence['to_us']}"
@@ -71,8 +75,6 @@ def check(document, schema):
             yield f"{finding['rule']}: long evidence: {finding['seen']}"
         if not finding["do"] or not finding["check"]["metric"] or not finding["check"]["now"]:
             yield f"{finding['rule']}: no remedy, or nothing to check"
-        if any(ord(letter) > 126 for letter in finding["text"]):
-            yield f"{finding['rule']}: not ASCII"
     for command in document["next"]:
         if re.search(r"\bTRACE\b", command["command"]):
             yield f"next: {command['command']}"
