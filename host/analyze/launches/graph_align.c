@@ -177,6 +177,11 @@ static bool align_by_stream(const struct graph_segment *segment, const struct gr
     struct stream_queues queues;
     if (!make_queues(kernels, n, scratch, &queues))
         return false;
+    /* each stream by itself aligns with the dispatches, or all streams together do not either: a cheap check first */
+    for (uint32_t q = 0; q < queues.n; q++)
+        for (row_t k = queues.list[q].first, next = 0; k < queues.list[q].end; k++, next++)
+            if ((next = next_agreeing(segment, &kernels[queues.kernel[k]], next)) == ROW_NONE)
+                return false;
     row_t from = 0;
     for (row_t n_matched = 0;; n_matched++) {
         /* the next dispatch that agrees with any head; a head without one cannot be matched any more */

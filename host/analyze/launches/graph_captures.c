@@ -24,7 +24,7 @@
 #include "read/event_columns.h"
 
 /* Segments that may have the same call, on average. */
-#define SHARED_SEGMENTS 64
+#define SHARED_SEGMENTS 8
 
 /* Roles of the names of calls. */
 enum { CALL_DISPATCHES = 1, CALL_COPIES = 2, CALL_SETS = 4, CALL_BEGINS = 8, CALL_ENDS = 16 };
