@@ -136,15 +136,6 @@ static enum sutra_status find_ids(const struct diagnosis *d, int64_t from, int64
 
 /* ---- The range ---- */
 
-int64_t first_event_ticks(const struct launch_model *model) {
-    int64_t first = INT64_MAX;
-    for (row_t row = 0; row < model->hosts.n; row++)
-        first = MIN(first, model->hosts.start[row]);
-    for (row_t i = 0; i < model->devices.n; i++)
-        first = MIN(first, model->devices.start[i]);
-    return first == INT64_MAX ? 0 : first;
-}
-
 enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding,
                                 struct sutra_error *error) {
     const struct spans *spans = &finding->spans;
@@ -172,7 +163,7 @@ enum sutra_status find_evidence(const struct diagnosis *d, struct overview_findi
         return SUTRA_OK;
 
     /* Its margin, and its limit. */
-    const int64_t length = longest_end - longest_begin, first = first_event_ticks(d->model);
+    const int64_t length = longest_end - longest_begin, first = d->overview->first_event;
     const int64_t margin = MAX(length / MARGIN_DIVISOR, (MIN_RANGE_NS - length) / 2);
     int64_t from = longest_begin - margin, to = longest_end + margin;
     if (to - from > MAX_RANGE_NS) {

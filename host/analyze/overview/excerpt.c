@@ -334,7 +334,7 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
     const char *rule = finding_names[finding->rule];
     if (finding->range.from_us >= finding->range.to_us)
         return SUTRA_OK;
-    struct excerpt excerpt = {.zero = first_event_ticks(model), .step = ROW_NONE, .marked = finding->spans};
+    struct excerpt excerpt = {.zero = overview->first_event, .step = ROW_NONE, .marked = finding->spans};
     excerpt.is_idle = finding->rule < FINDING_EXPOSED_COMM || finding->rule == FINDING_SYNC ||
                       finding->rule == FINDING_ALLOCATION || finding->rule == FINDING_DDP_BUFFERS;
     excerpt.from = excerpt.zero + finding->range.from_us * 1000;

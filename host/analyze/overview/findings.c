@@ -94,19 +94,26 @@ enum host_state {
     HOST_LAUNCHING = 8, /* its thread launches */
 };
 
+/* Rows with a state, few. */
+struct host_states {
+    row_t n;
+    row_t *rows;
+    uint8_t *states;
+};
+
 /* The time in the window in which any row has one of the states, and all of `needed`; its part in `clock`. */
-static enum sutra_status measure_states(const struct diagnosis *d, const uint8_t *states, uint8_t any, uint8_t needed,
-                                        const struct kind_clock *clock, int64_t *ticks, int64_t *ticks_of_clock,
-                                        struct sutra_error *error) {
-    const struct host_rows *hosts = &d->model->hosts;
+static enum sutra_status measure_states(const struct diagnosis *d, const struct host_states *list, uint8_t any,
+                                        uint8_t needed, const struct kind_clock *clock, int64_t *ticks,
+                                        int64_t *ticks_of_clock, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
-    uint8_t *marked = arena_alloc(d->arena, hosts->n, 1);
+    row_t *rows = arena_alloc(d->arena, list->n, sizeof *rows), n = 0;
     struct spans spans;
-    if (!marked)
+    if (!rows)
         return error_memory(error);
-    for (row_t row = 0; row < hosts->n; row++)
-        marked[row] = (states[row] & any) != 0 && (states[row] & needed) == needed;
-    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
+    for (row_t i = 0; i < list->n; i++)
+        if (list->states[i] & any && (list->states[i] & needed) == needed)
+            rows[n++] = list->rows[i];
+    enum sutra_status status = spans_of_hosts(d->overview, rows, n, d->arena, &spans, error);
     if (status)
         return status;
     *ticks = spans_length(&spans);
@@ -124,7 +131,9 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     struct measures *measures = &d->measures;
     struct arena *arena = d->arena;
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1), *states = arena_alloc(arena, hosts->n, 1);
+    uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1);
+    struct host_states list = {.rows = arena_alloc(arena, hosts->n, sizeof *list.rows),
+                               .states = arena_alloc(arena, hosts->n, 1)};
     uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
     row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), n = 0;
     if (arena->failed)
@@ -146,9 +155,13 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     for (row_t row = 0; row < hosts->n; row++) {
         bool call = hosts->kind[row] == HOST_CALL;
         bool loads = !call && overview_name(overview, row) & NAME_LOADS_BATCH;
-        bool waits = call && first[row] < first[row + 1] && hosts->stop[row] - hosts->start[row] > long_call;
-        states[row] = (uint8_t)((overview->blocks[row] ? HOST_BLOCKS : 0) | (loads ? HOST_LOADS : 0) |
-                                (waits ? HOST_WAITS : 0) | (launching[hosts->thread[row]] ? HOST_LAUNCHING : 0));
+        bool waits = call && hosts->stop[row] - hosts->start[row] > long_call && first[row] < first[row + 1];
+        if (!overview->blocks[row] && !loads && !waits)
+            continue;
+        list.rows[list.n] = row;
+        list.states[list.n++] =
+            (uint8_t)((overview->blocks[row] ? HOST_BLOCKS : 0) | (loads ? HOST_LOADS : 0) | (waits ? HOST_WAITS : 0) |
+                      (launching[hosts->thread[row]] ? HOST_LAUNCHING : 0));
     }
 
     /* A launching thread that synchronizes or loads is inactive; a thread that synchronizes, or whose launch waits for
@@ -158,17 +171,17 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     struct kind_clock busy;
     status = kind_clock_make(overview, KINDS_BUSY, arena, &busy, error);
     if (!status)
-        status = measure_states(d, states, inactive, HOST_LAUNCHING, NULL, &measures->host_active, NULL, error);
+        status = measure_states(d, &list, inactive, HOST_LAUNCHING, NULL, &measures->host_active, NULL, error);
     if (!status)
         status =
-            measure_states(d, states, inactive | HOST_WAITS, HOST_LAUNCHING, NULL, &measures->host_needed, NULL, error);
+            measure_states(d, &list, inactive | HOST_WAITS, HOST_LAUNCHING, NULL, &measures->host_needed, NULL, error);
     if (!status)
         status =
-            measure_states(d, states, HOST_BLOCKS | HOST_WAITS, 0, &busy, &ticks, &measures->blocked_on_device, error);
+            measure_states(d, &list, HOST_BLOCKS | HOST_WAITS, 0, &busy, &ticks, &measures->blocked_on_device, error);
     if (!status)
-        status = measure_states(d, states, HOST_BLOCKS, 0, NULL, &measures->blocking, NULL, error);
+        status = measure_states(d, &list, HOST_BLOCKS, 0, NULL, &measures->blocking, NULL, error);
     if (!status)
-        status = measure_states(d, states, HOST_LOADS, 0, NULL, &measures->loading, NULL, error);
+        status = measure_states(d, &list, HOST_LOADS, 0, NULL, &measures->loading, NULL, error);
     measures->host_active = overview_length(overview) - measures->host_active;
     measures->host_needed = overview_length(overview) - measures->host_needed;
     arena_release(arena, mark);

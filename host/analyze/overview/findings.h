@@ -228,8 +228,7 @@ bool set_up_recurs(const struct overview *overview);
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
-/* evidence.c: the start of the first event, from which ranges count; the limit of ranges. */
-int64_t first_event_ticks(const struct launch_model *model);
+/* The limit of ranges of evidence. */
 #define MAX_RANGE_NS 50000000
 
 /* where.c: the name of a unit: an autograd node without its prefix, Optimizer.step#SGD without the method. */

@@ -154,9 +154,10 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
 static bool is_slow_copy_call(const struct overview *overview, row_t row) {
     const struct host_rows *hosts = &overview->reading->hosts;
     const row_t *first = overview->reading->links.first;
+    if (hosts->stop[row] - hosts->start[row] <= SLOW_CALL_NS || hosts->kind[row] != HOST_CALL)
+        return false;
     const uint32_t roles = overview_name(overview, row);
-    return hosts->kind[row] == HOST_CALL && first[row] < first[row + 1] && !overview->blocks[row] &&
-           hosts->stop[row] - hosts->start[row] > SLOW_CALL_NS && roles & NAME_COPY_CALL &&
+    return first[row] < first[row + 1] && !overview->blocks[row] && roles & NAME_COPY_CALL &&
            !(roles & NAME_LAUNCH_GRAPH);
 }
 

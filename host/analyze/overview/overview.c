@@ -226,11 +226,21 @@ static void sum_rows(struct overview *overview) {
         overview->ticks[overview->rows[i].kind] += overview->rows[i].end - overview->rows[i].begin;
 }
 
+/* The start of the first event; 0: there is none. O(n). */
+static int64_t find_first_event(const struct launch_model *model) {
+    int64_t first = INT64_MAX;
+    for (row_t row = 0; row < model->hosts.n; row++)
+        first = MIN(first, model->hosts.start[row]);
+    for (row_t i = 0; i < model->devices.n; i++)
+        first = MIN(first, model->devices.start[i]);
+    return first == INT64_MAX ? 0 : first;
+}
+
 enum sutra_status overview_make(struct sutra_context *context, const struct launch_model *model, struct arena *arena,
                                 struct arena *scratch, struct overview *overview, struct sutra_error *error) {
     const struct strings *strings = model->strings;
     struct string_roles *roles = names_find(strings, READER_OVERVIEW, arena);
-    *overview = (struct overview){.reading = model, .roles = roles};
+    *overview = (struct overview){.reading = model, .first_event = find_first_event(model), .roles = roles};
     if (!roles)
         return error_memory(error);
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);

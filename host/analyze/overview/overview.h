@@ -94,6 +94,7 @@ struct overview {
     uint8_t *blocks;                 /* by row of hosts: a synchronizing call */
     int64_t ticks[OVERVIEW_N_KINDS]; /* their sum is the window */
     int64_t communication, copies;   /* overlapped or not */
+    int64_t first_event;             /* the start of the first event, from which ranges of the trace count */
 };
 
 /* Releases `scratch`. SUTRA_SYSTEM: out of memory. An empty trace has an empty window. */

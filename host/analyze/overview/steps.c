@@ -14,35 +14,48 @@
 
 /* ---- Spans and clocks ---- */
 
-enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
-                                  struct spans *spans, struct sutra_error *error) {
+enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *rows, row_t n_rows, struct arena *arena,
+                                 struct spans *spans, struct sutra_error *error) {
     const struct host_rows *hosts = &overview->reading->hosts;
     const struct overview_window *window = &overview->window;
-    row_t n_marked = 0, n = 0;
-    for (row_t row = 0; row < hosts->n; row++)
-        n_marked += marked[row];
-    *spans = (struct spans){.begin = arena_alloc(arena, n_marked, sizeof(int64_t)),
-                            .end = arena_alloc(arena, n_marked, sizeof(int64_t))};
+    row_t n = 0;
+    enum sutra_status status = spans_reserve(n_rows, arena, spans, error);
     struct arena_mark mark = arena_mark(arena);
-    row_t *rows = arena_alloc(arena, n_marked, sizeof *rows);
-    uint64_t *keys = arena_alloc(arena, n_marked, sizeof *keys);
-    if (arena->failed)
+    row_t *sorted = arena_alloc(arena, n_rows, sizeof *sorted);
+    uint64_t *keys = arena_alloc(arena, n_rows, sizeof *keys);
+    if (status || arena->failed)
         return error_memory(error);
-    for (row_t row = 0; row < hosts->n; row++) {
-        if (!marked[row] || hosts->stop[row] <= window->from || hosts->start[row] >= window->to)
+    for (row_t i = 0; i < n_rows; i++) {
+        const row_t row = rows[i];
+        if (hosts->stop[row] <= window->from || hosts->start[row] >= window->to)
             continue;
         keys[n] = integer_sort_key(hosts->start[row]);
-        rows[n++] = row;
+        sorted[n++] = row;
     }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
+    status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, sorted, n}, error);
     if (status)
         return status;
 
     /* Cut them at the window, and merge the overlapping ones. */
     for (row_t i = 0; i < n; i++)
-        spans_append(spans, MAX(hosts->start[rows[i]], window->from), MIN(hosts->stop[rows[i]], window->to));
+        spans_append(spans, MAX(hosts->start[sorted[i]], window->from), MIN(hosts->stop[sorted[i]], window->to));
     arena_release(arena, mark);
     return SUTRA_OK;
+}
+
+enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
+                                  struct spans *spans, struct sutra_error *error) {
+    const struct host_rows *hosts = &overview->reading->hosts;
+    row_t n_marked = 0, n = 0;
+    for (row_t row = 0; row < hosts->n; row++)
+        n_marked += marked[row];
+    row_t *rows = arena_alloc(arena, n_marked, sizeof *rows);
+    if (!rows)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        if (marked[row])
+            rows[n++] = row;
+    return spans_of_hosts(overview, rows, n, arena, spans, error);
 }
 
 enum sutra_status spans_reserve(row_t n, struct arena *arena, struct spans *spans, struct sutra_error *error) {

@@ -28,6 +28,10 @@ struct spans {
 enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                   struct spans *spans, struct sutra_error *error);
 
+/* The same of a list of n rows. */
+enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *rows, row_t n, struct arena *arena,
+                                 struct spans *spans, struct sutra_error *error);
+
 /* The rows of some kinds (a bit for each), and the union of marked GPU activities in the window, in the arena. O(n). */
 enum sutra_status spans_of_kinds(const struct overview *overview, uint32_t kinds, struct arena *arena,
                                  struct spans *spans, struct sutra_error *error);

@@ -22,7 +22,7 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
     collectives->rank = rank;
     rank_collectives_crop(overview, collectives);
     collectives->n_steps = overview->window.n_steps;
-    collectives->first_ns = first_event_ticks(overview->reading) + trace_base_ns(trace);
+    collectives->first_ns = overview->first_event + trace_base_ns(trace);
     collectives->link = device_link_of(&trace->document);
     if (!collective_calls_init(&collectives->calls))
         return error_memory(error);

@@ -39,9 +39,9 @@ static bool part_is_busy(uint32_t part) {
     return part <= SUTRA_PART_EXPOSED_COPY;
 }
 
-/* Adds ticks to the atom of these rules and this part; false: out of memory. */
+/* Adds ticks to the atom of these rules and this part, *number; false: out of memory. */
 static bool add_ticks(struct rank_verdict *verdict, struct pair_table *numbers, uint64_t *capacity, uint32_t rules,
-                      uint32_t part, int64_t ticks) {
+                      uint32_t part, int64_t ticks, uint64_t *number) {
     struct pair_entry *entry = pair_table_insert(numbers, (uint64_t)rules << 32 | part, 0);
     if (!entry)
         return false;
@@ -58,6 +58,7 @@ static bool add_ticks(struct rank_verdict *verdict, struct pair_table *numbers, 
         verdict->atoms[verdict->n_atoms++] = (struct verdict_atom){.rules = rules, .part = part};
     }
     verdict->atoms[entry->number].ticks += ticks;
+    *number = entry->number;
     return true;
 }
 
@@ -69,6 +70,9 @@ static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdic
     uint64_t capacity = 0;
     struct pair_table numbers = {0};
     bool ok = pair_table_init(&numbers);
+    uint64_t last_of_part[SUTRA_N_PARTS]; /* most intervals of a part belong to the atom of the last one */
+    for (int part = 0; part < SUTRA_N_PARTS; part++)
+        last_of_part[part] = UINT64_MAX;
     for (row_t i = 0; i < overview->n_rows && ok; i++) {
         const struct overview_row *row = &overview->rows[i];
         const uint32_t part = part_of_kind((enum overview_kind)row->kind);
@@ -85,7 +89,11 @@ static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdic
                 rules |= contains ? 1U << findings[f].rule : 0;
                 end = MIN(end, contains ? spans->end[next[f]] : spans->begin[next[f]]);
             }
-            ok = add_ticks(verdict, &numbers, &capacity, rules, part, end - begin);
+            const uint64_t last = last_of_part[part];
+            if (last < verdict->n_atoms && verdict->atoms[last].rules == rules)
+                verdict->atoms[last].ticks += end - begin;
+            else
+                ok = add_ticks(verdict, &numbers, &capacity, rules, part, end - begin, &last_of_part[part]);
         }
     }
     pair_table_free(&numbers);
