@@ -91,9 +91,7 @@ enum sutra_status database_open(struct database *database, const struct database
         (uri ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     free(uri);
     if (code == SQLITE_OK && !file->path) {
-        /* SQLITE_DESERIALIZE_READONLY: the bytes, which are declared as writable, are not changed. */
-        unsigned char *bytes = (unsigned char *)(uintptr_t)file->bytes;
-        code = sqlite3_deserialize(database->handle, "main", bytes, (sqlite3_int64)file->size,
+        code = sqlite3_deserialize(database->handle, "main", (unsigned char *)file->bytes, (sqlite3_int64)file->size,
                                    (sqlite3_int64)file->size, SQLITE_DESERIALIZE_READONLY);
     }
     if (code != SQLITE_OK)

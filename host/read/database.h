@@ -23,9 +23,9 @@
 #include "sutra/error.h"
 
 struct database_file {
-    const char *name;  /* for messages */
-    const char *path;  /* NULL: in memory */
-    const char *bytes; /* of the database in memory, with the first page writable */
+    const char *name; /* for messages */
+    const char *path; /* NULL: in memory */
+    char *bytes;      /* of a database in memory, which are not changed */
     uint64_t size;
 };
 

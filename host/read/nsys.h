@@ -187,7 +187,7 @@ void nsys_report_free(struct nsys_report *report);
 int64_t nsys_rank_of(const struct nsys_report *report, int64_t process);
 
 /* Orders rows of ranges by start, end, thread and text, for qsort_r() with the report. */
-int nsys_compare_ranges(const void *left, const void *right, void *report);
+int nsys_compare_ranges(const void *left, const void *right, void *arg);
 
 /* The payload of a range, which may have no fields. */
 const struct nccl_payload *nsys_payload_of(const struct nsys_report *report, const struct nsys_range *range);

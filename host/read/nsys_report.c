@@ -444,8 +444,11 @@ static void list_tables(const struct database_table *tables, size_t n, char *tex
 
 /* Reads the tables of the rows that the options select; `process`: NSYS_NONE, or the only process to read. */
 static enum sutra_status read_tables(struct nsys_report *report, struct sutra_context *context,
-                                     const struct database_file *file, const struct nsys_options *options,
-                                     int64_t process, struct sutra_error *error) {
+                                     const struct source *source, const struct nsys_options *options, int64_t process,
+                                     struct sutra_error *error) {
+    const struct database_file opened = {source->name, source->mapping ? source->path : NULL, source->memory,
+                                         source->size},
+                               *file = &opened;
     struct arena arena = {0};
     struct database database;
     struct database_table *tables = NULL;
@@ -475,10 +478,21 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
     return status ? error_name_file(error, status, file->name) : SUTRA_OK;
 }
 
+#else
+
+static enum sutra_status read_tables(struct nsys_report *report, struct sutra_context *context,
+                                     const struct source *source, const struct nsys_options *options, int64_t process,
+                                     struct sutra_error *error) {
+    (void)report, (void)context, (void)options, (void)process;
+    return error_file(error, SUTRA_UNAVAILABLE, source->name,
+                      "this sutra reads no SQLite databases: install libsqlite3-dev and build it again");
+}
+
+#endif
+
 enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_context *context,
                                    const struct source *source, const struct nsys_options *options,
                                    struct sutra_error *error) {
-    struct database_file file = {source->name, source->mapping ? source->path : NULL, source->bytes, source->size};
     int64_t process = NSYS_NONE;
     *report = (struct nsys_report){0};
     enum sutra_status status = SUTRA_OK;
@@ -505,7 +519,7 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
             process = NSYS_NONE;
     }
     if (!status)
-        status = read_tables(report, context, &file, options, process, error);
+        status = read_tables(report, context, source, options, process, error);
     if (!status && report->events.n == 0 && !options->ranks_only)
         return error_file(error, SUTRA_DATA, source->name,
                           "no CUDA activity and no NVTX ranges in the report (record with 'nsys profile "
@@ -516,19 +530,6 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
         status = connect_events(report, context, options->annotation, error);
     return status ? status : context_go_on(context, error);
 }
-
-#else
-
-enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_context *context,
-                                   const struct source *source, const struct nsys_options *options,
-                                   struct sutra_error *error) {
-    (void)context, (void)options, (void)connect_events, (void)number_ranks;
-    *report = (struct nsys_report){0};
-    return error_file(error, SUTRA_UNAVAILABLE, source->name,
-                      "this sutra reads no SQLite databases: install libsqlite3-dev and build it again");
-}
-
-#endif
 
 enum sutra_status nsys_source_convert(struct source *source, struct sutra_context *context,
                                       const struct nsys_options *options, struct sutra_error *error) {

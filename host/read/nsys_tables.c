@@ -441,7 +441,9 @@ static uint32_t name_without_version(struct strings *names, uint32_t name, bool 
         length--;
     if (length == n || length < 2 || text[length - 1] != 'v' || text[length - 2] != '_')
         return name;
-    char *copy = strndup(text, length - 2); /* interning may move the text */
+    char *copy = malloc(length); /* interning may move the text, which may contain NULs */
+    if (copy)
+        memcpy(copy, text, length - 2);
     uint32_t found = copy ? strings_intern(names, copy, length - 2) : STRING_NONE;
     free(copy);
     *failed |= found == STRING_NONE;

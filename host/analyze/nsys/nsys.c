@@ -46,33 +46,30 @@ static const struct table_spec specs[SUTRA_NSYS_N_TABLES] = {
         TEXT("name"), INTEGER("total_ns"), INTEGER("instances"), REAL("avg_ns"), REAL("med_ns"), INTEGER("min_ns"),    \
             INTEGER("max_ns"), REAL("stddev_ns"), REAL("time_percent")                                                 \
     }
-    [SUTRA_NSYS_KERNELS] = {"cuda_gpu_kern_sum", OF_JOB, DURATIONS},
-    [SUTRA_NSYS_API] = {"cuda_api_sum", OF_JOB, DURATIONS},
-    [SUTRA_NSYS_NVTX_PROJECTION] = {"nvtx_gpu_proj_sum",
-                                    OF_JOB,
-                                    {TEXT("range"), TEXT("style"), INTEGER("total_proj_ns"), INTEGER("total_range_ns"),
-                                     INTEGER("instances"), INTEGER("gpu_ops"), REAL("proj_avg_ns"), REAL("proj_med_ns"),
-                                     INTEGER("proj_min_ns"), INTEGER("proj_max_ns"), REAL("proj_stddev_ns")}},
-    [SUTRA_NSYS_MEMORY_TIMES] = {"cuda_gpu_mem_time_sum", OF_JOB, DURATIONS},
-    [SUTRA_NSYS_MEMORY_SIZES] = {"cuda_gpu_mem_size_sum",
-                                 OF_JOB,
-                                 {TEXT("name"), INTEGER("total_bytes"), INTEGER("instances"), REAL("avg_bytes"),
-                                  REAL("med_bytes"), INTEGER("min_bytes"), INTEGER("max_bytes"), REAL("stddev_bytes")}},
-    [SUTRA_NSYS_GPU_GAPS] = {"gpu_gaps",
-                             OF_JOB,
-                             {INTEGER("rank"), INTEGER("device"), INTEGER("start_ns"), INTEGER("dur_ns")}},
-    [SUTRA_NSYS_STREAM_GAPS] = {"stream_gaps",
-                                OF_JOB,
-                                {INTEGER("rank"), INTEGER("device"), INTEGER("stream"), INTEGER("start_ns"),
-                                 INTEGER("gap_ns")}},
-    [SUTRA_NSYS_EXPOSED] = {"exposed",
-                            OF_JOB,
-                            {INTEGER("rank"), INTEGER("device"), INTEGER("span_ns"), INTEGER("compute_ns"),
-                             INTEGER("communication_ns"), INTEGER("exposed_communication_ns"), INTEGER("memory_ns"),
-                             INTEGER("exposed_memory_ns"), INTEGER("idle_ns")}},
-    [SUTRA_NSYS_STEPS] = {"steps",
-                          OF_JOB,
-                          {INTEGER("rank"), INTEGER("step"), INTEGER("tid"), INTEGER("start_ns"), INTEGER("dur_ns")}},
+    [SUTRA_NSYS_KERNELS] = {.name = "cuda_gpu_kern_sum", .columns = DURATIONS},
+    [SUTRA_NSYS_API] = {.name = "cuda_api_sum", .columns = DURATIONS},
+    [SUTRA_NSYS_NVTX_PROJECTION] = {.name = "nvtx_gpu_proj_sum",
+                                    .columns = {TEXT("range"), TEXT("style"), INTEGER("total_proj_ns"),
+                                                INTEGER("total_range_ns"), INTEGER("instances"), INTEGER("gpu_ops"),
+                                                REAL("proj_avg_ns"), REAL("proj_med_ns"), INTEGER("proj_min_ns"),
+                                                INTEGER("proj_max_ns"), REAL("proj_stddev_ns")}},
+    [SUTRA_NSYS_MEMORY_TIMES] = {.name = "cuda_gpu_mem_time_sum", .columns = DURATIONS},
+    [SUTRA_NSYS_MEMORY_SIZES] = {.name = "cuda_gpu_mem_size_sum",
+                                 .columns = {TEXT("name"), INTEGER("total_bytes"), INTEGER("instances"),
+                                             REAL("avg_bytes"), REAL("med_bytes"), INTEGER("min_bytes"),
+                                             INTEGER("max_bytes"), REAL("stddev_bytes")}},
+    [SUTRA_NSYS_GPU_GAPS] = {.name = "gpu_gaps",
+                             .columns = {INTEGER("rank"), INTEGER("device"), INTEGER("start_ns"), INTEGER("dur_ns")}},
+    [SUTRA_NSYS_STREAM_GAPS] = {.name = "stream_gaps",
+                                .columns = {INTEGER("rank"), INTEGER("device"), INTEGER("stream"), INTEGER("start_ns"),
+                                            INTEGER("gap_ns")}},
+    [SUTRA_NSYS_EXPOSED] = {.name = "exposed",
+                            .columns = {INTEGER("rank"), INTEGER("device"), INTEGER("span_ns"), INTEGER("compute_ns"),
+                                        INTEGER("communication_ns"), INTEGER("exposed_communication_ns"),
+                                        INTEGER("memory_ns"), INTEGER("exposed_memory_ns"), INTEGER("idle_ns")}},
+    [SUTRA_NSYS_STEPS] = {.name = "steps",
+                          .columns = {INTEGER("rank"), INTEGER("step"), INTEGER("tid"), INTEGER("start_ns"),
+                                      INTEGER("dur_ns")}},
 };
 
 /* ---- Values by group ---- */
@@ -224,7 +221,8 @@ static enum sutra_status add_memory(struct sutra_nsys *nsys, const struct engine
     }
     times.n_groups = operations.n;
     const char **names = arena_alloc(arena, times.n_groups, sizeof *names);
-    for (uint32_t g = 0; g < times.n_groups && names; g++)
+    ok = ok && names;
+    for (uint32_t g = 0; g < times.n_groups && ok; g++)
         names[g] = strings_text(&operations, g);
     const struct grouped of_sizes = {sizes, times.groups, times.n, times.n_groups};
     enum sutra_status status = ok ? arena_status(arena, error) : error_memory(error);
@@ -536,7 +534,9 @@ static enum sutra_status add_gpus(struct sutra_nsys *nsys, const struct engine *
     for (int id = SUTRA_NSYS_GPU_GAPS; id <= SUTRA_NSYS_EXPOSED; id++)
         result_table_begin(&nsys->result, (uint32_t)id);
     uint32_t n_gpus = 0, *first_of_rank = arena_alloc(arena, report->n_ranks + 1, sizeof *first_of_rank);
-    for (uint32_t i = 0; i < report->n_ranks && first_of_rank; i++) {
+    if (!first_of_rank)
+        return error_memory(error);
+    for (uint32_t i = 0; i < report->n_ranks; i++) {
         first_of_rank[i] = n_gpus;
         n_gpus += report->ranks[i].n_devices;
     }
