@@ -53,7 +53,7 @@ const struct exit_code exit_codes[] = {
     {SUTRA_USAGE, "invalid argument"},
     {SUTRA_DATA, "an input is malformed, or not a file of the expected kind"},
     {SUTRA_NO_INPUT, "an input is missing or cannot be read"},
-    {SUTRA_UNAVAILABLE, "the requested device is unavailable"},
+    {SUTRA_UNAVAILABLE, "the requested device is unavailable, or sutra was built without SQLite"},
     {SUTRA_INTERNAL, "internal error"},
     {SUTRA_SYSTEM, "out of memory or threads"},
     {SUTRA_NO_OUTPUT, "the output cannot be created"},

@@ -108,7 +108,8 @@ bool nvtx_label_read(const char *text, size_t n, struct nvtx_label *label) {
             found.is_annotation |=
                 (text[i] >= '\t' && text[i] <= '\r') || (text[i] >= 0x1c && text[i] <= ' ') || text[i] == '#';
         found.is_annotation |= found.name_length >= 5 && memcmp(text, "nccl:", 5) == 0;
-        found.is_annotation &= found.name_length < sizeof backward - 1 || memcmp(text, backward, sizeof backward - 1) != 0;
+        found.is_annotation &=
+            found.name_length < sizeof backward - 1 || memcmp(text, backward, sizeof backward - 1) != 0;
         *label = found;
         return true;
     }
