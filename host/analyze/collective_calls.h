@@ -87,6 +87,7 @@ struct collective_call {
      * ended, since the rank's start. CALL_UNKNOWN: unset. */
     uint64_t node;
     int64_t ready_us, done_us;
+    int64_t op_bytes; /* bytes of the tensors of the operator that launched it; 0: not recorded */
 };
 
 struct collective_calls {

@@ -37,6 +37,10 @@ static const struct option_row options[] = {
      .help = "check for ASTRA-sim's reader v3 (current) or v1 (older) (default: v3)"},
     {"roofline", 0, OPTION_FLAG, AT(check_job, options.roofline),
      .help = "check for runs with ASTRA-sim's roofline model enabled"},
+    {"replay", 0, OPTION_FLAG, AT(check_job, options.replay),
+     .help =
+         "check for runs in which ASTRA-sim replays durations (\"replay-only\": 1): rules that it does not apply are "
+         "warnings"},
     {"json", 'j', OPTION_FLAG, AT(check_job, json), .help = "print one JSON object"},
     JOB_ROW_INPUT,
     JOB_ROW_QUIET("print only errors that prevent the check; the exit code is the result"),
@@ -234,6 +238,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra check job.0.et", "check a file"},
     {"sutra check job.*.et --groups comm_group.json", "check all ranks of a job"},
+    {"sutra check rank.0.et --replay", "check a file that ASTRA-sim replays"},
     {"sutra check linked", "check a linked job in this directory"},
     {"sutra check job.*.et --json | jq '.findings[].rule'", "list the violated rules, for a script"},
     {0},

@@ -1,8 +1,8 @@
 /*
  * command.c - parses a command line by the command's table of options, and runs the command.
  *
- * Accepted forms: --name VALUE, --name=VALUE, a unique prefix of a long name, -x VALUE, -xVALUE, -xyz for flags,
- * options and operands in any order, -- before operands that begin with a dash.
+ * Accepted forms: --name VALUE, --name=VALUE, --name if the value is optional, a unique prefix of a long name, -x
+ * VALUE, -xVALUE, -xyz for flags, options and operands in any order, -- before operands that begin with a dash.
  *
  * Not getopt_long: it suggests no similar option names, and keeps its position in global variables.
  */
@@ -125,14 +125,36 @@ static int store_value(const struct option_row *option, const char *text, struct
         return read_choice(option, text, strlen(text), member);
     case OPTION_DEVICE:
         return read_device(option, text, member);
+    case OPTION_OPTIONAL:
+        ((struct option_optional *)member)->is_given = true;
+        ((struct option_optional *)member)->value = text;
+        ((struct option_optional *)member)->at_operand = OPERANDS_ANY;
+        return SUTRA_OK;
     }
     return SUTRA_INTERNAL;
+}
+
+/* Reads an optional value: `attached`, or the next word if it is one of the choices. */
+static int read_optional(struct job *job, char ***next, const struct option_row *option, const char *attached) {
+    struct option_optional *optional = (void *)((char *)job + option->offset);
+    const char *word = **next;
+    if (attached && !*attached)
+        return message_fail(SUTRA_USAGE, "--%s: the value is empty", option->name);
+    for (size_t i = 0; !attached && word && option->choices[i]; i++)
+        if (strcasecmp(option->choices[i], word) == 0)
+            attached = *(*next)++;
+    store_value(option, attached, job);
+    if (!attached && word && *word != '-')
+        optional->at_operand = job->operands.n;
+    return SUTRA_OK;
 }
 
 /* Reads the value of an option: `attached` to the option, or else the next word, which **next advances over. */
 static int read_value(struct job *job, char ***next, const struct option_row *option, const char *attached) {
     if (option->kind == OPTION_FLAG && attached)
         return message_fail(SUTRA_USAGE, "--%s accepts no argument", option->name);
+    if (option->kind == OPTION_OPTIONAL)
+        return read_optional(job, next, option, attached);
     if (option->kind != OPTION_FLAG && !attached && !(attached = *(*next)++))
         return message_fail(SUTRA_USAGE, "--%s needs an argument: %s", option->name, option->argument);
     return store_value(option, attached, job);
@@ -205,7 +227,7 @@ static int read_letters(struct job *job, char ***next, const char *letters, bool
             option++;
         if (!option->name)
             return message_fail(SUTRA_USAGE, "unknown option '-%c'; see '%s --help'", *letters, job->command->called);
-        if (option->kind != OPTION_FLAG)
+        if (option->kind != OPTION_FLAG) /* also an optional value */
             return read_value(job, next, option, letters[1] ? letters + 1 : NULL);
         store_value(option, NULL, job);
     }

@@ -12,21 +12,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define OPERANDS_ANY UINT_MAX
+
 enum option_kind {
-    OPTION_FLAG,   /* bool: set to true; takes no argument */
-    OPTION_FILE,   /* const char *: a file name */
-    OPTION_NUMBER, /* uint64_t or uint32_t: `minimum` to `maximum`; the suffixes k, M and G multiply by 1000, ... */
-    OPTION_REAL,   /* double, given as an integer like OPTION_NUMBER */
-    OPTION_TEXT,   /* const char * */
-    OPTION_LIST,   /* struct option_list: one more text per occurrence */
-    OPTION_CHOICE, /* int or an enum: index into `choices`, case-insensitive */
-    OPTION_DEVICE, /* struct device_choice: a choice; the last choice may be followed by :N, up to `maximum` */
+    OPTION_FLAG,     /* bool: set to true; takes no argument */
+    OPTION_FILE,     /* const char *: a file name */
+    OPTION_NUMBER,   /* uint64_t or uint32_t: `minimum` to `maximum`; the suffixes k, M and G multiply by 1000, ... */
+    OPTION_REAL,     /* double, given as an integer like OPTION_NUMBER */
+    OPTION_TEXT,     /* const char * */
+    OPTION_LIST,     /* struct option_list: one more text per occurrence */
+    OPTION_CHOICE,   /* int or an enum: index into `choices`, case-insensitive */
+    OPTION_DEVICE,   /* struct device_choice: a choice; the last choice may be followed by :N, up to `maximum` */
+    OPTION_OPTIONAL, /* struct option_optional: =VALUE, or the next word if it is one of `choices`, or no value */
 };
 
 /* Value of --device: index into `choices`, and the number after the colon. */
 struct device_choice {
     int choice;
     uint32_t number;
+};
+
+/* Value of an option with an optional argument. Whether the next word is the argument or an operand may depend on the
+ * number of operands: then the command decides. */
+struct option_optional {
+    bool is_given;
+    const char *value;   /* NULL: none */
+    unsigned at_operand; /* the operand after the option; OPERANDS_ANY: an option follows, or the end */
 };
 
 /* Values of an option that may be repeated. */
@@ -50,8 +61,6 @@ struct option_row {
 
 /* The member `field` of struct `type` receives the option's value. */
 #define AT(type, field) .offset = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
-
-#define OPERANDS_ANY UINT_MAX
 
 enum operand_kind {
     OPERAND_FILE,

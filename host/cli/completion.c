@@ -121,7 +121,7 @@ static void zsh_option(const char *dashes, const char *name, const struct option
     print_quoted(option->help, "[]:\\");
     printf("]");
     if (option->kind != OPTION_FLAG) {
-        printf(":%s:", option->argument);
+        printf("%s:%s:", option->kind == OPTION_OPTIONAL ? ":" : "", option->argument);
         if (option->choices) {
             printf("(");
             print_words(option->choices);
@@ -205,7 +205,7 @@ static void fish_options(const struct option_row *table, const char *condition) 
             printf(" -s %c", option->letter);
         if (option->kind == OPTION_FILE)
             printf(" -r -F");
-        else if (option->kind != OPTION_FLAG)
+        else if (option->kind != OPTION_FLAG && option->kind != OPTION_OPTIONAL)
             printf(" -x");
         if (option->choices) {
             printf(" -a '");

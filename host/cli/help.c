@@ -23,6 +23,10 @@ static void option_argument_text(const struct option_row *option, char *text, si
     *text = '\0';
     if (option->kind == OPTION_FLAG)
         return;
+    if (option->kind == OPTION_OPTIONAL) {
+        snprintf(text, size, "[%s]", option->argument);
+        return;
+    }
     if (!option->choices) {
         snprintf(text, size, "%s", option->argument);
         return;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/job.h"
 #include "cli/link.h"
@@ -206,6 +207,8 @@ static const struct stage_share et_stages[] = {STAGES_LINK,
                                                {"write", 9, false},
                                                {0}};
 
+static const char *const astra_choices[] = {"replay", "network", NULL};
+
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write ET+ to OUT, or a Chakra file for simulators if OUT ends in .et; add .gz or .zst to compress; - is "
@@ -234,9 +237,10 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(link_job, format), .choices = link_formats,
      .help = "write one file rank.N.FORMAT per rank of a job: json, json.gz, json.zst, et, et.gz, et.zst (default: "
              "json)"},
-    {"astra", 0, OPTION_FLAG, AT(link_job, astra),
-     .help = "write the .et files of a job for ASTRA-sim: collectives match by ASTRA-sim's rules, and its "
-             "configuration is added"},
+    {"astra", 0, OPTION_OPTIONAL, "HOW|DIR", AT(link_job, astra), .choices = astra_choices,
+     .help = "write the .et files of a job for ASTRA-sim, with its configuration: collectives take their measured time "
+             "(replay) or sizes of ASTRA-sim's fitted network model (network) (default: replay); of a pair of traces, "
+             "write the configuration and two copies of OUT to DIR"},
     {"dry-run", 0, OPTION_FLAG, AT(link_job, dry_run),
      .help = "print the pairs of traces of a job as a table for --ranks, without linking"},
     {"relink", 0, OPTION_FLAG, AT(link_job, relink), .help = "also link the ranks of a job that are already linked"},
@@ -295,9 +299,9 @@ static int check_output(struct link_job *link, const char *path) {
                             "--plain, --compat, --gpu, --min-idle-us and --no-flops need an output that ends in .et");
     output->faithful = output->et && !link->plain && !output->what.compat;
     job->stages = output->et ? et_stages : stages;
-    if (link->astra && (!link->is_job || !output->faithful))
-        return message_fail(SUTRA_USAGE, "--astra needs a job with .et output, without --plain and --compat");
-    if (link->astra && link->faithful.gpu == GPU_STREAMS)
+    if (link->astra.is_given && !output->faithful)
+        return message_fail(SUTRA_USAGE, "--astra needs .et output, without --plain and --compat");
+    if (link->astra.is_given && link->faithful.gpu == GPU_STREAMS)
         return message_fail(SUTRA_USAGE,
                             "--astra and --gpu streams exclude each other: ASTRA-sim simulates one GPU resource");
     int exit_code = faithful_check(&link->faithful);
@@ -305,16 +309,48 @@ static int check_output(struct link_job *link, const char *path) {
     return exit_code;
 }
 
+/* Of three names without an option before them, the one after --astra is its directory. */
+static void take_astra_folder(struct link_job *link) {
+    struct operands *operands = &link->pair.job.operands;
+    struct option_optional *astra = &link->astra;
+    const unsigned n_traces = (unsigned)!link->pair.traces[HOST_TRACE] + (unsigned)!link->pair.traces[DEVICE_TRACE];
+    if (!astra->is_given || astra->value || operands->n != n_traces + 1 || astra->at_operand >= operands->n)
+        return;
+    astra->value = operands->words[astra->at_operand];
+    operands->n--;
+    for (unsigned i = astra->at_operand; i < operands->n; i++)
+        operands->words[i] = operands->words[i + 1];
+}
+
+/* --astra of a job is "replay" or "network", and of a pair a directory. */
+static int check_astra(struct link_job *link) {
+    const struct option_optional *astra = &link->astra;
+    if (!astra->is_given)
+        return SUTRA_OK;
+    link->astra_network = link->is_job && astra->value && strcasecmp(astra->value, "network") == 0;
+    if (link->is_job && astra->value && !link->astra_network && strcasecmp(astra->value, "replay") != 0)
+        return message_fail(SUTRA_USAGE, "--astra: unknown value '%s'; use one of replay, network for a job",
+                            astra->value);
+    if (!link->is_job && astra->value && link->pair.job.output && path_ends_in(astra->value, ".et"))
+        return message_fail(SUTRA_USAGE, "--astra: '%s' names a file; expected a directory", astra->value);
+    if (!link->is_job && !astra->value)
+        return message_fail(SUTRA_USAGE, "--astra needs a directory for a pair of traces: --astra DIR");
+    return SUTRA_OK;
+}
+
 static int check(struct job *job) {
     struct link_job *link = (struct link_job *)job;
     const char *const *traces = link->pair.traces, *called = job->command->called;
     if (job->command == &trace_link_command && link->rank == RANK_NONE)
         return message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", called);
+    take_astra_folder(link);
     int exit_code = pair_check_operands(&link->pair);
     if (exit_code != SUTRA_OK)
         return exit_code;
     link->is_job = link->table || link->combine || (traces[HOST_TRACE] && path_is_folder(traces[HOST_TRACE])) ||
                    (traces[DEVICE_TRACE] && path_is_folder(traces[DEVICE_TRACE]));
+    if ((exit_code = check_astra(link)) != SUTRA_OK)
+        return exit_code;
     if (link->is_job) {
         char name[RANK_FILE_MAX];
         rank_file_name(0, link_extensions[link->format], name);
@@ -418,6 +454,9 @@ static int run_link(struct job *job) {
             return exit_code;
     }
     const struct linked_traces spent = {link->linked, pair->host, pair->device};
+    link->output.astra_folder = link->astra.value;
+    if (link->astra.value && folder_create(link->astra.value, &error))
+        return job_fail(job, &error);
     if (link_output_write(job->context, &spent, &link->output, NULL, job->output, &job->figures.output_bytes, &faithful,
                           &error))
         return job_fail(job, &error);
@@ -481,6 +520,7 @@ static const struct example examples[] = {
     {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
      "read and write compressed files, and write statistics"},
     {"sutra link hosts devices -o linked --format et", "link all ranks of a job"},
+    {"sutra link hosts devices -o job --format et --astra network", "write a job for ASTRA-sim's network model"},
     {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "link in a pipe"},
     {0},
 };
@@ -497,7 +537,7 @@ const struct command link_command = {
     .synopses = synopses,
     .description = description,
     .examples = examples,
-    .n_operands_max = 2,
+    .n_operands_max = 3, /* two traces, and the directory of --astra */
     LINK_WORK,
 };
 

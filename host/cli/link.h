@@ -119,7 +119,9 @@ struct link_job {
     bool is_job; /* directories, a table, or shards */
     const char *table, *shard, *combine;
     int format;
-    bool dry_run, relink, astra;
+    bool dry_run, relink;
+    struct option_optional astra; /* of a job: "replay", "network"; of a pair: a directory */
+    bool astra_network;
     uint64_t memory;
     size_t shard_index, n_shards;
 };

@@ -130,13 +130,16 @@ static int plan_ranks(struct ranks_run *run) {
         return SUTRA_OK;
     }
     run->synchronizes = link->output.faithful && run->plan.n_pairs > 1;
-    run->per_stream =
-        link->faithful.gpu == GPU_STREAMS || (run->synchronizes && link->faithful.gpu == GPU_DEFAULT && !link->astra);
+    run->per_stream = link->faithful.gpu == GPU_STREAMS ||
+                      (run->synchronizes && link->faithful.gpu == GPU_DEFAULT && !link->astra.is_given);
     snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
              link->options.no_sync ? " --no-sync" : "", link->options.hta_pandas3 ? " --hta-pandas3" : "",
              link->plain ? " --plain" : "", link->output.what.compat ? " --compat" : "",
              link->output.what.no_work ? " --no-flops" : "", run->per_stream ? " --gpu streams" : "",
-             min_idle_us ? " --min-idle-us " : "", min_idle_us ? min_idle_us : "", link->astra ? " --astra" : "",
+             min_idle_us ? " --min-idle-us " : "", min_idle_us ? min_idle_us : "",
+             link->astra_network    ? " --astra network"
+             : link->astra.is_given ? " --astra"
+                                    : "",
              job->options.strict ? " --strict" : "", job->options.lenient ? " --lenient" : "");
     if (run->plan.n_pairs == 0)
         return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' prints the reasons");
@@ -245,6 +248,7 @@ static void report_findings(const struct job_whole *whole, bool warnings) {
 }
 
 static void print_summary(const struct ranks_run *run, const struct job_whole *whole, const char *folder) {
+    const struct job_astra *network = whole->network;
     uint64_t n_read = 0, n_written = 0, n_warnings = 0;
     for (size_t i = 0; i < whole->n_ranks; i++) {
         n_read += whole->ranks[i].input_bytes;
@@ -258,6 +262,10 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
         {whole->n_missing, "ranks not linked yet", false},
         {whole->n_left, "files skipped", false},
         {n_warnings, "warnings about single ranks: see job.json", false},
+        {network ? network->n_modeled : 0, "nodes of collectives in ASTRA-sim's network model", network != NULL},
+        {network ? network->n_unsized : 0, "  replayed with their durations: unknown size", false},
+        {network ? network->n_other_kinds : 0, "  replayed with their durations: kinds without a model", false},
+        {network ? whole->meetings->n_beside : 0, "  that overlap another collective of their rank", network != NULL},
     };
     fprintf(stderr, "sutra: linked into %s\n", folder);
     summary_print(rows, COUNT_OF(rows));

@@ -1,5 +1,5 @@
 /*
- * simulate_pipeline.c - implements simulate_pipeline.h.
+ * simulate_pipeline.c - implements the output of pipelines of simulate.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/analyze/analysis.h"
-#include "cli/simulate_pipeline.h"
+#include "cli/simulate.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
 #include "write/text.h"

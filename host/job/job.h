@@ -13,6 +13,7 @@
 #include "job/rank_link.h"
 #include "job/record.h"
 #include "simulate/faithful.h"
+#include "simulate/simulation.h"
 #include "write/json.h"
 
 /*
@@ -53,6 +54,8 @@ struct meeting_job {
 struct job_meetings {
     struct matched_collectives *ranks; /* one per rank of the job */
     uint32_t *group_number;            /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
+    struct astra_group *groups; /* groups with a number above 0; also the two ranks of messages in larger groups */
+    uint32_t n_groups;
     uint64_t n_meetings;
     uint64_t n_lacking;   /* matched collectives of groups in which ranks have no file */
     uint64_t n_alone;     /* collectives of one rank, because the other members have no file */
@@ -65,6 +68,19 @@ struct job_meetings {
 /* Allocates the result in the arena. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena *arena, struct job_meetings *meetings,
                                     struct sutra_error *error);
+
+/* ASTRA-sim's network model of a job (network.c). */
+struct job_astra {
+    struct astra_job astra;
+    uint64_t n_modeled;     /* nodes of collectives whose duration is divided */
+    uint64_t n_unsized;     /* nodes of unknown size, which ASTRA-sim replays */
+    uint64_t n_other_kinds; /* nodes of kinds without a model, such as broadcast, which ASTRA-sim replays */
+};
+
+/* Fits the network, and sets the modeled part of each collective of `meetings`. SUTRA_DATA: a collective other than
+ * all-reduce spans both dimensions. SUTRA_SYSTEM: out of memory. */
+enum sutra_status job_network_find(const struct job_meetings *meetings, size_t n_ranks, int64_t world_size,
+                                   struct arena *arena, struct job_astra *network, struct sutra_error *error);
 
 /* ---- Records and findings ---- */
 
@@ -117,7 +133,8 @@ struct job_whole {
     struct host_clock *hosts;
     row_t n_clocks, n_hosts;
     struct job_meetings *meetings; /* of a job to be simulated, in the order of `ranks`; or NULL */
-    bool astra;
+    struct job_astra *network;     /* with --astra network; or NULL */
+    bool astra, per_stream;
     struct job_finding *findings;
     uint64_t n_findings, findings_capacity, n_errors;
 };

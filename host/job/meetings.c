@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "columns/hash_tables.h"
 
 /* A rank whose end differs more from the median of the members did not end together with them. */
 #define END_TOLERANCE_NS 20000
@@ -39,6 +40,9 @@ struct meetings_search {
     int64_t *cover_us;               /* per rank: when its previous collective was done */
     uint64_t *before;                /* per rank: node of its previous collective, if has_before */
     bool *has_before;
+    struct pair_table pairs; /* the two ranks of a message -> number of their group */
+    uint64_t groups_capacity;
+    uint32_t n_pairs;            /* groups made for messages */
     struct placed_call *members; /* of the current collective */
     row_t n_members;
 };
@@ -167,6 +171,69 @@ static struct meeting_order *order_matches(struct meetings_search *search, row_t
     return order;
 }
 
+/* ---- Groups ---- */
+
+static bool add_group(struct meetings_search *search, uint32_t number, const int64_t *ranks, size_t n) {
+    struct job_meetings *made = search->made;
+    if (!arena_grow(search->arena, &made->groups, made->n_groups, &search->groups_capacity, sizeof *made->groups))
+        return false;
+    made->groups[made->n_groups++] = (struct astra_group){number, ranks, (uint32_t)n};
+    return true;
+}
+
+static struct pair_entry *pair_of(struct meetings_search *search, int64_t a, int64_t b) {
+    return pair_table_insert(&search->pairs, (uint64_t)MIN(a, b), (uint32_t)MAX(a, b));
+}
+
+/* Groups with the same members share a number; the group of all ranks is 0. False: out of memory. */
+static bool number_groups(struct meetings_search *search) {
+    const struct collective_calls *calls = search->job->calls;
+    uint32_t *of_members = arena_zeros(search->arena, calls->strings.n, sizeof *of_members);
+    search->made->group_number = arena_alloc(search->arena, calls->n_groups, sizeof *search->made->group_number);
+    if (search->arena->failed)
+        return false;
+    for (uint32_t i = 0; i < calls->n_groups; i++) {
+        uint32_t *first = &of_members[calls->groups[i].members];
+        if (*first == 0)
+            *first = i + 1;
+        search->made->group_number[i] = calls->groups[i].size >= search->job->world_size ? 0 : *first;
+        if (search->made->group_number[i] != i + 1)
+            continue;
+        size_t n;
+        const int64_t *ranks = collective_group_ranks(calls, i, search->arena, &n);
+        if (!ranks || !add_group(search, i + 1, ranks, n))
+            return false;
+        struct pair_entry *pair = n == 2 && ranks[0] >= 0 ? pair_of(search, ranks[0], ranks[1]) : NULL;
+        if (n == 2 && !pair)
+            return false;
+        if (pair)
+            pair->number = i + 1;
+    }
+    return true;
+}
+
+/* The number of the group of the two ranks of a message, a new one if no group has these members. False: out of
+ * memory. */
+static bool number_message(struct meetings_search *search, const struct collective_match *match, uint32_t *number) {
+    const struct meeting_job *job = search->job;
+    if (job->world_size <= 2 || match->from < 0 || match->to < 0 || match->from == match->to ||
+        match->from >= job->world_size || match->to >= job->world_size)
+        return true;
+    struct pair_entry *pair = pair_of(search, match->from, match->to);
+    if (!pair)
+        return false;
+    if (pair->number == PAIR_NONE) {
+        int64_t *ranks = arena_alloc(search->arena, 2, sizeof *ranks);
+        pair->number = (uint32_t)job->calls->n_groups + ++search->n_pairs;
+        if (!ranks || !add_group(search, pair->number, ranks, 2))
+            return false;
+        ranks[0] = MIN(match->from, match->to);
+        ranks[1] = MAX(match->from, match->to);
+    }
+    *number = pair->number;
+    return true;
+}
+
 /* ---- Transfers ---- */
 
 static const struct collective_call *call_of(const struct meetings_search *search, row_t i) {
@@ -200,6 +267,7 @@ static void add_node(struct meetings_search *search, row_t i, const struct match
     *node = *as;
     node->node = call->node;
     node->bytes = n > 0 && (uint64_t)n < UINT64_MAX / 64 ? (uint64_t)n * bytes : 0;
+    node->op_bytes = (uint64_t)call->op_bytes;
     node->duration_us = (uint64_t)MAX(duration_us, 0);
     node->run_ns = MIN((uint64_t)kernel_ns, node->duration_us * 1000);
     node->has_before = !search->job->per_stream && search->has_before[r];
@@ -228,7 +296,8 @@ static void add_meeting(struct meetings_search *search, const struct matched_col
     }
 }
 
-static void add_transfers(struct meetings_search *search, const struct meeting_order *order) {
+/* False: out of memory. */
+static bool add_transfers(struct meetings_search *search, const struct meeting_order *order) {
     const struct collective_match *match = &search->job->matches->list[order->match];
     const int64_t group_size = search->job->calls->groups[match->group].size;
     list_members(search, match);
@@ -248,6 +317,8 @@ static void add_transfers(struct meetings_search *search, const struct meeting_o
                                     .n_ranks = search->n_members,
                                     .n_files = search->n_members,
                                     .group = search->made->group_number[match->group]};
+    if (match->is_message && !number_message(search, match, &as.group))
+        return false;
     if (match->is_message)
         as.n_ranks = 2;
     else if (group_size > 0 && group_size < UINT32_MAX)
@@ -261,30 +332,15 @@ static void add_transfers(struct meetings_search *search, const struct meeting_o
         search->made->n_lacking += is_lacking;
         as.meeting = search->made->n_meetings++;
         add_meeting(search, &as, order->median_ns);
-        return;
+        return true;
     }
     for (row_t i = 0; i < search->n_members; i++) /* no member waits for another */
         add_node(search, i, &as, search->members[i].done_us - search->members[i].available_us,
                  call_of(search, i)->end_ns - call_of(search, i)->start_ns);
-}
-
-/* ---- Groups ---- */
-
-/* Groups with the same members share a number; the group of all ranks is 0. */
-static bool number_groups(struct meetings_search *search) {
-    const struct collective_calls *calls = search->job->calls;
-    uint32_t *of_members = arena_zeros(search->arena, calls->strings.n, sizeof *of_members);
-    search->made->group_number = arena_alloc(search->arena, calls->n_groups, sizeof *search->made->group_number);
-    if (search->arena->failed)
-        return false;
-    for (uint32_t i = 0; i < calls->n_groups; i++) {
-        uint32_t *first = &of_members[calls->groups[i].members];
-        if (*first == 0)
-            *first = i + 1;
-        search->made->group_number[i] = calls->groups[i].size >= search->job->world_size ? 0 : *first;
-    }
     return true;
 }
+
+/* ---- The job ---- */
 
 ORDER_BY(compare_nodes, struct matched_collective, ASCENDING(node))
 
@@ -326,10 +382,12 @@ enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena 
     find_starts(&search);
     row_t n;
     const struct meeting_order *order = order_matches(&search, &n, ends);
-    if (!allocate_nodes(&search) || !order || !number_groups(&search))
+    bool ok = pair_table_init(&search.pairs) && order && allocate_nodes(&search) && number_groups(&search);
+    for (row_t i = 0; i < n && ok; i++)
+        ok = add_transfers(&search, &order[i]);
+    pair_table_free(&search.pairs);
+    if (!ok)
         return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        add_transfers(&search, &order[i]);
     for (row_t r = 0; r < job->n; r++)
         if (meetings->ranks[r].n)
             qsort(meetings->ranks[r].nodes, meetings->ranks[r].n, sizeof *meetings->ranks[r].nodes, compare_nodes);

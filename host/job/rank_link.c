@@ -4,6 +4,7 @@
 #include "job/rank_link.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/ranks.h"
@@ -11,6 +12,23 @@
 #include "base/shared.h"
 #include "read/document.h"
 #include "simulate/convert.h"
+#include "simulate/simulation.h"
+
+/* Writes ASTRA-sim's configuration, which replays all durations, and a copy of the file for each of the two ranks that
+ * ASTRA-sim needs at least. */
+static enum sutra_status write_astra_copies(struct sutra_context *context, const struct sutra_converted *converted,
+                                            const char *folder, struct sutra_error *error) {
+    const struct astra_job job = {.n_ranks = 2, .replays = true, .n_dimensions = 1, .n_of_dimension = {2}};
+    enum sutra_status status = astra_files_write(context, folder, &job, error);
+    for (int rank = 0; rank < 2 && !status; rank++) {
+        char *path;
+        if (asprintf(&path, "%s/rank.%d.et", folder, rank) < 0)
+            return error_memory(error);
+        status = sutra_converted_write(context, converted, path, NULL, error);
+        free(path);
+    }
+    return status;
+}
 
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
@@ -26,6 +44,8 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
         status = converted_make_faithful(context, converted, NULL, &output->how, job, faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, n_bytes, error);
+    if (!status && output->astra_folder)
+        status = write_astra_copies(context, converted, output->astra_folder, error);
     sutra_converted_free(converted);
     return status;
 }
@@ -74,6 +94,7 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
         call->node = marks->id[i];
         call->ready_us = marks->ready_us[i];
         call->done_us = marks->done_us[i];
+        call->op_bytes = marks->bytes[i];
     }
     if (!status)
         result->start = (struct rank_start){.is_told = true,

@@ -96,8 +96,8 @@ struct link_output {
     bool faithful; /* its nodes have the measured times */
     struct sutra_convert_options what;
     struct sutra_faithful_options how;
-    bool of_job; /* the ranks of the job synchronize at collectives when they are simulated */
-    bool astra;  /* in the form that ASTRA-sim needs */
+    bool of_job;              /* the ranks of the job synchronize at collectives when they are simulated */
+    const char *astra_folder; /* of a rank alone: directory for the files with which ASTRA-sim replays it, or NULL */
 };
 
 /* Start and end of a rank of a simulated job on its own clock, and its first CPU node. */

@@ -79,7 +79,8 @@ static void add_calls(struct text_out *text, const struct rank_result *result) {
         out_format(text, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64, call->n_in,
                    call->n_out, call->seq, call->peer, call->start_ns, call->end_ns);
         if (call->ready_us != CALL_UNKNOWN)
-            out_format(text, "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64, call->node, call->ready_us, call->done_us);
+            out_format(text, "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64, call->node, call->ready_us,
+                       call->done_us, call->op_bytes);
         out_add(text, "\n");
         out_step(text);
     }
@@ -259,7 +260,7 @@ static const struct line_form record_forms[] = {
     [RECORD_DEVICES] = {"devices", "i", false, false},
     [RECORD_UNTOLD] = {"untold", "n", false, false},
     [RECORD_GROUP] = {"group", "itt", false, true},
-    [RECORD_CALL] = {"call", "gttiiiimm?uss", false, true},
+    [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
     [RECORD_START] = {"start", "mmbu", false, false},
     [RECORD_END] = {"end", "", true, false},
 };

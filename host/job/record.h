@@ -63,7 +63,7 @@ enum sutra_status plan_write(struct sutra_context *context, const char *folder, 
 /* ---- Reading ---- */
 
 /* Maximum number of words of a line. */
-#define RECORD_WORDS 14
+#define RECORD_WORDS 15
 
 /* Lines of a record, in their order. */
 enum record_line {

@@ -67,8 +67,10 @@ static uint64_t hash_inputs(const struct rewritten_rank *rank) {
     hash = fnv1a_number(hash, meetings->astra);
     for (row_t i = 0; i < meetings->n; i++) {
         const struct matched_collective *node = &meetings->nodes[i];
-        const uint64_t numbers[] = {node->node,  node->meeting, node->kind,        node->n_ranks,    node->group,
-                                    node->bytes, node->run_ns,  node->duration_us, node->has_before, node->before};
+        const uint64_t numbers[] = {node->node,       node->meeting, node->kind,       node->n_ranks,
+                                    node->group,      node->bytes,   node->run_ns,     node->duration_us,
+                                    node->has_before, node->before,  node->is_modeled, node->moving_us,
+                                    node->moving_ns,  node->size};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             hash = fnv1a_number(hash, numbers[k]);
     }
@@ -197,31 +199,29 @@ static void run_worker(void *arg, size_t number) {
     }
 }
 
-/* Writes the groups of the job's collectives for ASTRA-sim. */
+/* Writes the configuration of ASTRA-sim: the groups of the job's collectives, and its network. */
 static enum sutra_status write_astra(const struct job_whole *whole, const struct second_pass_options *options,
                                      struct sutra_error *error) {
     struct sutra_context *context = NULL;
-    struct arena arena = {0};
-    const struct collective_calls *calls = &whole->calls;
-    struct astra_group *groups = arena_alloc(&arena, calls->n_groups, sizeof *groups);
-    uint32_t n = 0;
-    for (uint32_t i = 0; groups && i < calls->n_groups; i++) {
-        size_t n_ranks;
-        if (whole->meetings->group_number[i] != i + 1)
-            continue;
-        groups[n].ranks = collective_group_ranks(calls, i, &arena, &n_ranks);
-        groups[n].number = i + 1;
-        groups[n++].n_ranks = (uint32_t)n_ranks;
-    }
-    enum sutra_status status = arena_status(&arena, error);
-    if (!status)
-        status = sutra_context_create(&options->context, &context, error);
+    const uint32_t n_ranks = (uint32_t)whole->world_size;
+    struct astra_job replay = {.groups = whole->meetings->groups,
+                               .n_groups = whole->meetings->n_groups,
+                               .n_ranks = n_ranks,
+                               .n_dimensions = 1,
+                               .n_of_dimension = {n_ranks}};
+    /* Any two dimensions, if groups are smaller than the job: without a bandwidth both cost nothing. */
+    for (uint32_t n = 2; replay.n_groups && (uint64_t)n * n <= n_ranks && replay.n_dimensions == 1; n++)
+        if (n_ranks % n == 0) {
+            replay.n_dimensions = 2;
+            replay.n_of_dimension[0] = n;
+            replay.n_of_dimension[1] = n_ranks / n;
+        }
+    enum sutra_status status = sutra_context_create(&options->context, &context, error);
     if (!status) {
         context->own_names = true;
-        status = astra_files_write(context, options->folder, groups, n, (uint32_t)whole->world_size, error);
+        status = astra_files_write(context, options->folder, whole->network ? &whole->network->astra : &replay, error);
     }
     sutra_context_free(context);
-    arena_free(&arena);
     return status;
 }
 

@@ -157,7 +157,7 @@ struct linked_traces {
 void linked_traces_free_columns(const struct linked_traces *traces);
 
 /* Frees columns that neither plus_linked() nor later steps read, and the event offsets of the device trace, which
- * plus_linked_groups() must have read before. */
+ * plus_linked_arguments() must have read before. */
 void linked_traces_free_keys(const struct linked_traces *traces);
 
 /* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */

@@ -22,8 +22,6 @@
 #include "simulate/et_graph.h"
 #include "text/numbers.h"
 
-#define RANK_UNKNOWN (-1)
-
 /* Number of ids in a finding. */
 #define FOUND_IDS 5
 
@@ -43,7 +41,8 @@ struct et_rule {
     void (*file)(const struct et_checking *checking, struct et_found *found); /* findings of a file; or */
     void (*job)(struct sutra_et_check *check, struct et_found *found);        /* findings of the job */
     const char *what, *why, *mend;
-    const char *unit; /* of the count; NULL: nodes */
+    const char *unit;     /* of the count; NULL: nodes */
+    bool needs_no_replay; /* a warning if ASTRA-sim replays durations, before it reads types and attributes */
 };
 
 /* A finding of a rule. */
@@ -98,6 +97,7 @@ struct sutra_et_check {
     struct sutra_et_check_options options;
     struct arena arena;
     struct et_groups groups;
+    bool has_groups;      /* of a comm_group.json */
     struct strings names; /* names of groups without a number */
     struct et_member *members;
     uint64_t n_members, members_capacity;
@@ -152,22 +152,6 @@ static void et_rule_truncated(const struct et_checking *checking, struct et_foun
 static void et_rule_no_nodes(const struct et_checking *checking, struct et_found *found) {
     if (checking->nodes->n == 0)
         found_once(found, "%s", "");
-}
-
-static int64_t et_rank_of(const char *path, size_t *prefix) {
-    size_t length = strlen(path), digits = 0;
-    int64_t rank = 0;
-    if (length < 3 || strcmp(path + length - 3, ".et") != 0)
-        return RANK_UNKNOWN;
-    length -= 3;
-    while (digits < length && is_digit(path[length - digits - 1]))
-        digits++;
-    if (digits == 0 || digits > 9 || length <= digits + 1 || path[length - digits - 1] != '.')
-        return RANK_UNKNOWN;
-    for (size_t i = length - digits; i < length; i++)
-        rank = 10 * rank + (path[i] - '0');
-    *prefix = length - digits - 1;
-    return rank;
 }
 
 static void et_rule_name(const struct et_checking *checking, struct et_found *found) {
@@ -315,32 +299,10 @@ static bool et_rule_memory(const struct et_checking *checking, row_t row) {
            !et_has(checking->nodes, row, ET_NAME_TENSOR_SIZE);
 }
 
-static bool is_right_kind(uint32_t name, uint8_t kind) {
-    switch (name) {
-    case ET_NAME_IS_CPU_OP:
-    case ET_NAME_NUM_OPS:
-    case ET_NAME_TENSOR_SIZE:
-    case ET_NAME_TENSOR_LOC:
-    case ET_NAME_COMM_TYPE:
-    case ET_NAME_COMM_PRIORITY:
-    case ET_NAME_COMM_SIZE:
-    case ET_NAME_COMM_SRC:
-    case ET_NAME_COMM_DST:
-    case ET_NAME_COMM_TAG:
-        return et_is_integer(kind);
-    case ET_NAME_PG_NAME:
-        return kind == ET_STRING;
-    case ET_NAME_INVOLVED_DIM:
-        return kind == ET_BOOL + 1;
-    default:
-        return kind != ET_NO_VALUE;
-    }
-}
-
 static bool et_rule_values(const struct et_checking *checking, row_t row) {
     const struct et_nodes *nodes = checking->nodes;
     for (uint64_t i = nodes->attr_first[row]; i < nodes->attr_first[row + 1]; i++)
-        if (!is_right_kind(nodes->attributes.name[i], nodes->attributes.kind[i]))
+        if (!et_kind_is_readable(nodes->attributes.name[i], nodes->attributes.kind[i]))
             return true;
     return false;
 }
@@ -534,6 +496,30 @@ static void et_rule_ranks(struct sutra_et_check *check, struct et_found *found) 
             snprintf(text, size, "missing rank %" PRIu64, i);
         else
             found->count = 0;
+    }
+}
+
+/* Ranks of the groups of comm_group.json that run collectives, but have no file. The first rank with a file reports the
+ * others. */
+static void et_rule_group_files(struct sutra_et_check *check, struct et_found *found) {
+    for (uint64_t m = 0; m < check->n_members && check->has_groups; m++) {
+        const struct et_member *member = &check->members[m];
+        for (uint64_t k = 0; k < member->n_calls; k++) {
+            const int64_t number = member->calls[k].group;
+            const bool is_first = k == 0 || number != member->calls[k - 1].group;
+            const struct et_group *group = is_first && number > 0 ? et_group_find(&check->groups, number) : NULL;
+            uint64_t reporting = 0;
+            while (group && reporting < group->n && !has_member(check, group->ranks[reporting]))
+                reporting++;
+            if (!group || (reporting < group->n && group->ranks[reporting] != member->rank))
+                continue;
+            for (uint64_t r = 0; r < group->n; r++)
+                if (!has_member(check, group->ranks[r]) && found->count++ == 0)
+                    snprintf(found->detail, sizeof found->detail,
+                             "rank %" PRId64 " of group %" PRId64 " has no file, but rank %" PRId64
+                             " runs collectives of the group",
+                             group->ranks[r], number, member->rank);
+        }
     }
 }
 
@@ -735,7 +721,7 @@ static const struct et_rule et_rules[] = {
      .mend = "Use the types 1 to 7."},
     {"R11a", E, E, .node = et_rule_invalid, .what = "type INVALID_NODE",
      .why = "ASTRA-sim skips these nodes, and their dependents never run.",
-     .mend = "Change their type to COMP_NODE, or remove them."},
+     .mend = "Change their type to COMP_NODE, or remove them.", .needs_no_replay = true},
     {"R12", E, O, .node = et_rule_metadata, .what = "type METADATA_NODE",
      .why = "ASTRA-sim's statistics abort at these nodes.",
      .mend = "Change their type to COMP_NODE, or remove them and define the groups in comm_group.json."},
@@ -744,7 +730,7 @@ static const struct et_rule et_rules[] = {
      .mend = "Define the groups in comm_group.json, such as {\"3\": [0, 1]}."},
     {"R13", E, E, .node = et_rule_cpu_communication, .what = "communication on the CPU",
      .why = "ASTRA-sim stops with \"Comm node should not be on CPU\".",
-     .mend = "Set is_cpu_op to false."},
+     .mend = "Set is_cpu_op to false.", .needs_no_replay = true},
     {"R14", W, W, .node = et_rule_no_duration, .what = "computation without duration",
      .why = "Each node runs for 1 ns.",
      .mend = "No fix is needed; a device trace provides durations."},
@@ -759,36 +745,36 @@ static const struct et_rule et_rules[] = {
      .mend = "Set tensor_size to the bytes that the kernel moves."},
     {"R16", E, E, .node = et_rule_memory, .what = "memory access without tensor_size",
      .why = "The feeder throws because the attribute is missing.",
-     .mend = "Set tensor_size to the bytes of the access."},
+     .mend = "Set tensor_size to the bytes of the access.", .needs_no_replay = true},
     {"R20", E, E, .node = et_rule_collective, .what = "a collective without comm_type or comm_size",
      .why = "The feeder throws because the attribute is missing; v1 uses an arbitrary number.",
-     .mend = "Add both attributes."},
+     .mend = "Add both attributes.", .needs_no_replay = true},
     {"R20a", O, E, .node = et_rule_narrow_kinds, .what = "a communication attribute of a kind that v1 does not read",
      .why = "The feeder v1 reads int64_val of comm_type and comm_size, int32_val of the other attributes, else 0.",
      .mend = "Use these kinds."},
     {"R21", E, E, .node = et_rule_collective_type, .what = "an unsupported collective",
      .why = "ASTRA-sim stops with \"Unsupported collective comm type\".",
-     .mend = "Use all-reduce, all-gather, broadcast, all-to-all or reduce-scatter."},
+     .mend = "Use all-reduce, all-gather, broadcast, all-to-all or reduce-scatter.", .needs_no_replay = true},
     {"R22", E, E, .node = et_rule_size, .what = "a negative comm_size, or an all-gather of fewer than 4 bytes",
      .why = "ASTRA-sim reads a negative size as a huge one, and divides a small all-gather by 0.",
-     .mend = "Correct the size, or remove the node."},
+     .mend = "Correct the size, or remove the node.", .needs_no_replay = true},
     {"R22a", W, W, .node = et_rule_no_size, .what = "communication of 0 bytes",
      .why = "Each node takes the time of the smallest message.",
      .mend = "No fix is needed if no data was sent."},
     {"R23", E, E, .node = et_rule_peer,
      .what = "a send without comm_dst, comm_tag or comm_size, or a receive without comm_src, comm_tag or comm_size",
      .why = "The feeder throws because the attribute is missing, unless it replays durations (\"replay-only\": 1).",
-     .mend = "Add the attributes."},
+     .mend = "Add the attributes.", .needs_no_replay = true},
     {"R23a", E, E, .node = et_rule_own_rank,
      .what = "a send whose comm_src, or a receive whose comm_dst, is not the rank of the file",
      .why = "ASTRA-sim stops.",
      .mend = "Name the file after its rank, or remove the attribute."},
     {"R24", E, E, .node = et_rule_group_name, .what = "a pg_name that does not begin with a number",
      .why = "std::stoi throws.",
-     .mend = "Use numbers as group names; use \"0\" or no pg_name for all ranks."},
+     .mend = "Use numbers as group names; use \"0\" or no pg_name for all ranks.", .needs_no_replay = true},
     {"R24a", E, E, .node = et_rule_group_unknown, .what = "an unknown process group",
      .why = "ASTRA-sim stops with \"communicator group not found\".",
-     .mend = "Pass a comm_group.json that contains the group to ASTRA-sim and to --groups."},
+     .mend = "Pass a comm_group.json that contains the group to ASTRA-sim and to --groups.", .needs_no_replay = true},
     {"R25", W, W, .node = et_rule_not_member, .what = "a process group without the rank of the file",
      .why = "The rank has no position in the ring of the collective.",
      .mend = "Correct the group or the file name."},
@@ -798,12 +784,15 @@ static const struct et_rule et_rules[] = {
     {"R5b", E, E, .job = et_rule_ranks, .what = "the files are not the ranks 0, 1, ... of one job",
      .why = "ASTRA-sim opens PREFIX.0.et, PREFIX.1.et and so on, one file per rank.",
      .mend = "Rename the files, or pass the files of all ranks."},
+    {"R5c", E, E, .job = et_rule_group_files, .what = "a member of a process group without a file",
+     .why = "A collective waits for all members of its group, so the simulation never ends.",
+     .mend = "Pass the files of all members.", .unit = "ranks", .needs_no_replay = true},
     {"R26", E, E, .job = et_rule_sequences, .what = "mismatched collectives of a process group",
      .why = "A collective waits for the same collective on each member, so the simulation never ends.",
-     .mend = "Use traces of the same steps of one run.", .unit = "groups"},
+     .mend = "Use traces of the same steps of one run.", .unit = "groups", .needs_no_replay = true},
     {"R26a", E, E, .job = et_rule_pairs, .what = "an unmatched send or receive",
      .why = "The simulation never ends.",
-     .mend = "Use traces of the same steps of one run."},
+     .mend = "Use traces of the same steps of one run.", .needs_no_replay = true},
 };
 // clang-format on
 
@@ -819,6 +808,7 @@ enum sutra_status sutra_et_check_create(struct sutra_context *context, const str
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status && !strings_init(&made->names))
         status = error_memory(error);
+    made->has_groups = made->options.groups;
     if (!status && made->options.groups)
         status = et_groups_read(&made->groups, context, made->options.groups, &made->arena, error);
     made->options.groups = NULL; /* owned by the caller, who may free it */
@@ -847,7 +837,8 @@ void sutra_et_check_free(struct sutra_et_check *check) {
 static enum et_severity severity_of(const struct sutra_et_check *check, const struct et_rule *rule) {
     if (rule->roofline && !check->options.roofline)
         return ET_SILENT;
-    return check->options.feeder == SUTRA_FEEDER_V1 ? rule->v1 : rule->v3;
+    const enum et_severity severity = check->options.feeder == SUTRA_FEEDER_V1 ? rule->v1 : rule->v3;
+    return severity == ET_ERROR && check->options.replay && rule->needs_no_replay ? ET_WARNING : severity;
 }
 
 /* Stores a finding, if the rule found any node. */

@@ -39,9 +39,6 @@ int kernel_collective(struct et_text name, bool all) {
 
 /* ---- Ends of messages: from the ancestors of a kernel, the nearest first; tags by sorting and counting ---- */
 
-/* Number of ancestors that are inspected. */
-#define COMM_ENDS_LEVELS 4
-
 /* Bits of the tag: the count of messages, and above them the number of the group. */
 #define COUNT_BITS 16
 #define GROUP_BITS 15
@@ -229,6 +226,13 @@ static enum et_type type_of(const struct node_graph *graph, row_t i) {
     return graph->kept[graph->made[i]] ? graph_type(graph, graph->message[graph->made[i]]) : ET_COMP;
 }
 
+/* The peer that the arguments of the kernel record. O(log n). */
+static int64_t peer_of_kernel(const struct plus_trace *plus, row_t row) {
+    row_t i;
+    BISECT(i, plus->n_peers, plus->peers[i].row < row);
+    return i < plus->n_peers && plus->peers[i].row == row ? plus->peers[i].peer : RANK_NOT_RECORDED;
+}
+
 enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, const struct node_graph *graph,
                                  const struct comm_groups *groups, struct sutra_error *error) {
     uint64_t n = 0;
@@ -242,6 +246,8 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
     if (arena->failed)
         return error_memory(error);
     ends->own = find_own_rank(graph, groups);
+    if (ends->own == RANK_NOT_RECORDED && graph->plus->own_rank >= 0 && graph->plus->own_rank <= INT32_MAX)
+        ends->own = graph->plus->own_rank;
     for (row_t i = 0; i < graph->n_made; i++) {
         enum et_type type = type_of(graph, i);
         if (!et_is_message((int32_t)type))
@@ -250,6 +256,8 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
         const bool sent = type == ET_COMM_SEND;
         struct comm_record record = read_ancestors(graph, row, sent ? "send" : "recv");
         int64_t peer = global_rank(groups, &record, record.peer);
+        if (peer == RANK_NOT_RECORDED)
+            peer = peer_of_kernel(graph->plus, row);
         if (ends->own == RANK_NOT_RECORDED)
             ends->own = global_rank(groups, &record, record.own);
         if (peer == RANK_NOT_RECORDED) {

@@ -55,7 +55,8 @@ int kernel_collective(struct et_text name, bool all);
  *                                                                             first global rank, step, number of ranks
  *     nccl:send 0->1                                                          the own rank, the peer
  *
- * and in nodes that describe groups (node_graph.h). Any such operator also records the own global rank.
+ * and in nodes that describe groups (node_graph.h). Any such operator also records the own global rank. Otherwise the
+ * arguments of the kernel name the ranks of the group, and the rank of the device trace is the own one.
  *
  * NCCL matches messages between two ranks of a group in order, regardless of their tags, and PyTorch's sequence numbers
  * count the messages of a rank to all other ranks, so they differ at the two ends. Hence the tag of a message is the
@@ -66,6 +67,9 @@ int kernel_collective(struct et_text name, bool all);
  *
  * Cost: O(nodes + messages log messages).
  */
+
+/* Number of operators above a kernel that are inspected. */
+#define COMM_ENDS_LEVELS 4
 
 /* A rank that is not recorded. */
 #define RANK_NOT_RECORDED INT64_C(-1)

@@ -323,6 +323,7 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
                                                           .drop_metadata = repair && !options->keep_metadata,
                                                           .keep_rootless = repair && !options->drop_rootless,
                                                           .lax_attributes = repair,
+                                                          .find_directions = repair,
                                                           .refuse_types = repair && options->refuse_types,
                                                           .refuse_nested = repair && options->refuse_nested};
     enum sutra_status status = node_graph_build(graph, context, &converted->plus, &rules, error);
@@ -404,12 +405,12 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     bool times = options->keep_times && !options->compat;
     if (!input->file) {
         /* Reads all data from linked traces first: the graph and the nodes are made after they are freed. */
-        const struct json_span *groups = NULL;
-        enum sutra_status status = plus_linked_groups(context, input->linked, &groups, error);
+        struct plus_arguments arguments;
+        enum sutra_status status = plus_linked_arguments(context, input->linked, times, &arguments, error);
         if (!status && input->disposable && !times)
             linked_traces_free_keys(input->disposable);
         if (!status)
-            status = plus_linked(&made->plus, context, input->linked, groups, error);
+            status = plus_linked(&made->plus, context, input->linked, &arguments, error);
         if (!status && times)
             status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
         made->has_times = !status && times;

@@ -174,6 +174,44 @@ bool et_group_has(const struct et_group *group, int64_t rank) {
     return group->n == 0 || bsearch(&rank, group->ranks, group->n, sizeof rank, compare_int64s);
 }
 
+int64_t et_rank_of(const char *path, size_t *prefix) {
+    size_t length = strlen(path), digits = 0;
+    int64_t rank = 0;
+    if (length < 3 || strcmp(path + length - 3, ".et") != 0)
+        return RANK_UNKNOWN;
+    length -= 3;
+    while (digits < length && is_digit(path[length - digits - 1]))
+        digits++;
+    if (digits == 0 || digits > 9 || length <= digits + 1 || path[length - digits - 1] != '.')
+        return RANK_UNKNOWN;
+    for (size_t i = length - digits; i < length; i++)
+        rank = 10 * rank + (path[i] - '0');
+    *prefix = length - digits - 1;
+    return rank;
+}
+
+bool et_kind_is_readable(uint32_t name, uint8_t kind) {
+    switch (name) {
+    case ET_NAME_IS_CPU_OP:
+    case ET_NAME_NUM_OPS:
+    case ET_NAME_TENSOR_SIZE:
+    case ET_NAME_TENSOR_LOC:
+    case ET_NAME_COMM_TYPE:
+    case ET_NAME_COMM_PRIORITY:
+    case ET_NAME_COMM_SIZE:
+    case ET_NAME_COMM_SRC:
+    case ET_NAME_COMM_DST:
+    case ET_NAME_COMM_TAG:
+        return et_is_integer(kind);
+    case ET_NAME_PG_NAME:
+        return kind == ET_STRING;
+    case ET_NAME_INVOLVED_DIM:
+        return kind == ET_BOOL + 1;
+    default:
+        return kind != ET_NO_VALUE;
+    }
+}
+
 bool et_group_number(struct et_text name, int64_t *number) {
     uint32_t at = 0;
     int64_t sum = 0;

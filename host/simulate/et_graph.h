@@ -55,6 +55,13 @@ void et_groups_free(struct et_groups *groups);
 const struct et_group *et_group_find(const struct et_groups *groups, int64_t number);
 bool et_group_has(const struct et_group *group, int64_t rank);
 
+/* The rank in a file name PREFIX.RANK.et, and the length of the prefix; or RANK_UNKNOWN. */
+#define RANK_UNKNOWN (-1)
+int64_t et_rank_of(const char *path, size_t *prefix);
+
+/* Whether ASTRA-sim's feeder reads this kind of the attribute. */
+bool et_kind_is_readable(uint32_t name, uint8_t kind);
+
 /* The number at the beginning of the name of a group, as std::stoi() reads it; false if std::stoi() throws. */
 bool et_group_number(struct et_text name, int64_t *number);
 

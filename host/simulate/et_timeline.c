@@ -371,6 +371,15 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
     return arena_status(&made->arena, error);
 }
 
+/* Records for which resources of the GPU the file was made. */
+static void set_gpu_attribute(struct et_nodes *made, uint64_t at, bool per_stream) {
+    static const char *const words[] = {"one", "streams"};
+    made->metadata.name[at] = ET_NAME_GPU;
+    made->metadata.kind[at] = ET_STRING;
+    made->metadata.length[at] = (uint32_t)strlen(words[per_stream]);
+    made->metadata.value[at].bytes = words[per_stream];
+}
+
 enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
                                    const struct timeline_input *input, const struct timeline_nodes *timeline,
                                    struct sutra_context *context, struct sutra_error *error) {
@@ -383,7 +392,9 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
     if (!status)
         status = fill(&making, error);
     if (!status)
-        status = copy_metadata(made, plain, 0, error);
+        status = copy_metadata(made, plain, 1, error);
+    if (!status)
+        set_gpu_attribute(made, plain->metadata.n, input->options.per_stream);
     arena_free(&scratch);
     return status;
 }
@@ -392,12 +403,15 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
  * ---- The file of a rank for its job ----
  *
  * Copies all nodes. Collectives get their durations and matches; a node [start] delays the first CPU node, and for
- * ASTRA-sim a node [meet] precedes each matched collective.
+ * ASTRA-sim a node [meet] precedes each matched collective, and in its network model a node [alpha] precedes [meet].
  */
 
 /* The maximum number of new attributes of a collective: the four of its match, its execution time, and the
  * attributes of its type. */
 #define MORE_ATTRIBUTES 9
+
+/* The nodes of a collective: itself, [meet] and [alpha]. */
+#define COLLECTIVE_NODES 3
 
 struct job_copy {
     struct et_nodes *made;
@@ -408,11 +422,16 @@ struct job_copy {
     uint64_t next_id; /* of new nodes */
     uint64_t start_id;
     uint64_t *meet_id;                     /* per matched collective, for ASTRA-sim: its node [meet] */
+    uint64_t *alpha_id;                    /* in its network model: its node [alpha], less than that of [meet] */
     uint64_t n_ctrl, n_data, n_attributes; /* so far */
 };
 
 static bool is_matched(const struct matched_collective *node) {
     return node->meeting != NOT_MATCHED;
+}
+
+static bool has_alpha_node(const struct job_copy *copy, row_t i) {
+    return copy->rank->astra && copy->rank->nodes[i].is_modeled;
 }
 
 static bool has_meet_node(const struct job_copy *copy, row_t i) {
@@ -426,6 +445,7 @@ static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena
     uint64_t n_nodes = (uint64_t)alone->n + rank->has_start;
     copy->row = arena_alloc(arena, rank->n, sizeof *copy->row);
     copy->meet_id = arena_alloc(arena, rank->n, sizeof *copy->meet_id);
+    copy->alpha_id = arena_alloc(arena, rank->n, sizeof *copy->alpha_id);
     if (arena->failed)
         return error_memory(error);
     copy->next_id = alone->n ? alone->id[alone->n - 1] + 1 : 0;
@@ -440,14 +460,16 @@ static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena
         if (copy->row[i] == alone->n)
             return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is a collective",
                              rank->nodes[i].node);
+        copy->alpha_id[i] = has_alpha_node(copy, i) ? copy->next_id++ : 0;
         copy->meet_id[i] = has_meet_node(copy, i) ? copy->next_id++ : 0;
-        n_nodes += has_meet_node(copy, i);
+        n_nodes += (uint64_t)has_meet_node(copy, i) + has_alpha_node(copy, i);
     }
     if (n_nodes > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "too many nodes: the rank has more than %u", ROW_LIMIT);
     return et_nodes_take(copy->made, (row_t)n_nodes, alone->ctrl.first[alone->n],
                          alone->data.first[alone->n] + 3 * (uint64_t)rank->n + 1,
-                         alone->attr_first[alone->n] + (uint64_t)rank->n * 2 * MORE_ATTRIBUTES + 1, error);
+                         alone->attr_first[alone->n] + (uint64_t)rank->n * COLLECTIVE_NODES * MORE_ATTRIBUTES + 1,
+                         error);
 }
 
 static void add_integer(struct job_copy *copy, enum et_name name, enum et_kind kind, uint64_t bits) {
@@ -520,9 +542,14 @@ static void copy_data_deps(struct job_copy *copy, row_t row) {
 
 /* The dependencies of a collective on its rank. */
 static void add_rank_deps(struct job_copy *copy, row_t i) {
+    const struct matched_collective *node = &copy->rank->nodes[i];
+    const uint64_t first = copy->n_data;
     copy_data_deps(copy, copy->row[i]);
-    if (copy->rank->nodes[i].has_before)
-        add_data_dep(copy, copy->rank->nodes[i].before);
+    bool is_missing = node->has_before;
+    for (uint64_t d = first; d < copy->n_data; d++)
+        is_missing = is_missing && copy->made->data.ids[d] != node->before;
+    if (is_missing)
+        add_data_dep(copy, node->before);
 }
 
 /* Ends the lists of a node. */
@@ -541,6 +568,13 @@ static uint64_t aligned_start(const struct job_copy *copy, row_t row) {
     return (uint64_t)aligned;
 }
 
+static void copy_ctrl_deps(struct job_copy *copy, row_t row) {
+    const struct et_ids *ctrl = &copy->alone->ctrl;
+    for (uint64_t c = ctrl->first[row]; c < ctrl->first[row + 1]; c++)
+        copy->made->ctrl.ids[copy->n_ctrl++] = ctrl->ids[c];
+}
+
+/* Copies a node without its dependencies and attributes. */
 static void copy_node(struct job_copy *copy, row_t row) {
     const struct et_nodes *alone = copy->alone;
     struct et_nodes *made = copy->made;
@@ -551,15 +585,15 @@ static void copy_node(struct job_copy *copy, row_t row) {
     made->flags[row] = alone->flags[row];
     for (int column = 0; column < ET_TEXT_COLUMNS; column++)
         et_text_set(made->text[column], row, et_text_at(alone->text[column], row));
-    for (uint64_t c = alone->ctrl.first[row]; c < alone->ctrl.first[row + 1]; c++)
-        made->ctrl.ids[copy->n_ctrl++] = alone->ctrl.ids[c];
 }
 
 static void add_collective(struct job_copy *copy, row_t i) {
     const struct matched_collective *node = &copy->rank->nodes[i];
     const row_t row = copy->row[i];
     copy_node(copy, row);
-    copy->made->duration_us[row] = node->duration_us;
+    copy->made->duration_us[row] = node->is_modeled ? node->moving_us : node->duration_us;
+    if (!has_alpha_node(copy, i)) /* else [alpha] has all dependencies */
+        copy_ctrl_deps(copy, row);
     if (copy->rank->astra || !et_is_communication(copy->made->type[row]))
         copy->made->type[row] = ET_COMM_COLL;
     if (has_meet_node(copy, i))
@@ -570,13 +604,17 @@ static void add_collective(struct job_copy *copy, row_t i) {
     for (uint64_t a = alone->attr_first[row]; a < alone->attr_first[row + 1]; a++)
         if (!is_replaced(copy, alone->attributes.name[a]))
             copy_attribute(&copy->made->attributes, copy->n_attributes++, &alone->attributes, a);
-    if (copy->rank->astra) {
+    if (copy->rank->astra && node->is_modeled) {
+        /* A message is an all-reduce of its two ranks, which moves as much. */
+        const enum et_collective type = node->kind == COMM_MESSAGE ? ET_ALL_REDUCE : type_of_kind(node->kind);
+        add_astra_attributes(copy, node->group, type, node->size);
+    } else if (copy->rank->astra) {
         add_astra_attributes(copy, node->group, ET_BROADCAST, node->bytes ? node->bytes : 1);
     } else if (!et_is_communication(alone->type[row])) {
         add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type_of_kind(node->kind));
         add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, node->bytes);
     }
-    add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, node->run_ns);
+    add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, node->is_modeled ? node->moving_ns : node->run_ns);
     if (is_matched(node) && !copy->rank->astra)
         add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
     add_text(copy, ET_NAME_MEETING_KIND, collective_kind_names[node->kind]);
@@ -597,12 +635,36 @@ static void fill_new_node(struct job_copy *copy, row_t row, uint64_t id, enum et
     et_text_set(made->text[ET_NODE_NAME], row, name);
 }
 
+static void copy_stream(struct job_copy *copy, row_t i) {
+    int64_t stream;
+    if (et_integer(copy->alone, copy->row[i], ET_NAME_STREAM, &stream))
+        add_integer(copy, ET_NAME_STREAM, ET_INT64, (uint64_t)stream);
+}
+
+/* A broadcast of the time that bandwidth does not scale; kernel_exec_ns is 0, so no what-if of sutra scales it. */
+static void add_alpha_node(struct job_copy *copy, row_t row, row_t i) {
+    const struct matched_collective *node = &copy->rank->nodes[i];
+    fill_new_node(
+        copy, row, copy->alpha_id[i], ET_COMM_COLL,
+        prefixed_name(&copy->made->arena, "[alpha] ", et_text_at(copy->alone->text[ET_NODE_NAME], copy->row[i])));
+    copy->made->duration_us[row] = node->duration_us - node->moving_us;
+    copy_ctrl_deps(copy, copy->row[i]);
+    add_rank_deps(copy, i);
+    add_astra_attributes(copy, node->group, ET_BROADCAST, 8);
+    copy_stream(copy, i);
+    add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, 0);
+    end_node(copy, row);
+}
+
 static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
     const struct matched_collective *node = &copy->rank->nodes[i];
     fill_new_node(
         copy, row, copy->meet_id[i], ET_COMM_COLL,
         prefixed_name(&copy->made->arena, "[meet] ", et_text_at(copy->alone->text[ET_NODE_NAME], copy->row[i])));
-    add_rank_deps(copy, i);
+    if (has_alpha_node(copy, i))
+        add_data_dep(copy, copy->alpha_id[i]);
+    else
+        add_rank_deps(copy, i);
     add_astra_attributes(copy, node->group, ET_ALL_REDUCE, 8 * (uint64_t)node->n_ranks);
     add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
     end_node(copy, row);
@@ -616,6 +678,7 @@ static void add_nodes(struct job_copy *copy) {
             add_collective(copy, next++);
         } else {
             copy_node(copy, row);
+            copy_ctrl_deps(copy, row);
             copy_data_deps(copy, row);
             if (row == copy->first)
                 add_data_dep(copy, copy->start_id);
@@ -631,17 +694,22 @@ static void add_nodes(struct job_copy *copy) {
         add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
         end_node(copy, start_row);
     }
-    for (row_t i = 0; i < copy->rank->n; i++)
+    for (row_t i = 0; i < copy->rank->n; i++) {
+        if (has_alpha_node(copy, i))
+            add_alpha_node(copy, n++, i);
         if (has_meet_node(copy, i))
             add_meet_node(copy, n++, i);
+    }
 }
 
 enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
                                   const struct matched_collectives *rank, struct sutra_error *error) {
-    static const char streams[] = "streams";
     struct arena scratch = {0};
     struct job_copy copy = {.made = made, .alone = alone, .rank = rank};
     const uint64_t n_metadata = alone->metadata.n;
+    uint64_t at_gpu = 0;
+    while (at_gpu < n_metadata && alone->metadata.name[at_gpu] != ET_NAME_GPU)
+        at_gpu++;
     enum sutra_status status = SUTRA_OK;
     /* Unknown names of attributes keep their ids. */
     for (uint32_t i = made->names.n; i < alone->names.n && !status; i++)
@@ -651,16 +719,12 @@ enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *
         status = prepare_copy(&copy, &scratch, error);
     if (!status) {
         add_nodes(&copy);
-        status = copy_metadata(made, alone, (uint64_t)rank->per_stream + (rank->ranks_per_host > 0), error);
+        status = copy_metadata(made, alone, (uint64_t)(at_gpu == n_metadata) + (rank->ranks_per_host > 0), error);
     }
-    if (!status && rank->per_stream) {
-        made->metadata.name[n_metadata] = ET_NAME_GPU;
-        made->metadata.kind[n_metadata] = ET_STRING;
-        made->metadata.length[n_metadata] = sizeof streams - 1;
-        made->metadata.value[n_metadata].bytes = streams;
-    }
+    if (!status)
+        set_gpu_attribute(made, at_gpu, rank->per_stream);
     if (!status && rank->ranks_per_host) {
-        const uint64_t at = n_metadata + rank->per_stream;
+        const uint64_t at = made->metadata.n - 1;
         made->metadata.name[at] = ET_NAME_RANKS_PER_HOST;
         made->metadata.kind[at] = ET_INT64;
         made->metadata.length[at] = 0;

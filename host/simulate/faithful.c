@@ -82,8 +82,9 @@ static int64_t mark_us(double time, double origin) {
     return fabs(us) < 1e15 ? (int64_t)us : 0;
 }
 
-static bool fill_marks(const struct timeline_input *input, const struct timeline_nodes *nodes,
-                       const struct timeline_report *report, struct rank_of_job *job) {
+static bool fill_marks(const struct timeline_input *input, const struct et_nodes *plain,
+                       const struct timeline_nodes *nodes, const struct timeline_report *report,
+                       struct rank_of_job *job) {
     const struct timeline_kernels *kernels = &input->kernels;
     struct rank_marks *marks = &job->marks;
     *marks = (struct rank_marks){.origin = report->origin,
@@ -92,7 +93,8 @@ static bool fill_marks(const struct timeline_input *input, const struct timeline
                                  .id = arena_alloc(job->arena, kernels->n, sizeof *marks->id),
                                  .event = arena_alloc(job->arena, kernels->n, sizeof *marks->event),
                                  .ready_us = arena_alloc(job->arena, kernels->n, sizeof *marks->ready_us),
-                                 .done_us = arena_alloc(job->arena, kernels->n, sizeof *marks->done_us)};
+                                 .done_us = arena_alloc(job->arena, kernels->n, sizeof *marks->done_us),
+                                 .bytes = arena_alloc(job->arena, kernels->n, sizeof *marks->bytes)};
     if (job->arena->failed)
         return false;
     if (marks->has_ops) /* kernels are first, then the CPU nodes */
@@ -104,7 +106,9 @@ static bool fill_marks(const struct timeline_input *input, const struct timeline
         marks->event[marks->n] = kernels->event[k];
         marks->ready_us[marks->n] = mark_us(nodes->start[k], report->origin);
         marks->done_us[marks->n] = marks->ready_us[marks->n] + mark_us((double)nodes->duration_us[k], 0);
-        marks->n++;
+        const row_t row = find_ascending_id(plain->id, plain->n, kernels->id[k]);
+        const int64_t bytes = row == plain->n ? 0 : et_integer_or(plain, row, ET_NAME_COMM_SIZE, 0);
+        marks->bytes[marks->n++] = MAX(bytes, 0);
     }
     return true;
 }
@@ -130,7 +134,7 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
         status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)
         status = et_timeline_make(made, plain, input, &timeline, context, error);
-    if (!status && job && !fill_marks(input, &timeline, report, job))
+    if (!status && job && !fill_marks(input, plain, &timeline, report, job))
         status = error_memory(error);
     arena_free(&arena);
     return status;

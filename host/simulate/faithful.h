@@ -26,7 +26,8 @@
  *
  * Nodes keep their own fields. Parts of operators and kernels are copies with new ids; rests are nodes "[rest]
  * operator" or "[gap]". Nodes without times get no duration and follow the operator with the next lower id. GPU nodes
- * get the attribute kernel_exec_ns: their execution time without launch latency.
+ * get the attribute kernel_exec_ns: their execution time without launch latency. The metadata gets "gpu": "one", or
+ * "streams" for a resource per stream.
  */
 
 /* Sets the trait KERNEL_COMMUNICATES of kernels, and first_new_id. */
@@ -44,10 +45,13 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
  *     rank alone    a -> b -> [allreduce: its wait and its transfer]
  *     in the job    [start] -> a -> b -> [allreduce: its transfer]      match 12, of 8 ranks, with its number of bytes
  *     for ASTRA-sim [start] -> a -> b -> [meet] -> [allreduce as a broadcast: its transfer]
+ *     its network   [start] -> a -> b -> [alpha] -> [meet] -> [allreduce: bytes that take the rest of the transfer]
  *
  * The wait for other ranks is in no node's duration, since it depends on these ranks: the simulator of the job starts
  * the transfers of a matched collective when the last rank is ready. ASTRA-sim does so by itself with the nodes [meet],
- * which cost nothing if its network has no latency, and replays broadcasts with their durations.
+ * which cost nothing if its network has no latency, and replays broadcasts with their durations. For ASTRA-sim's
+ * network model a broadcast [alpha] replays the latency, which no bandwidth scales, and the collective has the size
+ * that takes the rest of its duration. Without [meet] after it, early ranks would leave ASTRA-sim's ring early.
  *
  * Attributes of a node: "meeting", the number of its matched collective in the job; "meeting_kind", such as
  * "all-reduce"; "meeting_ranks", the number of ranks of the group; and "meeting_bytes".
@@ -62,8 +66,11 @@ struct matched_collective {
     enum comm_kind kind;
     uint32_t n_ranks, n_files; /* of the group; of these, ranks with files */
     uint32_t group;            /* number for ASTRA-sim; 0: all ranks */
-    uint64_t bytes;
+    uint64_t bytes, op_bytes;  /* by the arguments of the kernel; by the tensors of its operator; 0: not recorded */
     uint64_t duration_us, run_ns;
+    /* In ASTRA-sim's network model: the part of the duration that bandwidth scales, and the comm_size that takes it. */
+    bool is_modeled;
+    uint64_t moving_us, moving_ns, size;
     bool has_before; /* the preceding collective of the communication resource of the rank */
     uint64_t before;
 };
@@ -71,7 +78,8 @@ struct matched_collective {
 /* A rank in its job. */
 struct matched_collectives {
     bool astra;
-    bool per_stream; /* the file is for simulators with a resource per stream, and records it: "gpu" is "streams" */
+    bool per_stream; /* the file is for simulators with a resource per stream, and records it: "gpu" is "streams", else
+                        "one" */
     uint32_t ranks_per_host; /* recorded as "ranks_per_host"; 0: unknown, not recorded */
     bool has_start;          /* the rank has CPU nodes; the first one follows [start] */
     uint64_t first_node, start_us;
@@ -104,6 +112,7 @@ struct rank_marks {
     uint64_t *id;
     row_t *event; /* of the device trace */
     int64_t *ready_us, *done_us;
+    int64_t *bytes; /* comm_size: of the tensors of the operator; 0: not recorded */
 };
 
 /* A rank of a job: its collectives (input), and their times (output, in the arena). */

@@ -18,11 +18,10 @@
 
 /* ---- ASTRA-sim: members of process groups, and a system, a network and a memory to start with ---- */
 
-/* The input of the writers. */
+/* The input of the writers: of a converted file, or of a job with matches. */
 struct astra_files {
-    const struct comm_groups *groups; /* or, for a job with matches: */
-    const struct astra_group *matched;
-    uint32_t n_matched;
+    const struct comm_groups *groups; /* NULL: of a job */
+    const struct astra_job *job;
     uint32_t n_ranks;
 };
 
@@ -47,18 +46,19 @@ static bool write_groups(const void *of, struct text_out *text) {
 }
 
 static bool write_matched_groups(const void *of, struct text_out *text) {
-    const struct astra_files *files = of;
+    const struct astra_job *job = ((const struct astra_files *)of)->job;
     struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
     json_open(&json, '{');
-    for (uint32_t i = 0; i < files->n_matched; i++) {
+    for (uint32_t i = 0; i < job->n_groups; i++) {
+        const struct astra_group *group = &job->groups[i];
         char number[16];
-        int length = snprintf(number, sizeof number, "%u", files->matched[i].number);
-        if (files->matched[i].n_ranks == 0)
+        int length = snprintf(number, sizeof number, "%u", group->number);
+        if (group->n_ranks == 0)
             continue;
         json_key(&json, number, (size_t)length);
         json_open(&json, '[');
-        for (uint32_t k = 0; k < files->matched[i].n_ranks; k++)
-            json_integer(&json, files->matched[i].ranks[k]);
+        for (uint32_t k = 0; k < group->n_ranks; k++)
+            json_integer(&json, group->ranks[k]);
         json_close(&json, ']');
     }
     json_close(&json, '}');
@@ -66,16 +66,19 @@ static bool write_matched_groups(const void *of, struct text_out *text) {
     return !text->out.failed;
 }
 
+/* One implementation per dimension. */
 static bool write_system(const void *of, struct text_out *text) {
-    const struct astra_files *files = of;
-    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", files->matched ? 0 : 10);
-    out_add(text, "  \"active-chunks-per-dimension\": 1,\n"
-                  "  \"preferred-dataset-splits\": 4,\n"
-                  "  \"all-reduce-implementation\": [\"ring\"],\n"
-                  "  \"all-gather-implementation\": [\"ring\"],\n"
-                  "  \"reduce-scatter-implementation\": [\"ring\"],\n"
-                  "  \"all-to-all-implementation\": [\"ring\"],\n"
-                  "  \"collective-optimization\": \"localBWAware\",\n"
+    static const char *const collectives[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all"};
+    const struct astra_job *job = ((const struct astra_files *)of)->job;
+    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", job ? 0 : 10);
+    out_format(text, "  \"active-chunks-per-dimension\": 1,\n  \"preferred-dataset-splits\": %d,\n",
+               job && job->gib_per_s[0] > 0 ? 1 : 4);
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        out_format(text, "  \"%s-implementation\": [\"ring\"%s],\n", collectives[i],
+                   job && job->n_dimensions == 2 ? ", \"ring\"" : "");
+    if (job && job->replays)
+        out_add(text, "  \"replay-only\": 1,\n");
+    out_add(text, "  \"collective-optimization\": \"localBWAware\",\n"
                   "  \"local-mem-bw\": 1600,\n"
                   "  \"boost-mode\": 0,\n"
                   "  \"roofline-enabled\": 0,\n"
@@ -87,16 +90,33 @@ static bool write_system(const void *of, struct text_out *text) {
 
 static bool write_network(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
-    out_add(text, "# A ring of all ranks; ASTRA-sim needs at least two ranks.\n"
-                  "topology: [ Ring ]\n");
-    out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
-    if (files->matched)
-        out_add(text, "# Synchronization takes no time: the node of a collective has its duration.\n"
-                      "bandwidth: [ 1000000.0 ]\n"
-                      "latency: [ 0.0 ]\n");
-    else
+    const struct astra_job *job = files->job;
+    if (!job) {
+        out_add(text, "# A ring of all ranks; ASTRA-sim needs at least two ranks.\n"
+                      "topology: [ Ring ]\n");
+        out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
         out_add(text, "bandwidth: [ 50.0 ]   # GB/s of each link\n"
                       "latency: [ 500.0 ]    # ns of each link\n");
+        return !text->out.failed;
+    }
+    const bool two = job->n_dimensions == 2;
+    if (job->gib_per_s[0] > 0)
+        out_format(text,
+                   "# Fitted to the transfers of the job, in GiB/s%s.\n"
+                   "# Latency is in the nodes [alpha], which ASTRA-sim replays.\n",
+                   two ? ": between neighboring ranks, and between groups of them" : "");
+    else
+        out_add(text, "# Synchronization takes no time: the node of a collective has its duration.\n");
+    out_format(text, "topology: [ Ring%s ]\nnpus_count: [ %u", two ? ", Ring" : "", job->n_of_dimension[0]);
+    if (two)
+        out_format(text, ", %u", job->n_of_dimension[1]);
+    out_add(text, " ]\nbandwidth: [ ");
+    for (uint32_t d = 0; d < job->n_dimensions; d++)
+        if (job->gib_per_s[d] > 0)
+            out_format(text, "%s%.9f", d ? ", " : "", job->gib_per_s[d]);
+        else
+            out_format(text, "%s1000000.0", d ? ", " : "");
+    out_format(text, " ]\nlatency: [ 0.0%s ]\n", two ? ", 0.0" : "");
     return !text->out.failed;
 }
 
@@ -111,26 +131,28 @@ static enum sutra_status write_files(struct sutra_context *context, const struct
     const struct {
         const char *name;
         bool (*write)(const void *of, struct text_out *text);
-    } texts[] = {{"comm_group.json", files->matched ? write_matched_groups : write_groups},
-                 {"system.json", write_system},
+    } texts[] = {{"system.json", write_system},
                  {"network.yml", write_network},
-                 {"memory.json", write_memory}};
+                 {"memory.json", write_memory},
+                 {"comm_group.json", files->job ? write_matched_groups : write_groups}};
     uint64_t n_bytes = 0;
+    const size_t n = sizeof texts / sizeof *texts - (files->job && files->job->replays); /* no groups in a replay */
     enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
+    for (size_t i = 0; i < n && !status; i++)
         status = text_file_write_in(context, folder, texts[i].name, texts[i].write, files, &n_bytes, error);
     return status;
 }
 
-enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
-                                    uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error) {
-    const struct astra_files files = {.matched = groups, .n_matched = n_groups, .n_ranks = n_ranks};
+enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_job *job,
+                                    struct sutra_error *error) {
+    const struct astra_files files = {.job = job, .n_ranks = job->n_ranks};
     return write_files(context, &files, folder, error);
 }
 
 enum sutra_status group_file_write(struct sutra_context *context, const char *folder, const char *name,
                                    const struct astra_group *groups, uint32_t n_groups, struct sutra_error *error) {
-    const struct astra_files files = {.matched = groups, .n_matched = n_groups};
+    const struct astra_job job = {.groups = groups, .n_groups = n_groups};
+    const struct astra_files files = {.job = &job};
     uint64_t n_bytes = 0;
     return text_file_write_in(context, folder, name, write_matched_groups, &files, &n_bytes, error);
 }

@@ -549,12 +549,39 @@ bool graph_is_parameters(const struct plus_nodes *nodes, row_t row) {
     return et_text_is(nodes->name[row], "record_param_comms");
 }
 
+/* The direction of a message by the operators above its kernel: of c10d::send and c10d::recv_, else of nccl:send a->b
+ * and nccl:recv b<-a. ET_COMP: unknown. */
+static enum et_type direction_by_operators(const struct node_graph *graph, row_t row) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    enum et_type by_nccl = ET_COMP;
+    row_t above = graph->parent[row];
+    for (int level = 0; level < COMM_ENDS_LEVELS && above != ROW_NONE; level++, above = graph->parent[above]) {
+        const struct et_text name = nodes->name[above];
+        if (et_text_is(name, "c10d::send"))
+            return ET_COMM_SEND;
+        if (et_text_is(name, "c10d::recv_"))
+            return ET_COMM_RECV;
+        if (by_nccl == ET_COMP && kernel_name_has(name, "nccl:send "))
+            by_nccl = ET_COMM_SEND;
+        if (by_nccl == ET_COMP && kernel_name_has(name, "nccl:recv "))
+            by_nccl = ET_COMM_RECV;
+    }
+    return by_nccl;
+}
+
 enum et_type graph_type(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     if (nodes->flags[row] & PLUS_IS_META)
         return ET_METADATA;
     if (!(nodes->flags[row] & PLUS_IS_COLLECTIVE))
         return ET_COMP;
+    if (graph->rules.find_directions && kernel_is_send_receive(nodes->name[row])) {
+        if (nodes->flags[row] & (PLUS_SENDS | PLUS_RECEIVES))
+            return nodes->flags[row] & PLUS_SENDS ? ET_COMM_SEND : ET_COMM_RECV;
+        enum et_type direction = direction_by_operators(graph, row);
+        if (direction != ET_COMP)
+            return direction;
+    }
     row_t above = graph->parent[row];
     if (kernel_is_send_receive(nodes->name[row]) && above != ROW_NONE) {
         if (graph_is_parameters(nodes, above))

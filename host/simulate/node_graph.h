@@ -23,9 +23,11 @@
 
 /* Deviations from chakra_converter. */
 struct graph_rules {
-    bool drop_absent;    /* dependencies on absent nodes are dropped, instead of failing or staying */
-    bool drop_metadata;  /* nodes that describe process groups are dropped */
-    bool keep_rootless;  /* nodes outside of all threads are kept */
+    bool drop_absent;   /* dependencies on absent nodes are dropped, instead of failing or staying */
+    bool drop_metadata; /* nodes that describe process groups are dropped */
+    bool keep_rootless; /* nodes outside of all threads are kept */
+    /* sends and receives are found by the arguments of their kernels and by all operators above them */
+    bool find_directions;
     bool lax_attributes; /* missing attributes and attributes of the wrong type are skipped, instead of failing */
     /* Input that chakra_converter refuses is only refused on request: */
     bool refuse_types;  /* collectives unknown to chakra_converter */

@@ -62,6 +62,7 @@ void plus_trace_free(struct plus_trace *trace) {
     for (size_t i = 0; i < trace->n_stores; i++)
         arena_free(&trace->stores[i].arena);
     free(trace->stores);
+    free(trace->peers);
     *trace = (struct plus_trace){0};
 }
 
@@ -151,7 +152,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
 
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
                             const struct source_input *input, bool times, struct sutra_error *error) {
-    *trace = (struct plus_trace){.document = document, .nodes.times = times};
+    *trace = (struct plus_trace){.document = document, .nodes.times = times, .own_rank = -1};
     struct document_reader reader = plus_reader;
     reader.n_columns = plus_n_columns(times);
     struct document_parts parts = {.document = document, .context = context, .reader = &reader, .trace = trace};
@@ -189,7 +190,7 @@ struct linked_reading {
     struct plus_trace *trace;
     const struct sutra_linked *linked;
     struct sutra_context *context;
-    const struct json_span *groups;
+    const struct plus_arguments *arguments;
     size_t n_tasks;
     atomic_bool failed; /* out of memory */
 };
@@ -200,7 +201,7 @@ struct linked_reader {
     struct field_reader fields;
     struct plus_places places;
     const struct sutra_linked *linked;
-    const struct json_span *groups; /* by event */
+    const struct plus_arguments *arguments;
     struct plus_nodes *nodes;
 };
 
@@ -244,6 +245,13 @@ static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
     return name_roles(&linked->device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL;
 }
 
+/* Whether an argument is this string. */
+static bool argument_is(const struct sutra_device_trace *device, struct json_span place, const char *text) {
+    const char *bytes = device->document.source.bytes + place.at;
+    const size_t length = strlen(text);
+    return place.at && *bytes == '"' && memcmp(bytes + 1, text, length) == 0 && bytes[length + 1] == '"';
+}
+
 static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
     const struct sutra_linked *linked = reading->linked;
     const struct sutra_device_trace *device = linked->device;
@@ -262,10 +270,16 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
     node->name =
         (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
     plus_set_fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
-    struct json_span group = is_nccl(linked, gpu) ? reading->groups[gpu] : (struct json_span){0};
+    const bool nccl = is_nccl(linked, gpu);
+    struct json_span group = nccl ? reading->arguments->group[gpu] : (struct json_span){0};
     if (group.at && device->document.source.bytes[group.at] != 'n')
         plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
     plus_node_attributes(&reading->reader, &reading->places, node);
+    const struct json_span *collective = nccl ? reading->arguments->collective : NULL;
+    if (collective && argument_is(device, collective[gpu], "send"))
+        node->flags |= PLUS_SENDS;
+    else if (collective && argument_is(device, collective[gpu], "recv"))
+        node->flags |= PLUS_RECEIVES;
 }
 
 static void walk_node(struct linked_reader *reading, row_t row) {
@@ -311,7 +325,7 @@ static void read_units(void *arg, size_t task) {
     struct linked_reading *all = arg;
     const struct sutra_linked *linked = all->linked;
     size_t n = linked->units.n_units;
-    struct linked_reader reading = {.linked = linked, .groups = all->groups, .nodes = &all->trace->nodes};
+    struct linked_reader reading = {.linked = linked, .arguments = all->arguments, .nodes = &all->trace->nodes};
     reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
     reading.reader = (struct plus_reader){
         .source = &linked->host->document.source, .store = &all->trace->stores[task], .fields = &reading.fields};
@@ -324,30 +338,100 @@ static void read_units(void *arg, size_t task) {
     buffer_free(&reading.fields.scratch);
 }
 
-enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const struct json_span **groups, struct sutra_error *error) {
-    static const struct requested_field field = {"Process Group Name", ASK_PLACE, false};
+enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool messages,
+                                        struct plus_arguments *arguments, struct sutra_error *error) {
+    static const struct requested_field fields[] = {{"Process Group Name", ASK_PLACE, false},
+                                                    {"Collective name", ASK_PLACE, false},
+                                                    {"Process Group Ranks", ASK_PLACE, false},
+                                                    {"Src Rank", ASK_PLACE, false},
+                                                    {"Dst Rank", ASK_PLACE, false}};
     const struct device_ops *ops = &linked->ops;
-    struct requested_column column = {0};
+    const struct document *document = &linked->device->document;
+    struct requested_column columns[5] = {{0}};
     row_t *kernels = malloc(((size_t)ops->n_grouped + 1) * sizeof *kernels), n = 0;
     if (!kernels)
         return error_memory(error);
     for (row_t i = 0; i < ops->n_grouped; i++)
         if (is_nccl(linked, ops->grouped_event[i]))
             kernels[n++] = ops->grouped_event[i];
-    enum sutra_status status = event_columns_request(context, linked->device, &field, 1, kernels, n, &column, error);
+    enum sutra_status status =
+        event_columns_request(context, linked->device, fields, messages ? 5 : 1, kernels, n, columns, error);
     free(kernels);
-    *groups = column.place;
+    *arguments = (struct plus_arguments){columns[0].place, columns[1].place, columns[2].place,
+                                         columns[3].place, columns[4].place, .own_rank = -1};
+    const struct document_member *info = document_find(document, "distributedInfo");
+    struct json_span rank = info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
+    if (!messages || !rank.at || !field_integer(document->source.bytes + rank.at, &arguments->own_rank))
+        arguments->own_rank = -1;
     return status;
 }
 
+/* The rank at the other end of a message: the other member of a group of two; else the recorded rank, which may be a
+ * position in the group. -1: unknown. `members` is "[0, 4]", as a list or a string. */
+static int64_t find_peer(const struct source *source, struct json_span members, int64_t own, int64_t recorded) {
+    const char *at = source->bytes + members.at, *end = source->bytes + members.end;
+    int64_t n = 0, other = -1, at_position = -1;
+    bool has_own = false, has_recorded = false;
+    if (!members.at || memmem(at, (size_t)(end - at), "...", 3))
+        return recorded;
+    while (at < end) {
+        int64_t rank;
+        if (!is_digit(*at)) {
+            at++;
+            continue;
+        }
+        if (!field_integer(at, &rank))
+            return recorded;
+        at_position = n++ == recorded ? rank : at_position;
+        has_own |= rank == own;
+        has_recorded |= rank == recorded;
+        other = rank == own ? other : rank;
+        while (at < end && is_digit(*at))
+            at++;
+    }
+    if (n == 2 && has_own)
+        return other;
+    return has_recorded || at_position < 0 ? recorded : at_position;
+}
+
+/* Lists the peers of the messages whose kernels record them. False: out of memory. */
+static bool list_peers(struct plus_trace *trace, const struct sutra_linked *linked,
+                       const struct plus_arguments *arguments) {
+    const struct source *source = &linked->device->document.source;
+    const struct host_ops *units = &linked->units;
+    const uint32_t is_message = PLUS_SENDS | PLUS_RECEIVES;
+    row_t n = 0;
+    for (row_t row = 0; row < trace->nodes.n; row++)
+        n += (trace->nodes.flags[row] & is_message) != 0;
+    trace->peers = malloc(((size_t)n + 1) * sizeof *trace->peers);
+    if (!trace->peers)
+        return false;
+    for (row_t unit = 0; unit < units->n_units && n > 0; unit++) {
+        row_t n_gpu, row = linked->unit_entry[unit] + units->unit_start[unit + 1] - units->unit_start[unit];
+        const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
+        for (row_t i = 0; i < n_gpu; i++, row++) {
+            const uint32_t flags = trace->nodes.flags[row] & is_message;
+            if (!flags)
+                continue;
+            const struct json_span place = (flags & PLUS_SENDS ? arguments->to : arguments->from)[gpu[i]];
+            int64_t recorded = -1;
+            if (!place.at || !field_integer(source->bytes + place.at, &recorded))
+                recorded = -1;
+            const int64_t peer = find_peer(source, arguments->members[gpu[i]], arguments->own_rank, recorded);
+            if (peer >= 0 && peer <= INT32_MAX)
+                trace->peers[trace->n_peers++] = (struct plus_peer){row, peer};
+        }
+    }
+    return true;
+}
+
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct json_span *groups,
+                              const struct sutra_linked *linked, const struct plus_arguments *arguments,
                               struct sutra_error *error) {
-    struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .groups = groups};
+    struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .arguments = arguments};
     row_t n = linked->unit_entry[linked->units.n_units];
     all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_PER_THREAD : 0;
-    *trace = (struct plus_trace){.document = &linked->host->document};
+    *trace = (struct plus_trace){.document = &linked->host->document, .own_rank = arguments->own_rank};
     trace->stores = calloc(all.n_tasks + 1, sizeof *trace->stores);
     bool made = trace->stores && plus_nodes_reserve(&trace->nodes, n + 1);
     if (made) {
@@ -357,7 +441,7 @@ enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *co
         pool_run(context->pool, all.n_tasks, read_units, &all);
         stage_end(context);
     }
-    if (made && !atomic_load(&all.failed))
+    if (made && !atomic_load(&all.failed) && list_peers(trace, linked, arguments))
         return SUTRA_OK;
     plus_trace_free(trace);
     return error_memory(error);

@@ -83,6 +83,9 @@ enum {
     PLUS_NULL = 64,
     PLUS_IS_COLLECTIVE = PLUS_NULL << (PLUS_N_NUMBERS + 2), /* a kernel of NCCL */
     PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1),     /* comm_bytes includes tensors in lists of lists */
+    /* The kernel's arguments record a send, or a receive; only of linked traces. */
+    PLUS_SENDS = PLUS_NULL << (PLUS_N_NUMBERS + 3),
+    PLUS_RECEIVES = PLUS_NULL << (PLUS_N_NUMBERS + 4),
 };
 
 /* Texts of inputs and outputs, in the order of enum et_text_column. */
@@ -144,10 +147,19 @@ static inline size_t plus_n_columns(bool times) {
 
 void plus_nodes_free(struct plus_nodes *nodes);
 
+/* The global rank at the other end of a send or receive, from the arguments of its kernel. */
+struct plus_peer {
+    row_t row;
+    int64_t peer;
+};
+
 /* ET+: the nodes, their texts, and the other members of the file. */
 struct plus_trace {
     const struct document *document; /* the other members of the file */
     struct plus_nodes nodes;
+    struct plus_peer *peers; /* by ascending row; only of linked traces */
+    row_t n_peers;
+    int64_t own_rank;          /* recorded in the device trace; -1: not recorded, or not linked */
     struct text_store *stores; /* one per part that was read */
     size_t n_stores;
 };
@@ -168,15 +180,23 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
  * A row is an entry of link.h: a node of the host trace with the fields that linking sets, or one of its GPU nodes.
  */
 
-/* Finds the name of the group of each linked NCCL kernel, by event. Stored with the device trace; then plus_linked()
- * needs no tokens of the device trace. SUTRA_SYSTEM: out of memory. */
-enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const struct json_span **groups, struct sutra_error *error);
+/* Arguments of linked NCCL kernels, by event; `at` is 0 if absent. The arguments of messages are NULL if they are not
+ * requested. */
+struct plus_arguments {
+    const struct json_span *group, *collective, *members, *from, *to;
+    int64_t own_rank; /* -1: not recorded */
+};
 
-/* Fills the trace, whose texts may point into both traces. `groups` is from plus_linked_groups(). Nodes of schema
+/* Finds the group of each linked NCCL kernel; with `messages` also direction and ranks of sends and receives, which ET+
+ * does not record. Stored with the device trace; then plus_linked() needs no tokens of the device trace. SUTRA_SYSTEM:
+ * out of memory. */
+enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool messages,
+                                        struct plus_arguments *arguments, struct sutra_error *error);
+
+/* Fills the trace, whose texts may point into both traces. `arguments` is from plus_linked_arguments(). Nodes of schema
  * 1.0.1 get the new ids of their parents, which the text of ET+ does not record. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct json_span *groups,
+                              const struct sutra_linked *linked, const struct plus_arguments *arguments,
                               struct sutra_error *error);
 
 /*

@@ -25,10 +25,20 @@ struct astra_group {
     uint32_t n_ranks;
 };
 
-/* Writes comm_group.json, system.json, network.yml and memory.json for a job whose ranks synchronize in nodes [meet]:
- * a network without latency. */
-enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
-                                    uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error);
+/* ASTRA-sim's configuration of a job whose ranks synchronize in nodes [meet]. */
+struct astra_job {
+    const struct astra_group *groups;
+    uint32_t n_groups, n_ranks;
+    bool replays; /* each node lasts as recorded, also communication: "replay-only" */
+    /* The network: rings in one or two dimensions, the inner one of neighboring ranks, without latency. Two dimensions
+     * also avoid a crash: for groups smaller than the job, ASTRA-sim frees a single implementation once per group. */
+    uint32_t n_dimensions, n_of_dimension[2];
+    double gib_per_s[2]; /* 0: not fitted; [meet] costs no time */
+};
+
+/* Writes system.json, network.yml and memory.json, and with groups comm_group.json. */
+enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_job *job,
+                                    struct sutra_error *error);
 
 /* Writes the groups as a file such as comm_group.json: {"3": [0, 1]}. */
 enum sutra_status group_file_write(struct sutra_context *context, const char *folder, const char *name,

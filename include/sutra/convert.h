@@ -82,7 +82,8 @@ enum sutra_status sutra_convert_parse(struct sutra_context *context, const char 
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error);
 
-/* Converts linked traces without writing and reading ET+; the result is the same. The linked traces must outlive
+/* Converts linked traces without writing and reading ET+; the result is the same. With keep_times, sends and receives
+ * also have the direction and the ranks that only the arguments of their kernels record. The linked traces must outlive
  * *converted, which the caller frees. Errors: SUTRA_DATA and SUTRA_SYSTEM as above. */
 enum sutra_status sutra_linked_convert(struct sutra_context *context, const struct sutra_linked *linked,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,

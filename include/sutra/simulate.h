@@ -122,6 +122,7 @@ struct sutra_et_check_options {
     enum sutra_et_feeder feeder;
     bool roofline;      /* ASTRA-sim computes durations by its roofline model */
     const char *groups; /* path of a comm_group.json, or NULL */
+    bool replay;        /* ASTRA-sim replays durations ("replay-only": 1), and ignores most attributes */
 };
 
 /* Creates a check; the caller frees *check. Errors: SUTRA_NO_INPUT, SUTRA_DATA: the groups file is missing or

@@ -68,8 +68,8 @@ static inline void fuzz_record(int rank) {
                  "version\t0.1.0\noptions\t--format et\nhost\th\t12\t13\ndevice\td\t14\t15\n"
                  "rank\t%d\tprocess\nfile\t.job/rank.%d.et\t100\nseconds\t0.5\ncount\tn_nodes\t7\n"
                  "times\t20.500\nwarning\tw\ndevices\t1\nuntold\t0\ngroup\t2\t0\t[0, 1]\n"
-                 "call\t0\tallreduce\tFloat\t8\t8\t0\t-1\t1000%d\t20000\t4\t3\t9\n"
-                 "call\t0\tsend\tFloat\t8\t8\t1\t%d\t30000\t40000\t5\t13\t19\nstart\t500%d\t60000\t1\t4\nend\n",
+                 "call\t0\tallreduce\tFloat\t8\t8\t0\t-1\t1000%d\t20000\t4\t3\t9\t32\n"
+                 "call\t0\tsend\tFloat\t8\t8\t1\t%d\t30000\t40000\t5\t13\t19\t0\nstart\t500%d\t60000\t1\t4\nend\n",
                  rank, rank, rank, 1 - rank, rank);
     fuzz_file(name, text, (size_t)length);
 }

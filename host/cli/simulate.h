@@ -1,0 +1,68 @@
+/*
+ * simulate.h - the state of `sutra simulate`, shared by the command (simulate.c), the files of its what-ifs
+ * (simulate_write.c), and the output of pipelines (simulate_pipeline.c).
+ *
+ *     arguments --> struct simulate_job --> ranks, simulations --> page, JSON, trace
+ *                                                             \--> changed files, as --write requests
+ */
+#ifndef CLI_SIMULATE_H
+#define CLI_SIMULATE_H
+
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "sutra/pipeline.h"
+#include "sutra/simulate.h"
+#include "write/json.h"
+
+enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, N_WHAT_IFS };
+
+#define N_SENSITIVITY 10 /* names */
+#define CHANGES_MAX   (LIST_MAX + 1)
+#define SCALE_MAX     100000 /* layers, micro-batches, replicas */
+
+struct simulate_job {
+    struct job job; /* its output is the trace */
+    struct sutra_simulate_options options;
+    struct sutra_scale_options scale;
+    const char *hop;
+    int gpu, cpu, format, overlap, straggler;
+    struct option_list scales, removals;
+    const char *bandwidth, *folder; /* folder: for the changed files */
+    bool sensitivity, what_ifs, shows_pipeline;
+    const char *tables_folder; /* for the tables and the page of the pipeline */
+    int table_format;          /* enum sutra_table_format */
+    struct sutra_pipeline *pipeline;
+    struct sutra_et_ranks *ranks, *scaled;    /* scaled NULL: no other number of layers, micro-batches or replicas */
+    struct sutra_simulated_interval interval; /* high_ns 0: none */
+    uint64_t *numbers;                        /* ranks of the files */
+    const char *changes[CHANGES_MAX + 1];     /* one more for what-ifs */
+    struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
+    uint64_t n_sensitivity;                       /* names with a time without their nodes */
+    uint64_t what_if_ns[N_WHAT_IFS];              /* time of the job */
+    const char *reference_folder;                 /* files of the same job for a resource per stream, or NULL */
+    struct trace_list reference_files;
+    struct sutra_et_ranks *reference;
+    uint64_t reference_ns, reference_what_if_ns[N_WHAT_IFS]; /* its times with the same changes */
+};
+
+/* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
+bool rank_digits(const char *name, const char **digits, const char **end);
+
+/* Writes the files of --write. SUTRA_USAGE: a file would replace an input, or two files have one name.
+ * SUTRA_NO_OUTPUT: a file exists, without --force. */
+enum sutra_status write_changed(const struct simulate_job *simulate, struct sutra_error *error);
+
+/* ---- Pipeline bubbles and expert balance (simulate_pipeline.c) ---- */
+
+/* Prints the bubbles of at most n_most ranks, means over their steps, and the time lost by unbalanced experts. */
+void pipeline_print(const struct sutra_pipeline *pipeline, uint32_t n_most);
+
+/* Adds "pipeline": each table as an array of rows; null: the table is missing. */
+void pipeline_add_json(struct json_out *json, const struct sutra_pipeline *pipeline);
+
+/* Writes the tables and pipeline.html to a directory, which is created if missing. `path` names the job on the page. */
+enum sutra_status pipeline_write(struct sutra_context *context, const struct sutra_pipeline *pipeline, const char *path,
+                                 const char *folder, enum sutra_table_format format, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * network.c - fits ASTRA-sim's network model to the transfers of a job, and divides each collective into a part that
+ * bandwidth scales and a fixed part (job.h).
+ *
+ *     transfers of one kind, number of ranks and dimension     time = alpha + factor(kind, n) * bytes / beta
+ *
+ *     ranks   [0 1] [2 3]     dimension 0: groups inside a block of neighboring ranks
+ *                             dimension 1: all other groups
+ *
+ *     duration  |--fixed: [alpha], replayed--|--moving: comm_size = moving * bandwidth / factor--|
+ *
+ * ASTRA-sim has one bandwidth per dimension: the beta of the kind with the most transfer time there. Other kinds get a
+ * size that takes their time at this bandwidth. Sizes correct what ASTRA-sim's rings move: its all-gather multiplies
+ * the bytes of one rank, its all-to-all moves n / 2 times as much as NCCL, and an all-reduce of all ranks in two
+ * dimensions moves less than a ring of all ranks.
+ *
+ * The moving part is at most the shortest duration of the members and the same on all members, because ASTRA-sim only
+ * ends collectives whose members have one size. Cost: O(collectives).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "job/job.h"
+
+/* Sizes differ if the sum of their squares around the mean exceeds this. */
+#define SIZES_DIFFER 1e6
+
+/* The smallest comm_size: ASTRA-sim divides a smaller all-gather by 0. */
+#define SIZE_MIN 4
+
+/* The transfers of one kind, number of ranks and dimension. */
+struct transfer_fit {
+    enum comm_kind kind;
+    uint32_t dimension;
+    double n, bytes, us;        /* sums; bytes are times the factor */
+    double bytes_squared, both; /* around the means */
+    double alpha_us, us_per_byte;
+    bool is_fitted;
+};
+
+/* A matched collective. */
+struct network_match {
+    uint32_t fit; /* its index; PAIR_NONE: not modeled */
+    uint32_t group, n_ranks;
+    enum comm_kind kind;
+    uint64_t bytes, op_bytes, shortest_us; /* of all members */
+};
+
+struct network_fitting {
+    const struct job_meetings *meetings;
+    size_t n_ranks;
+    int64_t world_size;
+    struct astra_job *astra;
+    struct network_match *matches;
+    int64_t *low, *high; /* per group number: first and last rank */
+    struct transfer_fit *fits;
+    uint32_t n_fits;
+    double us_per_byte[2]; /* of the dimensions */
+};
+
+/* Bytes on the link of a rank per byte of a collective; NaN: ASTRA-sim's network has no model of the kind. */
+static double modeled_factor(enum comm_kind kind, uint32_t n) {
+    switch (kind) {
+    case COMM_ALL_REDUCE:
+    case COMM_ALL_GATHER:
+    case COMM_REDUCE_SCATTER:
+    case COMM_ALL_TO_ALL:
+    case COMM_ALL_TO_ALL_V:
+    case COMM_MESSAGE:
+        return n > 1 ? collective_bus_share(kind, n) : (double)NAN;
+    default:
+        return (double)NAN;
+    }
+}
+
+static uint32_t dimension_of(const struct network_fitting *fitting, uint32_t group) {
+    const int64_t block = fitting->astra->n_of_dimension[0];
+    return fitting->astra->n_dimensions == 2 && fitting->low[group] / block != fitting->high[group] / block;
+}
+
+/* Lists the matches, and the extents of their groups. */
+static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
+    const struct job_meetings *meetings = fitting->meetings;
+    uint32_t most = 0;
+    for (uint32_t g = 0; g < meetings->n_groups; g++)
+        most = MAX(meetings->groups[g].number, most);
+    fitting->matches = arena_zeros(arena, meetings->n_meetings, sizeof *fitting->matches);
+    fitting->low = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->low);
+    fitting->high = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->high);
+    if (arena->failed)
+        return false;
+    fitting->high[0] = fitting->world_size - 1;
+    for (uint32_t g = 0; g < meetings->n_groups; g++) {
+        const struct astra_group *group = &meetings->groups[g];
+        if (group->n_ranks) {
+            fitting->low[group->number] = group->ranks[0];
+            fitting->high[group->number] = group->ranks[group->n_ranks - 1];
+        }
+    }
+    for (size_t r = 0; r < fitting->n_ranks; r++)
+        for (row_t i = 0; i < meetings->ranks[r].n; i++) {
+            const struct matched_collective *node = &meetings->ranks[r].nodes[i];
+            if (node->meeting == NOT_MATCHED)
+                continue;
+            struct network_match *match = &fitting->matches[node->meeting];
+            const bool is_first = match->n_ranks == 0;
+            match->group = node->group;
+            match->n_ranks = node->n_ranks;
+            match->kind = node->kind;
+            match->bytes = MAX(node->bytes, match->bytes);
+            match->op_bytes = MAX(node->op_bytes, match->op_bytes);
+            match->shortest_us = is_first ? node->duration_us : MIN(node->duration_us, match->shortest_us);
+        }
+    return true;
+}
+
+/* Two dimensions if collectives run in groups of neighboring ranks that divide the job: the largest such group. */
+static void find_dimensions(struct network_fitting *fitting) {
+    int64_t inner = 0;
+    for (uint64_t m = 0; m < fitting->meetings->n_meetings; m++) {
+        const uint32_t group = fitting->matches[m].group;
+        const int64_t n = fitting->high[group] - fitting->low[group] + 1;
+        if (group != 0 && n == fitting->matches[m].n_ranks && fitting->world_size % n == 0)
+            inner = MAX(n, inner);
+    }
+    fitting->astra->n_dimensions = inner ? 2 : 1;
+    fitting->astra->n_of_dimension[0] = (uint32_t)(inner ? inner : fitting->world_size);
+    fitting->astra->n_of_dimension[1] = (uint32_t)(inner ? fitting->world_size / inner : 1);
+}
+
+/* Numbers the fits of the modeled matches. False: out of memory. */
+static bool number_fits(struct network_fitting *fitting, struct arena *arena) {
+    struct pair_table known;
+    uint64_t capacity = 0;
+    bool done = pair_table_init(&known);
+    for (uint64_t m = 0; m < fitting->meetings->n_meetings && done; m++) {
+        struct network_match *match = &fitting->matches[m];
+        match->fit = PAIR_NONE;
+        match->bytes = match->bytes ? match->bytes : match->op_bytes;
+        if (isnan(modeled_factor(match->kind, match->n_ranks)) || match->bytes == 0)
+            continue;
+        const uint32_t dimension = dimension_of(fitting, match->group);
+        struct pair_entry *entry =
+            pair_table_insert(&known, (uint64_t)match->n_ranks << 1 | dimension, (uint32_t)match->kind);
+        done = entry && arena_grow(arena, &fitting->fits, fitting->n_fits, &capacity, sizeof *fitting->fits);
+        if (done && entry->number == PAIR_NONE) {
+            fitting->fits[fitting->n_fits] = (struct transfer_fit){.kind = match->kind, .dimension = dimension};
+            entry->number = fitting->n_fits++;
+        }
+        match->fit = done ? entry->number : PAIR_NONE;
+    }
+    pair_table_free(&known);
+    return done;
+}
+
+/* Adds the transfers of all members to their fits: sums, then squares around the means. */
+static void add_transfers(struct network_fitting *fitting, bool squares) {
+    for (size_t r = 0; r < fitting->n_ranks; r++)
+        for (row_t i = 0; i < fitting->meetings->ranks[r].n; i++) {
+            const struct matched_collective *node = &fitting->meetings->ranks[r].nodes[i];
+            if (node->meeting == NOT_MATCHED || fitting->matches[node->meeting].fit == PAIR_NONE)
+                continue;
+            const struct network_match *match = &fitting->matches[node->meeting];
+            struct transfer_fit *fit = &fitting->fits[match->fit];
+            double x = modeled_factor(match->kind, match->n_ranks) * (double)match->bytes;
+            double y = (double)node->run_ns / 1e3;
+            if (squares) {
+                x -= fit->bytes / fit->n;
+                y -= fit->us / fit->n;
+                fit->bytes_squared += x * x;
+                fit->both += x * y;
+            } else {
+                fit->n++;
+                fit->bytes += x;
+                fit->us += y;
+            }
+        }
+}
+
+/* Fits the lines. Kinds of one size get the mean alpha of the other kinds, at most their own time. */
+static void fit_lines(struct network_fitting *fitting) {
+    double alpha_us = 0, n_fitted = 0;
+    for (uint32_t i = 0; i < fitting->n_fits; i++) {
+        struct transfer_fit *fit = &fitting->fits[i];
+        if (!(fit->bytes_squared > SIZES_DIFFER && fit->both > 0))
+            continue;
+        fit->is_fitted = true;
+        fit->us_per_byte = fit->both / fit->bytes_squared;
+        fit->alpha_us = fmax(0, (fit->us - fit->us_per_byte * fit->bytes) / fit->n);
+        alpha_us += fit->alpha_us;
+        n_fitted++;
+    }
+    const double mean_us = n_fitted > 0 ? alpha_us / n_fitted : 0;
+    double longest[2] = {0, 0};
+    for (uint32_t i = 0; i < fitting->n_fits; i++) {
+        struct transfer_fit *fit = &fitting->fits[i];
+        if (!fit->is_fitted) {
+            fit->alpha_us = fmin(mean_us, fit->us / fit->n);
+            fit->us_per_byte = (fit->us - fit->n * fit->alpha_us) / fit->bytes;
+        }
+        if (fit->us_per_byte > 0 && fit->us > longest[fit->dimension]) {
+            longest[fit->dimension] = fit->us;
+            fitting->us_per_byte[fit->dimension] = fit->us_per_byte;
+        }
+    }
+    for (int d = 0; d < 2; d++)
+        if (!(fitting->us_per_byte[d] > 0))
+            fitting->us_per_byte[d] = fitting->us_per_byte[1 - d];
+    for (int d = 0; d < 2; d++)
+        fitting->astra->gib_per_s[d] =
+            fitting->us_per_byte[d] > 0 ? 1e6 / fitting->us_per_byte[d] / 0x1p30 : 1e6; /* no transfer is modeled */
+}
+
+/* The comm_size for which ASTRA-sim takes this time. */
+static double size_of(const struct network_fitting *fitting, const struct network_match *match, double moving_us) {
+    const struct astra_job *astra = fitting->astra;
+    const double n = match->n_ranks, *us_per_byte = fitting->us_per_byte;
+    const double factor = modeled_factor(match->kind, match->n_ranks);
+    double size = moving_us / (factor * us_per_byte[dimension_of(fitting, match->group)]);
+    if (match->kind == COMM_ALL_GATHER)
+        size /= n;
+    if (match->kind == COMM_ALL_TO_ALL || match->kind == COMM_ALL_TO_ALL_V)
+        size *= 2 / n;
+    if (match->group == 0 && astra->n_dimensions == 2) {
+        const double inner = astra->n_of_dimension[0], outer = astra->n_of_dimension[1];
+        size *=
+            factor / (2 * (inner - 1) / inner * us_per_byte[0] / us_per_byte[1] + 2 * (outer - 1) / (outer * inner));
+    }
+    return size;
+}
+
+/* Divides the duration of each modeled collective. SUTRA_DATA: a kind in both dimensions, which has no known size. */
+static enum sutra_status divide_durations(struct network_fitting *fitting, struct job_astra *made,
+                                          struct sutra_error *error) {
+    for (size_t r = 0; r < fitting->n_ranks; r++)
+        for (row_t i = 0; i < fitting->meetings->ranks[r].n; i++) {
+            struct matched_collective *node = &fitting->meetings->ranks[r].nodes[i];
+            const struct network_match *match = node->meeting == NOT_MATCHED ? NULL : &fitting->matches[node->meeting];
+            if (!match || match->fit == PAIR_NONE) {
+                const bool has_kind = !isnan(modeled_factor(node->kind, node->n_ranks));
+                made->n_unsized += has_kind && match;
+                made->n_other_kinds += !has_kind && match;
+                continue;
+            }
+            if (match->group == 0 && fitting->astra->n_dimensions == 2 && match->kind != COMM_ALL_REDUCE)
+                return error_set(error, SUTRA_DATA,
+                                 "--astra network: the %s of all ranks spans both dimensions (%u x %u) of ASTRA-sim's "
+                                 "network, for which only the size of all-reduce is known; use --astra without "
+                                 "'network', or 'sutra simulate' with --bandwidth",
+                                 collective_kind_names[match->kind], fitting->astra->n_of_dimension[0],
+                                 fitting->astra->n_of_dimension[1]);
+            const struct transfer_fit *fit = &fitting->fits[match->fit];
+            const double factor = modeled_factor(match->kind, match->n_ranks);
+            const double moving_us =
+                fmin(fmax(fit->us_per_byte, 0) * factor * (double)match->bytes, (double)match->shortest_us);
+            const double size = fitting->us_per_byte[fit->dimension] > 0 ? size_of(fitting, match, moving_us) : 0;
+            const uint64_t fixed_us = (uint64_t)fmax(0, round((double)node->duration_us - moving_us));
+            node->is_modeled = true;
+            node->moving_us = node->duration_us - MIN(fixed_us, node->duration_us);
+            node->moving_ns = MIN((uint64_t)llround(moving_us * 1e3), node->moving_us * 1000);
+            node->size = (uint64_t)fmin(fmax(round(size), SIZE_MIN), 0x1p62);
+            made->n_modeled++;
+        }
+    return SUTRA_OK;
+}
+
+enum sutra_status job_network_find(const struct job_meetings *meetings, size_t n_ranks, int64_t world_size,
+                                   struct arena *arena, struct job_astra *network, struct sutra_error *error) {
+    *network = (struct job_astra){
+        .astra = {.groups = meetings->groups, .n_groups = meetings->n_groups, .n_ranks = (uint32_t)world_size}};
+    struct network_fitting fitting = {
+        .meetings = meetings, .n_ranks = n_ranks, .world_size = world_size, .astra = &network->astra};
+    if (!list_matches(&fitting, arena))
+        return error_memory(error);
+    find_dimensions(&fitting);
+    if (!number_fits(&fitting, arena))
+        return error_memory(error);
+    add_transfers(&fitting, false);
+    add_transfers(&fitting, true);
+    fit_lines(&fitting);
+    return divide_durations(&fitting, network, error);
+}
