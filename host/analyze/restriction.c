@@ -271,6 +271,21 @@ enum sutra_status restriction_select(struct sutra_context *context, const struct
     return SUTRA_OK;
 }
 
+/* The time from the first event to the first one that is kept, of those from which time ranges count. */
+static int64_t skipped_time(const struct device_events *events, const struct selection *selection) {
+    double first = INFINITY, first_kept = INFINITY;
+    for (row_t event = 0; event < events->n; event++) {
+        const uint8_t kind = selection->kind[event];
+        if ((kind != SELECTED_WORK && (kind < SELECTED_OPERATOR || kind > SELECTED_PYTHON)) ||
+            !(events->flags[event] & EVENT_HAS_DUR) || !exact_time_is_known(events, event))
+            continue;
+        const double ts = number_as_double(number_at(events->ts, event));
+        first = fmin(first, ts);
+        first_kept = selection->kept[event] ? fmin(first_kept, ts) : first_kept;
+    }
+    return first < first_kept && isfinite(first_kept) ? llrint((first_kept - first) * NS_PER_US) : 0;
+}
+
 enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, struct sutra_device_trace *trace,
                                               const struct sutra_restriction *restriction, struct sutra_error *error) {
     struct sutra_restriction own;
@@ -286,6 +301,7 @@ enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, str
     if (!status)
         status = restriction_select(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
     if (!status) {
+        trace->skipped_ns += skipped_time(&trace->events, &selection);
         device_events_keep(&trace->events, selection.kept);
         event_columns_forget(trace->columns);
     }

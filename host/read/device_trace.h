@@ -21,6 +21,7 @@ struct sutra_device_trace {
     uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
     struct kept_columns *columns;   /* requested later: event_columns.h */
+    int64_t skipped_ns;             /* from the first event to the first one that a restriction keeps */
     struct holders holders;         /* references to the columns */
 };
 

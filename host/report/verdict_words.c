@@ -120,6 +120,10 @@ static struct figure step_text(double us) {
 static struct figure part_text(double us, double step_us) {
     struct figure figure;
     double unit = step_us >= 9999500 ? 1e6 : step_us >= 999.5 ? 1e3 : 1, whole = step_us / unit;
+    if (us >= 999500) { /* a long part of a step of some seconds */
+        snprintf(figure.text, sizeof figure.text, "%.*f s", whole >= 50 && unit >= 1e6 ? 0 : 2, us / 1e6);
+        return figure;
+    }
     snprintf(figure.text, sizeof figure.text, "%.*f %s",
              whole >= 50  ? 0
              : whole >= 5 ? 1
@@ -325,7 +329,7 @@ static void make_saving(struct words_maker *maker, const struct sutra_finding *f
         return;
     append(maker, "%s%s of %s (%s", finding->estimate ? "about " : "up to ",
            part_text(finding->saving_us, verdict->step_us).text, of, percent_text(finding->saving_percent).text);
-    if (verdict->n_ranks > 1 && finding->n_ranks) {
+    if (verdict->n_ranks > 1 && finding->n_ranks && strcmp(finding->rule, "straggler") != 0) {
         if (finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1)
             append(maker, "; %.0f-%.0f%%", finding->least_percent, finding->most_percent);
         append(maker, "%s %llu of %llu ranks",
@@ -405,10 +409,27 @@ static void append_sentence(struct words_maker *maker, const char *text) {
         append(maker, ".");
 }
 
+/* The title with its situation: "Exposed communication (embedding all-to-all)", "Straggler: rank 7". */
+static const char *title_of(struct words_maker *maker, const struct sutra_finding *finding) {
+    static const struct {
+        const char *situation, *name;
+    } kinds[] = {{"ddp", "gradient all-reduce"}, {"fsdp", "sharded parameters"}, {"embedding", "embedding all-to-all"},
+                 {"moe", "expert all-to-all"},   {"all_to_all", "all-to-all"},   {"tp", "tensor-parallel all-reduce"},
+                 {"inference", "all-reduce"}};
+    append(maker, "%s", finding->title);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && strcmp(finding->rule, "exposed_comm") == 0; i++)
+        if (strcmp(finding->situation, kinds[i].situation) == 0)
+            append(maker, " (%s)", kinds[i].name);
+    for (size_t i = 0; i < finding->n_numbers && strcmp(finding->rule, "straggler") == 0; i++)
+        if (strcmp(finding->numbers[i].name, "rank") == 0)
+            append(maker, ": rank %.0f", finding->numbers[i].value);
+    return finish_text(maker);
+}
+
 static void make_finding(struct words_maker *maker, const struct sutra_finding *finding) {
     struct finding_words *words = &maker->words->findings[maker->words->n_findings++];
     words->rule = finding->rule;
-    words->title = finding->title;
+    words->title = title_of(maker, finding);
     words->evidence = finding->evidence;
     words->remedies = finding->remedies;
     words->n_remedies = finding->n_remedies;

@@ -19,6 +19,11 @@ sed -n '/^  sutra cut/,/-o/p' screen >command.sh
 sh command.sh 2>&1 | grep -c 'events kept'
 sutra analyze "my traces/rank 2's.json" -o out 2>/dev/null | grep 'sutra analyze' || echo "no command for the report, which was written"
 
+echo "ranges of a part of the trace count from its first event:"
+sutra analyze devices/device.2.json --step 5 2>/dev/null | sed -n '/^  sutra cut/,/-o/p' >command.sh
+sh command.sh >/dev/null 2>&1
+gzip -dc host_bound.json.gz | grep -c 'ProfilerStep#5"'
+
 echo "details:"
 sutra analyze devices --details 2>/dev/null | sed -n '/^rank 0/,$p'
 

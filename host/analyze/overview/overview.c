@@ -226,14 +226,14 @@ static void sum_rows(struct overview *overview) {
         overview->ticks[overview->rows[i].kind] += overview->rows[i].end - overview->rows[i].begin;
 }
 
-/* The start of the first event; 0: there is none. O(n). */
+/* The start of the first event, also if a restriction skips it; 0: there is none. O(n). */
 static int64_t find_first_event(const struct launch_model *model) {
     int64_t first = INT64_MAX;
     for (row_t row = 0; row < model->hosts.n; row++)
         first = MIN(first, model->hosts.start[row]);
     for (row_t i = 0; i < model->devices.n; i++)
         first = MIN(first, model->devices.start[i]);
-    return first == INT64_MAX ? 0 : first;
+    return first == INT64_MAX ? 0 : first - model->trace->skipped_ns;
 }
 
 enum sutra_status overview_make(struct sutra_context *context, const struct launch_model *model, struct arena *arena,
