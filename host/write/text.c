@@ -85,8 +85,10 @@ void csv_real(struct text_out *text, double value) {
 void out_flush(struct text_out *text) {
     if (text->file)
         fwrite(text->out.bytes, 1, text->out.length, text->file);
-    else
+    else if (text->sink)
         sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
+    else
+        return;
     text->out.length = 0;
 }
 

@@ -17,7 +17,7 @@ struct text_out {
     struct sink *sink;
     struct buffer out;
     size_t n_pieces;
-    FILE *file; /* a stream instead of the sink; or NULL */
+    FILE *file; /* a stream instead of the sink; or NULL. Without either, the text stays in memory */
 };
 
 void out_flush(struct text_out *text);

@@ -45,3 +45,14 @@ echo "markdown:"
 quietly sutra analyze devices/device.2.json --format markdown
 sutra analyze "$PWD/devices/device.2.json" --format markdown 2>/dev/null | grep -c "$PWD"
 sutra analyze "$PWD/devices/device.2.json" --format markdown --keep-paths 2>/dev/null | grep -q "$PWD" && echo "paths are kept"
+
+echo "JSON of more than a megabyte, with long names of kernels:"
+awk 'BEGIN {
+    name = "k"
+    while (length(name) < 150000) name = name name
+    print "{\"traceEvents\": ["
+    for (i = 1; i <= 12; i++)
+        printf "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"%s%d\", \"pid\": 0, \"tid\": 7, \"ts\": %d, \"dur\": 9}%s\n", name, i, 10 * i, i < 12 ? "," : "]}"
+}' >long.json
+sutra analyze long.json --format json -q 2>/dev/null | tail -n 1
+sutra analyze long.json 2>/dev/null | awk 'length > 80 && !/^  sutra/ { n++ } END { print n + 0, "wide lines" }'
