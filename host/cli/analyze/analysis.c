@@ -50,11 +50,15 @@ void print_graphs(const struct sutra_table *table, int64_t rank) {
 
 void print_unmatched_graphs(const struct sutra_table *table, int64_t rank) {
     struct graph_totals totals[GRAPHS_N];
+    char text[512];
     graph_totals_of(table, rank, totals);
-    if (totals[GRAPHS_UNMATCHED].n)
-        printf("\n%s (%s of GPU time) of graph launches have %s\n",
-               counted_text(totals[GRAPHS_UNMATCHED].n, "kernel", "kernels").text,
-               share_text(totals[GRAPHS_UNMATCHED].percent, 100).text, graph_remark("none"));
+    if (!totals[GRAPHS_UNMATCHED].n)
+        return;
+    snprintf(text, sizeof text, "%s (%s of GPU time) of graph launches have %s",
+             counted_text(totals[GRAPHS_UNMATCHED].n, "kernel", "kernels").text,
+             share_text(totals[GRAPHS_UNMATCHED].percent, 100).text, graph_remark("none"));
+    putchar('\n');
+    wrapped_print(text, 0, 0);
 }
 
 /* ---- Result files ---- */
