@@ -1,0 +1,66 @@
+/*
+ * fault_memory_nsys.c - runs out of memory at every allocation of sutra, one after the other, while a report of
+ * Nsight Systems and a rocpd database are read, summarized and converted.
+ *
+ * Each such run must end with SUTRA_SYSTEM and leave no file, or with the expected files; the sanitizers detect leaks.
+ */
+#include "fault_files.h"
+
+#define CORPUS "tests/fuzz/corpus/nsys/"
+
+struct reports {
+    char *bytes[2];
+    size_t size[2];
+};
+
+static enum sutra_status run_once(const struct fault_files *files, struct sutra_error *error) {
+    const struct reports *reports = files->of;
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *context = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    for (int i = 0; i < 2 && !status; i++) {
+        struct sutra_nsys *nsys = NULL;
+        status = sutra_nsys_parse(context, "report", reports->bytes[i], reports->size[i], NULL, &nsys, error);
+        if (!status)
+            status =
+                sutra_table_write(context, sutra_result_table(SUTRA_RESULT(nsys), SUTRA_NSYS_NVTX_PROJECTION, NULL),
+                                  SUTRA_TABLE_CSV, files->path[2 * i], NULL, error);
+        if (!status)
+            status = sutra_nsys_write_trace(context, nsys, 0, files->path[2 * i + 1], NULL, error);
+        sutra_nsys_free(nsys);
+    }
+    sutra_context_free(context);
+    return status;
+}
+
+static void read_file(const char *path, struct reports *reports, int i) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    reports->bytes[i] = malloc(1 << 16);
+    assert_non_null(reports->bytes[i]);
+    reports->size[i] = fread(reports->bytes[i], 1, 1 << 16, file);
+    fclose(file);
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+#ifndef SUTRA_SQLITE
+    skip();
+#endif
+    struct reports reports;
+    read_file(CORPUS "full.sqlite", &reports, 0);
+    read_file(CORPUS "rocpd.sqlite", &reports, 1);
+    struct fault_files files = {.n = 4, .of = &reports, .work = run_once};
+    files_expect(&files);
+    assert_non_null(strstr(files.expected[0], "iteration_4"));
+    assert_non_null(strstr(files.expected[1], "aten::mm"));
+    assert_non_null(strstr(files.expected[3], "hipLaunchKernel"));
+    files_refuse_each(&files, 50);
+    free(reports.bytes[0]);
+    free(reports.bytes[1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
