@@ -4,6 +4,7 @@
  */
 #include "analyze/overview/findings.h"
 #include "generate/random.h"
+#include "made_steps.h"
 #include "overview_trace.h"
 
 struct overview_case {
@@ -241,6 +242,32 @@ static void all_of_the_window_is_there_once(void **state) {
     }
 }
 
+/* Set-up microseconds of a trace with this many slow ones among its memcpy calls. */
+static double set_up_of_slow_copies(int n_slow) {
+    struct made_trace made = {0};
+    struct overviewed overviewed;
+    for (int i = 0; i < 12; i++) {
+        call(&made, "cudaMemcpyAsync", i < n_slow ? 5000 : 5);
+        queue(&made, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 20);
+        made.now = made.free_at;
+    }
+    char *text = made_text(&made);
+    overview_of(text, 1, &overviewed);
+    double us = (double)overviewed.overview.ticks[OVERVIEW_SLOW_LAUNCH] / 1000;
+    overview_forget(&overviewed);
+    free(text);
+    return us;
+}
+
+/* The first calls set something up; a third slow call makes them a habit. */
+static void cold_memcpy_calls_are_set_up(void **state) {
+    (void)state;
+    assert_true(set_up_of_slow_copies(0) == 0);
+    assert_true(set_up_of_slow_copies(1) == 5000);
+    assert_true(set_up_of_slow_copies(2) == 10000);
+    assert_true(set_up_of_slow_copies(3) == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computation_hides_communication_and_both_hide_copies),
@@ -249,6 +276,7 @@ int main(void) {
         cmocka_unit_test(crop_keeps_later_intervals),
         cmocka_unit_test(streams_are_summed_by_kind_within_the_window),
         cmocka_unit_test(all_of_the_window_is_there_once),
+        cmocka_unit_test(cold_memcpy_calls_are_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,7 @@ static void range_is_in_the_median_step(void **state) {
 }
 
 /* Events that begin before a step and end in it do not hide the function that runs in the step. */
-static void frame_is_found_behind_events_that_end_sooner(void **state) {
+static void frame_is_found_after_events_that_end_sooner(void **state) {
     (void)state;
     static const char text[] =
         TRACE(STEP(1, 100, 60000) "," ON(1, "python_function", "profiler.py(1): step", 50, 80, "") "," ON(
@@ -358,7 +358,7 @@ int main(void) {
         cmocka_unit_test(host_time_has_phases_and_units),
         cmocka_unit_test(annotation_of_a_whole_step_is_no_unit),
         cmocka_unit_test(range_is_in_the_median_step),
-        cmocka_unit_test(frame_is_found_behind_events_that_end_sooner),
+        cmocka_unit_test(frame_is_found_after_events_that_end_sooner),
         cmocka_unit_test(long_synchronize_is_not_the_cause),
         cmocka_unit_test(every_rule_has_a_remedy_in_any_situation),
         cmocka_unit_test(situation_decides_about_the_remedy),

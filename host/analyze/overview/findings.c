@@ -672,7 +672,7 @@ static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdi
         d->measures.window = 1;
         struct overview_finding *finding = add_finding(d, FINDING_NO_KERNELS, NULL, "%s.", cause.text);
         add_finding_number(finding, "launches", device->n_launches);
-        set_finding_now(finding, "0 of %s", count_text(device->n_launches).text);
+        set_finding_now(finding, "0");
         select_remedy(d, finding);
         verdict->findings[verdict->n_findings++] = *finding;
     }

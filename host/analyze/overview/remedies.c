@@ -56,7 +56,7 @@ const char *const finding_titles[N_FINDING_RULES] = {
 #define LAUNCHES "launches per step", "must fall"
 
 const struct remedy finding_remedies[] = {
-    {FINDING_NO_KERNELS, "", 0, 0, {{0}}, "launches with a kernel", "must be all"}, /* the cause names the remedy */
+    {FINDING_NO_KERNELS, "", 0, 0, {{0}}, "kernels in sutra info", "must exceed 0"}, /* the cause names the remedy */
     {FINDING_HOST_BOUND,
      "other_device",
      FACT_OTHER_DEVICE,

@@ -103,13 +103,22 @@ static bool is_in_forward(const struct diagnosis *d, const int64_t *ticks) {
     return d->calls->n_groups && (double)forward * 2 > (double)all;
 }
 
-/* The operator that called the collective with most exposed time: of c10d if there is one, else the launcher. */
-static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks) {
+/* The operator that called the longest collective of the name with most exposed time: of c10d if there is one, else the
+ * launcher. `sums`, by string, are zeros. */
+static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks, int64_t *sums) {
     const struct device_rows *devices = &d->model->devices;
     const struct host_rows *hosts = &d->model->hosts;
+    const uint32_t *name_of_event = d->model->events->name;
+    uint32_t main_name = STRING_NONE;
     row_t most = ROW_NONE;
     for (row_t i = 0; i < devices->n; i++)
-        if (ticks[i] > 0 && devices->launcher[i] != ROW_NONE && (most == ROW_NONE || ticks[i] > ticks[most]))
+        ticks_add(&sums[name_of_event[devices->event[i]]], ticks[i]);
+    for (uint32_t name = 0; name < d->model->strings->n; name++)
+        if (sums[name] > 0 && (main_name == STRING_NONE || sums[name] > sums[main_name]))
+            main_name = name;
+    for (row_t i = 0; i < devices->n; i++)
+        if (ticks[i] > 0 && devices->launcher[i] != ROW_NONE && name_of_event[devices->event[i]] == main_name &&
+            (most == ROW_NONE || ticks[i] > ticks[most]))
             most = i;
     row_t row = most == ROW_NONE ? ROW_NONE : devices->launcher[most];
     const uint32_t launcher = row == ROW_NONE ? STRING_NONE : host_name(d->model, row);
@@ -133,11 +142,12 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     if (status)
         return status;
 
-    /* The exposed time of each collective, and its callers. */
+    /* The exposed time of each collective, and the caller of the main one. */
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
+    int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums);
     struct finding_where where = {.n_units = 0};
-    if (!ticks)
+    if (d->arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
         ticks[i] = d->overview->classes[i] == OVERVIEW_COMMUNICATION
@@ -147,7 +157,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     if (status)
         return status;
     const enum kernel_library library = main_library(d, ticks);
-    const uint32_t caller = main_caller(d, ticks);
+    const uint32_t caller = main_caller(d, ticks, sums);
     const uint32_t fact = main_collective_fact(ticks, d);
     const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
     arena_release(d->arena, mark);
