@@ -65,6 +65,7 @@ static uint64_t hash_inputs(const struct rewritten_rank *rank) {
     hash = fnv1a_number(hash, meetings->has_start ? meetings->start_us : 0);
     hash = fnv1a_number(hash, (uint64_t)meetings->ahead_us);
     hash = fnv1a_number(hash, meetings->astra);
+    hash = fnv1a_number(hash, meetings->ranks_per_host);
     for (row_t i = 0; i < meetings->n; i++) {
         const struct matched_collective *node = &meetings->nodes[i];
         const uint64_t numbers[] = {node->node,       node->meeting, node->kind,       node->n_ranks,

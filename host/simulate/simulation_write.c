@@ -42,7 +42,7 @@ static bool change_nodes(struct et_nodes *nodes, const struct sutra_simulation *
     return true;
 }
 
-/* Adds the text to the metadata, after the what-ifs of which the file already is the result. */
+/* Adds the text to the metadata, after the what-ifs that earlier calls have recorded there. */
 static enum sutra_status record_what_if(struct et_nodes *nodes, const char *what_if, struct sutra_error *error) {
     const struct et_attributes old = nodes->metadata;
     struct et_attributes *made = &nodes->metadata;
