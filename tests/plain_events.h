@@ -86,7 +86,9 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "dur";
     if (!plain_string(&reader, &trace->strings, field[FIELD_NAME], true, events->name[row]))
         what = "name";
-    if (!plain_string(&reader, &trace->strings, field[FIELD_CATEGORY], false, events->category[row]))
+    bool is_npu = !field[FIELD_CATEGORY].at && events->category[row] != STRING_NONE &&
+                  strings_length(&trace->strings, events->category[row]) > 0; /* set by the reader, as the stream */
+    if (!is_npu && !plain_string(&reader, &trace->strings, field[FIELD_CATEGORY], false, events->category[row]))
         what = "cat";
     if (!plain_key(&reader, field[FIELD_PID], KEY_ABSENT, events->pid[row]))
         what = "pid";
@@ -98,7 +100,7 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "Record function id";
     if (!plain_key(&reader, field[FIELD_CORRELATION], -1, events->correlation[row]))
         what = "correlation";
-    if (!plain_key(&reader, field[FIELD_STREAM], KEY_ABSENT, events->stream[row]))
+    if (!is_npu && !plain_key(&reader, field[FIELD_STREAM], KEY_ABSENT, events->stream[row]))
         what = "stream";
     if (events->device[row] != plain_device(&reader, field[FIELD_DEVICE]))
         what = "device";

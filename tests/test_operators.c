@@ -221,21 +221,63 @@ static void kernels_record_their_launch_configuration(void **state) {
     static const struct table_case cases[] = {
         {"by name, with what takes the most time", TWO_KERNELS, SUTRA_KERNELS_BY_NAME,
          "0,void k<int>(int),compute,2,20.0,100.0,10.0,4.0,10.0,16.0,50.0,5.0,5.0,2,aten::a,7,(400, 2, 1),(256, 1, "
-         "1),32.0,0.0,27.0,100.0,100.0,1.0,void k<int>(int)"},
+         "1),32.0,0.0,27.0,100.0,100.0,1.0,,void k<int>(int)"},
         {"by configuration", TWO_KERNELS, SUTRA_KERNELS_BY_CONFIGURATION,
-         "0,void k<int>(int),1,16.0,80.0,16.0,5.0,aten::a,7,(400, 2, 1),(256, 1, 1),32.0,0.0,27.0,100.0,100.0,1.0 | "
-         "0,void k<int>(int),1,4.0,20.0,4.0,5.0,aten::a,7,(200, 1, 1),(256, 1, 1),32.0,0.0,27.0,25.0,100.0,0.25"},
+         "0,void k<int>(int),1,16.0,80.0,16.0,5.0,aten::a,7,(400, 2, 1),(256, 1, 1),32.0,0.0,27.0,100.0,100.0,1.0, | "
+         "0,void k<int>(int),1,4.0,20.0,4.0,5.0,aten::a,7,(200, 1, 1),(256, 1, 1),32.0,0.0,27.0,25.0,100.0,0.25,"},
         {"durations; a copy without a grid", TRACE(KERNEL("k", 7, 0, 4, 1) "," COPY("Memcpy", 7, 50, 3, 2, 1)),
          SUTRA_KERNELS_DURATIONS, "0,2.0,5.0,2,100.0,7.0,100.0"},
         {"nothing known of a launch", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_KERNELS_BY_CONFIGURATION,
-         "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-"},
+         "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-,"},
         {"equal launches in other words, and one of which little is known", THREE_KERNELS,
          SUTRA_KERNELS_BY_CONFIGURATION,
-         "0,k,2,8.0,66.66666666666666,4.0,-,,7,(200, 1, 1),(256,),32.0,0.0,20.5,25.0,100.0,0.25 | "
-         "0,k,1,4.0,33.33333333333333,4.0,-,,7,(200, 1, 1),(256,),-,-,-,-,-,-"},
+         "0,k,2,8.0,66.66666666666666,4.0,-,,7,(200, 1, 1),(256,),32.0,0.0,20.5,25.0,100.0,0.25, | "
+         "0,k,1,4.0,33.33333333333333,4.0,-,,7,(200, 1, 1),(256,),-,-,-,-,-,-,"},
         {"no work", TRACE(OP("aten::a", 0, 10)), SUTRA_KERNELS_DURATIONS, ""},
+        {"what limits the occupancy",
+         TRACE(EVENT("kernel", "k", 0, 7, 0, 4, "\"stream\":7,\"limitingFactors\":\"WARPS|REGS\"")),
+         SUTRA_KERNELS_BY_CONFIGURATION, "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-,WARPS|REGS"},
     };
     check_all(cases, N(cases), MADE_KERNELS);
+}
+
+/* 100 us of compute, 60 us of it next to 100 us of communication in two kernels of one row. */
+static void communication_is_exposed_without_compute(void **state) {
+    (void)state;
+#define DEEPEP(ts, dur, args) EVENT("kernel", "deep_ep::internode::combine<8>", 0, 20, ts, dur, "\"stream\":20" args)
+    static const struct table_case cases[] = {
+        {"by library, collective, phase and group",
+         TRACE(KERNEL("gemm", 7, 0, 100, 1) "," DEEPEP(40, 50, "") "," DEEPEP(80, 60, "") "," EVENT(
+             "kernel", "ncclDevKernel_AllGather", 0, 21, 200, 10,
+             "\"stream\":21,\"Collective name\":\"_allgather_base\",\"Process Group Name\":\"3\"")),
+         SUTRA_OPERATORS_COMMUNICATION,
+         "0,deepep,alltoall,combine,,0,2,110.0,40.0 | 0,nccl,allgather,,3,0,1,10.0,10.0"},
+        {"by argument",
+         TRACE(EVENT("kernel", "copy", 0, 21, 200, 10, "\"stream\":21,\"Collective name\":\"broadcast\"")),
+         SUTRA_OPERATORS_COMMUNICATION, "0,other,broadcast,,,0,1,10.0,10.0"},
+        {"no communication", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_OPERATORS_COMMUNICATION, ""},
+    };
+    check_all(cases, N(cases), MADE_OURS);
+}
+
+#define SAMPLE(ts, value)                                                                                              \
+    "{\"ph\":\"C\",\"cat\":\"HARDWARE_COUNTERS\",\"name\":\"sm\",\"pid\":\"GPU 0 Counters\",\"tid\":0,\"ts\":" #ts     \
+    ",\"args\":{\"\":" #value "}}"
+
+/* A sample while two kernels run is of neither. */
+static void counters_belong_to_the_kernel_that_runs_alone(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"by kernel and by step",
+         TRACE(STEP(1, 0, 100) "," EVENT("kernel", "a", 0, 7, 10, 20, "\"device\":0,\"stream\":7") "," EVENT(
+             "kernel", "b", 0, 8, 20, 20,
+             "\"device\":0,\"stream\":8") "," SAMPLE(12, 10) "," SAMPLE(25, 40) "," SAMPLE(35, 70) "," SAMPLE(200, 0)),
+         SUTRA_OPERATORS_COUNTERS,
+         "0,0,sm,,,4,30.0,0.0,70.0 | 0,0,sm,a,,1,10.0,10.0,10.0 | 0,0,sm,b,,1,70.0,70.0,70.0 | "
+         "0,0,sm,,ProfilerStep#1,3,40.0,10.0,70.0"},
+        {"no counters", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_OPERATORS_COUNTERS, ""},
+    };
+    check_all(cases, N(cases), MADE_OURS);
 }
 
 #define TWO_STEPS                                                                                                      \
@@ -567,6 +609,8 @@ int main(void) {
         cmocka_unit_test(modules_have_what_runs_below_them_and_backward_of_it),
         cmocka_unit_test(annotations_and_paths_are_recorded),
         cmocka_unit_test(kernels_record_their_launch_configuration),
+        cmocka_unit_test(communication_is_exposed_without_compute),
+        cmocka_unit_test(counters_belong_to_the_kernel_that_runs_alone),
         cmocka_unit_test(part_of_the_gpu_activity_can_be_selected),
         cmocka_unit_test(tracelens_has_rules_of_its_own),
         cmocka_unit_test(random_traces_are_attributed_by_the_rule),

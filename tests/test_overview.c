@@ -143,8 +143,7 @@ static void streams_are_summed_by_kind_within_the_window(void **state) {
         TRACE(STEP(1, 10, 50) "," KERNEL("early", 7, 0, 15, 1) "," KERNEL("ncclKernel", 20, 15, 30, 2) "," KERNEL(
             "k", 7, 20, 4, 3) "," COPY("Memcpy HtoD", 7, 30, 2, 4, 1) "," KERNEL("gone", 9, 0, 5, 5)),
         1, &made);
-    assert_int_equal(overview_streams_add(&made.overview, &made.context->values, 3, &made.scratch, table, &error),
-                     SUTRA_OK);
+    assert_int_equal(overview_streams_add(made.context, &made.overview, 3, &made.scratch, table, &error), SUTRA_OK);
     for (uint64_t row = 0; row < table->n_rows; row++) {
         size_t length;
         at += sprintf(at, "%lld stream %s: %lld", (long long)table_get_integer(table, 0, row),

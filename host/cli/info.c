@@ -221,6 +221,10 @@ static void print_device(struct json_out *json, const char *path, const struct s
         {"steps", "profiler steps", summary->n_steps},
     };
     print_head(json, path, "device");
+    if (json)
+        json_add_text(json, "device_kind", summary->device_kind);
+    else
+        printf("%16s  device kind\n", summary->device_kind);
     print_rows(json, rows, COUNT_OF(rows));
     if (json) {
         json_add_real(json, "ts_begin_us", 17, summary->ts_begin);

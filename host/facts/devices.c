@@ -29,40 +29,47 @@ static bool has_device_properties(const struct document *document) {
     return devices && text[devices->value] == '[' && text[space_end(text, devices->value + 1)] != ']';
 }
 
-enum device_kind device_kind_find(const struct sutra_device_trace *trace, struct string_roles *roles) {
+/* Whether the name of a call begins with a word. Events are only searched if a string does. */
+static bool has_call(const struct sutra_device_trace *trace, const struct string_roles *roles, const char *word) {
     const struct device_events *events = &trace->events;
     const struct strings *strings = &trace->strings;
-    bool mtia = false, xpu = false, npu = false, work = false, hip = false, cuda = false;
-    for (row_t event = 0; event < events->n; event++) {
-        uint32_t category = events->category[event];
-        if (category == STRING_NONE)
-            continue;
-        if (roles[category].category & CATEGORY_CALL)
-            roles[events->name[event]].name |= NAME_USED;
-        roles[category].category |= CATEGORY_USED;
-    }
+    bool any = false;
+    for (uint32_t string = 0; string < strings->n && !any; string++)
+        any = text_compare(strings, string, TEXT_BEGINS, word);
+    for (row_t event = 0; event < events->n && any; event++)
+        if (category_roles(events, roles, event) & CATEGORY_CALL &&
+            text_compare(strings, events->name[event], TEXT_BEGINS, word))
+            return true;
+    return false;
+}
+
+enum device_kind device_kind_find(const struct sutra_device_trace *trace, const struct string_roles *roles,
+                                  struct arena *scratch) {
+    const struct device_events *events = &trace->events;
+    const struct strings *strings = &trace->strings;
+    bool mtia = false, xpu = false, npu = false, work = false;
+    struct arena_mark mark = arena_mark(scratch);
+    uint8_t *used = arena_zeros(scratch, (size_t)strings->n + 1, 1); /* by category */
+    if (!used)
+        return DEVICE_KIND_NONE;
+    for (row_t event = 0; event < events->n; event++)
+        used[MIN(events->category[event], strings->n)] = 1;
     for (uint32_t string = 0; string < strings->n; string++) {
-        uint32_t category = roles[string].category;
-        if (category & CATEGORY_USED) {
-            mtia |= text_compare(strings, string, TEXT_BEGINS, "mtia");
-            xpu |= text_compare(strings, string, TEXT_BEGINS, "xpu");
-            npu |= (category & CATEGORY_NPU) != 0;
-            work |= (category & CATEGORY_WORK) != 0;
-        }
-        if (roles[string].name & NAME_USED) {
-            hip |= text_compare(strings, string, TEXT_BEGINS, "hip");
-            cuda |= text_compare(strings, string, TEXT_BEGINS, "cu");
-        }
+        if (!used[string])
+            continue;
+        mtia |= text_compare(strings, string, TEXT_BEGINS, "mtia");
+        xpu |= text_compare(strings, string, TEXT_BEGINS, "xpu");
+        npu |= (roles[string].category & CATEGORY_NPU) != 0;
+        work |= (roles[string].category & CATEGORY_WORK) != 0;
     }
-    hip |=
-        document_find(&trace->document, "hip_runtime_version") || document_find(&trace->document, "roctracer_version");
-    cuda |= work || has_device_properties(&trace->document);
-    return npu    ? DEVICE_KIND_NPU
-           : mtia ? DEVICE_KIND_MTIA
-           : xpu  ? DEVICE_KIND_XPU
-           : hip  ? DEVICE_KIND_ROCM
-           : cuda ? DEVICE_KIND_CUDA
-                  : DEVICE_KIND_NONE;
+    arena_release(scratch, mark);
+    if (npu || mtia || xpu)
+        return npu ? DEVICE_KIND_NPU : mtia ? DEVICE_KIND_MTIA : DEVICE_KIND_XPU;
+    if (document_find(&trace->document, "hip_runtime_version") ||
+        document_find(&trace->document, "roctracer_version") || has_call(trace, roles, "hip"))
+        return DEVICE_KIND_ROCM;
+    bool cuda = work || has_device_properties(&trace->document) || has_call(trace, roles, "cu");
+    return cuda ? DEVICE_KIND_CUDA : DEVICE_KIND_NONE;
 }
 
 /* ---- Captures of graphs ---- */
@@ -174,7 +181,7 @@ enum sutra_status device_summary_find(struct sutra_context *context, const struc
     *summary = (struct device_summary){.first_kept = INT64_MAX};
     if (scratch->failed)
         return error_memory(error);
-    summary->kind = device_kind_find(trace, roles);
+    summary->kind = device_kind_find(trace, roles, scratch);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_BEGINS_CAPTURE);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_ENDS_CAPTURE);
     names_mark(strings, roles, TEXT_HAS, "LaunchHostFunc", NAME_HOST_FUNCTION);
@@ -185,7 +192,9 @@ enum sutra_status device_summary_find(struct sutra_context *context, const struc
         pair_captures(&of.captures);
         count_launches(&of, summary);
         uint32_t ranges = strings_find(strings, "cuda_profiler_range", strlen("cuda_profiler_range"));
-        bool has_ranges = ranges != STRING_NONE && roles[ranges].category & CATEGORY_USED;
+        bool has_ranges = false;
+        for (row_t event = 0; event < n && ranges != STRING_NONE && !has_ranges; event++)
+            has_ranges = trace->events.category[event] == ranges;
         summary->cause = summary->n_activities ? HAS_ACTIVITY
                          : has_ranges          ? RANGE_PROFILER
                          : summary->n_launches ? KERNELS_NOT_DELIVERED

@@ -44,8 +44,9 @@ static inline bool device_has_cuda_apis(enum device_kind kind) {
 enum no_activity { HAS_ACTIVITY, RANGE_PROFILER, KERNELS_NOT_DELIVERED, HOST_ONLY, N_NO_ACTIVITY };
 extern const char *const no_activity_names[N_NO_ACTIVITY];
 
-/* By sutra's roles of categories (READER_TREE). `roles` of names are set to NAME_USED for calls. O(n). */
-enum device_kind device_kind_find(const struct sutra_device_trace *trace, struct string_roles *roles);
+/* The kind, by roles of categories for READER_TREE or READER_SUMMARY. Out of memory fails `scratch`. O(n). */
+enum device_kind device_kind_find(const struct sutra_device_trace *trace, const struct string_roles *roles,
+                                  struct arena *scratch);
 
 struct device_summary {
     enum device_kind kind;

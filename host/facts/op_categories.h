@@ -46,7 +46,8 @@
     X(SDPA_FWD, "SDPA_fwd")                                                                                            \
     X(SSM_BWD, "SSM_bwd")                                                                                              \
     X(SSM_FWD, "SSM_fwd")                                                                                              \
-    X(TRITON, "triton")
+    X(TRITON, "triton")                                                                                                \
+    X(COMMUNICATION, "communication") /* by the kernels: facts/kernel_class.h */
 
 enum op_category {
 #define OP_CATEGORY_NUMBER(number, name) OP_##number,

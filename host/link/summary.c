@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "context/context.h"
+#include "facts/devices.h"
 #include "link/link.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -161,6 +162,12 @@ static enum sutra_status count_keys(struct sutra_context *context, const value_k
     return SUTRA_OK;
 }
 
+/* Whether Kineto moved a synchronization of a stream to a row of its own: thread = stream + 1,000,000. */
+static bool is_sync_row(const struct device_events *events, row_t event) {
+    value_key tid = events->tid[event], stream = events->stream[event];
+    return key_is_integer(tid) && key_is_integer(stream) && stream >= 0 && tid - 1000000 == stream;
+}
+
 enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
@@ -194,6 +201,8 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
             continue;
         double begin = number_as_double(number_at(events->ts, event));
         double end = begin + number_as_double(number_at(events->dur, event));
+        if (category_roles(events, roles, event) & CATEGORY_SYNC && is_sync_row(events, event))
+            continue; /* a row of the viewer, no thread */
         if (n[LIST_TIDS] == 0 || begin < sums.ts_begin)
             sums.ts_begin = begin;
         if (n[LIST_TIDS] == 0 || end > sums.ts_end)
@@ -201,6 +210,9 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         keys[LIST_TIDS][n[LIST_TIDS]++] = events->tid[event];
     }
     sums.n_gpu_ops += sums.n_memory_sets;
+    sums.device_kind = device_kind_names[status ? DEVICE_KIND_NONE : device_kind_find(trace, roles, &arena)];
+    if (!status)
+        status = arena_status(&arena, error);
     sums.n_steps = status ? 0 : names_count_steps(&trace->strings, roles);
     read_facts(&trace->document, &sums);
     if (!status)

@@ -723,7 +723,7 @@ static void warn(struct page *page, const void *of) {
     const struct operators_source *source = of;
     operators_show_warnings(page, source->ranks);
     if (!(lines_us(&source->lines, "all GPU activity") > 0))
-        page_warning(page, "No GPU activity with a duration: profile with ProfilerActivity.CUDA.");
+        page_warning(page, "No GPU activity with a duration: sutra analyze reports the cause and the remedy.");
 }
 
 static void show_cards(struct page *page, const void *of) {

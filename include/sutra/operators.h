@@ -84,6 +84,8 @@ enum sutra_operators_table {
     SUTRA_OPERATORS_PEAKS,           /* rank, unit: peak rate of the GPU */
     SUTRA_OPERATORS_GRAPH_KERNELS,   /* rank, graph launch, method of attribution: kernels of graphs */
     SUTRA_OPERATORS_GRAPH_OPERATORS, /* rank, operator, module, method: kernels of graphs */
+    SUTRA_OPERATORS_COMMUNICATION,   /* rank, library, collective, phase, group: communication kernels, exposed time */
+    SUTRA_OPERATORS_COUNTERS,        /* rank, device, counter, kernel or step: samples of hardware counters */
     SUTRA_OPERATORS_TRITON, /* rank, Triton kernel of torch.compile, arguments, hash: FLOPs and bytes of one call */
     SUTRA_KERNELS_BY_NAME,  /* rank, kernel, memcpy or memset: times, queue delays, most frequent launch */
     SUTRA_KERNELS_BY_CONFIGURATION, /* rank, name, operator, stream, grid, block, registers, shared memory */

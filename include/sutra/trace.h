@@ -149,6 +149,7 @@ struct sutra_device_summary {
     uint64_t n_steps;       /* distinct profiler steps */
     uint64_t n_facts;
     struct sutra_trace_fact facts[SUTRA_TRACE_FACTS];
+    const char *device_kind; /* "cuda", "rocm", "xpu", "mtia", "npu", or "none" */
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);

@@ -44,7 +44,9 @@ const struct table_spec collective_table_specs[SUTRA_COLLECTIVES_N_TABLES] = {
                                            {"end_skew_us", REAL},
                                            {"algorithm_gb_per_s", REAL},
                                            {"bus_gb_per_s", REAL},
-                                           {"link_percent", REAL}}},
+                                           {"link_percent", REAL},
+                                           {"library", TEXT},
+                                           {"phase", TEXT}}},
     [SUTRA_COLLECTIVES_ARRIVALS] = {"collective_arrivals", OF_JOB,
                                     .columns = {{"group", TEXT},
                                                 {"members", TEXT},
@@ -340,6 +342,8 @@ enum sutra_status collective_tables_make(struct sutra_collectives *of, struct su
         table_real(all, time.algorithm);
         table_real(all, time.bus);
         table_real(all, collective_link_percent(of, time.place, time.bus));
+        table_words(all, kernel_library_names[of->calls.groups[match->group].source.library]);
+        table_words(all, kernel_phase_names[of->calls.groups[match->group].source.phase]);
         if (arrivals)
             add_arrivals(of, match, &time, &group, arrivals);
     }

@@ -1,10 +1,20 @@
 /*
- * kernels.c - our tables of kernels, memcpys and memsets: by name, by name and configuration, and their durations.
+ * kernels.c - our tables of kernels, memcpys and memsets: by name, by name and configuration, and their durations;
+ * communication by library, collective, phase and group; hardware counters by kernel and step.
  *
  * A configuration is the launch's parameters: operator, stream, grid, block, registers, shared memory. The table by
- * name shows the name's configuration with the most time. O(n log n).
+ * name shows the name's configuration with the most time.
+ *
+ *     row       [===]  [======]        the union of the kernels of a row of communication
+ *     compute     [=====]              less the union of all computation
+ *     exposed   |-|     |-----|
+ *
+ *     samples (ph "C") --device, time--> the kernel that runs alone, the step --> rows: samples, mean, min, max
+ *
+ * Cost: O(n log n); arguments are only read of communication kernels, samples and one kernel of each configuration.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/launches/arguments.h"
@@ -12,6 +22,10 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "facts/kernel_class.h"
+#include "facts/times.h"
+#include "match/steps.h"
+#include "read/document.h"
 #include "read/event_columns.h"
 #include "text/names.h"
 
@@ -46,7 +60,8 @@ struct work_tables {
     struct launch_configs launches;
     struct device_limits limits[MAX_DEVICES];
     size_t n_limits;
-    struct requested_column device; /* ids of devices that the events' column does not contain */
+    struct requested_column limits_of; /* "limitingFactors" of the first activity of each configuration */
+    struct requested_column device;    /* ids of devices that the events' column does not contain */
     struct work_groups names, configurations;
     uint32_t *configuration_of;             /* by row of devices */
     struct description *durations, *delays; /* of each name */
@@ -168,7 +183,8 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
 }
 
 static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    static const struct requested_field field = {"device", ASK_INT, false};
+    static const struct requested_field field = {"device", ASK_INT, false},
+                                        limiting = {"limitingFactors", ASK_STRING, false};
     const struct launch_model *reading = tables->reading;
     enum sutra_status status = launch_configs_read(tables->input->context, reading, arena, &tables->launches, error);
     if (!status)
@@ -183,6 +199,14 @@ static enum sutra_status read_work(struct work_tables *tables, struct arena *are
     tables->shorts = arena_alloc(arena, n_names, sizeof *tables->shorts);
     if (arena->failed)
         return error_memory(error);
+
+    /* request what limits the occupancy of each configuration */
+    for (uint32_t c = 0; c < tables->configurations.n; c++)
+        events[n++] = reading->devices.event[tables->configurations.list[c].first];
+    if (n && (status = event_columns_request(tables->input->context, reading->trace, &limiting, 1, events, n,
+                                             &tables->limits_of, error)))
+        return status;
+    n = 0;
 
     /* request the device ids of configurations whose column does not contain them */
     tables->n_limits = device_limits_read(reading->trace, tables->limits);
@@ -239,6 +263,9 @@ static void add_configuration(const struct work_tables *from, const struct work_
     table_real(table, occupancy.occupied * 100);
     table_real(table, occupancy.limit * 100);
     table_real(table, occupancy.waves);
+    const struct strings *texts = event_columns_strings(reading->trace);
+    uint32_t limits = from->limits_of.string[event];
+    table_words(table, limits == STRING_NONE ? "" : strings_text(texts, limits));
 }
 
 static void add_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
@@ -352,6 +379,409 @@ enum sutra_status operators_kernels(const struct op_input *input, struct arena *
     launch_configs_free(&from.launches);
     free(from.names.list);
     free(from.configurations.list);
+    arena_release(arena, mark);
+    return status;
+}
+
+/* ---- Communication ---- */
+
+/* Disjoint intervals by start, and their total length before each. */
+struct busy_union {
+    row_t n;
+    int64_t *start, *end, *before;
+};
+
+static enum sutra_status find_compute_union(const struct launch_model *model, struct arena *arena,
+                                            struct busy_union *busy, struct sutra_error *error) {
+    const struct device_rows *devices = &model->devices;
+    *busy = (struct busy_union){.start = arena_alloc(arena, devices->n, sizeof(int64_t)),
+                                .end = arena_alloc(arena, devices->n, sizeof(int64_t)),
+                                .before = arena_alloc(arena, devices->n, sizeof(int64_t))};
+    if (arena->failed)
+        return error_memory(error);
+    int64_t sum = 0;
+    for (row_t k = 0; k < devices->n; k++) {
+        row_t i = devices->by_start[k];
+        if (devices->class[i] != DEVICE_COMPUTE)
+            continue;
+        if (busy->n && devices->start[i] <= busy->end[busy->n - 1]) {
+            busy->end[busy->n - 1] = MAX(busy->end[busy->n - 1], devices->stop[i]);
+            continue;
+        }
+        sum += busy->n ? busy->end[busy->n - 1] - busy->start[busy->n - 1] : 0;
+        busy->before[busy->n] = sum;
+        busy->start[busy->n] = devices->start[i];
+        busy->end[busy->n++] = devices->stop[i];
+    }
+    return SUTRA_OK;
+}
+
+/* The length of the union before a moment. O(log n). */
+static int64_t busy_until(const struct busy_union *busy, int64_t moment) {
+    row_t n = count_up_to(busy->start, busy->n, moment);
+    return n ? busy->before[n - 1] + MIN(busy->end[n - 1], moment) - busy->start[n - 1] : 0;
+}
+
+/* The union of activities, which ascend by start, less the union of computation. */
+static int64_t exposed_of(const struct launch_model *model, const struct busy_union *compute, const row_t *devices,
+                          row_t n) {
+    int64_t exposed = 0, last_end = INT64_MIN;
+    for (row_t k = 0; k < n; k++) {
+        int64_t start = MAX(model->devices.start[devices[k]], last_end), stop = model->devices.stop[devices[k]];
+        if (stop <= start)
+            continue;
+        exposed += stop - start - (busy_until(compute, stop) - busy_until(compute, start));
+        last_end = stop;
+    }
+    return exposed;
+}
+
+static bool is_empty_text(const struct strings *strings, uint32_t string) {
+    return string == STRING_NONE || strings_length(strings, string) == 0;
+}
+
+/* The process group of each kernel, as a string of event_columns_strings(): recorded with the kernel, or else with the
+ * record_param_comms event that encloses its call; STRING_NONE. */
+static enum sutra_status find_groups(const struct op_input *input, const row_t *devices, row_t n, struct arena *arena,
+                                     const uint32_t *of_event, uint32_t *groups, struct sutra_error *error) {
+    static const struct requested_field field = {"Process Group Name", ASK_STRING, false};
+    const struct launch_model *model = input->reading;
+    const struct host_rows *hosts = &model->hosts;
+    const struct strings *texts = event_columns_strings(model->trace);
+    uint32_t name = strings_find(model->strings, "record_param_comms", strlen("record_param_comms"));
+    row_t n_lacking = 0;
+    for (row_t k = 0; k < n; k++) {
+        groups[k] = of_event[model->devices.event[devices[k]]];
+        groups[k] = is_empty_text(texts, groups[k]) ? STRING_NONE : groups[k];
+        n_lacking += groups[k] == STRING_NONE && model->devices.call[devices[k]] != ROW_NONE;
+    }
+    if (name == STRING_NONE || n_lacking == 0)
+        return SUTRA_OK;
+    uint8_t *marked = arena_alloc(arena, hosts->n, 1);
+    row_t *around = arena_alloc(arena, hosts->n, sizeof *around), *events = arena_alloc(arena, n, sizeof *events);
+    struct requested_column column;
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        marked[row] = hosts->name[row] == name && hosts->kind[row] == HOST_OPERATOR;
+    enum sutra_status status = find_marked_ancestors(model, marked, arena, around, error);
+    for (row_t k = 0; k < n && !status; k++) {
+        row_t call = model->devices.call[devices[k]];
+        row_t row = groups[k] == STRING_NONE && call != ROW_NONE ? around[call] : ROW_NONE;
+        events[k] = row == ROW_NONE ? ROW_NONE : hosts->event[row];
+    }
+    if (!status)
+        status = event_columns_request(input->context, model->trace, &field, 1, events, n, &column, error);
+    for (row_t k = 0; k < n && !status; k++)
+        if (events[k] != ROW_NONE && !is_empty_text(texts, column.string[events[k]]))
+            groups[k] = column.string[events[k]];
+    return status;
+}
+
+/* Parts of the key of a row. */
+enum { KEY_KIND, KEY_GROUP };
+
+enum sutra_status operators_communication(const struct op_input *input, struct arena *arena,
+                                          struct sutra_operators *operators, struct sutra_error *error) {
+    static const struct requested_field fields[] = {{"Collective name", ASK_STRING, false},
+                                                    {"Process Group Name", ASK_STRING, false}};
+    const struct launch_model *model = input->reading;
+    const struct device_rows *devices = &model->devices;
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_COMMUNICATION);
+    struct arena_mark mark = arena_mark(arena);
+    row_t n = 0, *list = arena_alloc(arena, devices->n, sizeof *list);
+    if (!list)
+        return error_memory(error);
+    for (row_t k = 0; k < devices->n; k++)
+        if (devices->class[devices->by_start[k]] == DEVICE_COMMUNICATION)
+            list[n++] = devices->by_start[k];
+    row_t *events = arena_alloc(arena, n, sizeof *events);
+    uint32_t *groups_of = arena_alloc(arena, n, sizeof *groups_of);
+    struct tuple *keys = arena_zeros(arena, n, sizeof *keys);
+    struct requested_column columns[2];
+    struct busy_union compute;
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t k = 0; k < n; k++)
+        events[k] = devices->event[list[k]];
+    enum sutra_status status =
+        n ? event_columns_request(input->context, model->trace, fields, 2, events, n, columns, error) : SUTRA_OK;
+    if (!status && n)
+        status = find_groups(input, list, n, arena, columns[1].string, groups_of, error);
+    if (!status)
+        status = find_compute_union(model, arena, &compute, error);
+    if (status)
+        return status;
+
+    /* Group by library, collective, phase, fused and process group. */
+    const struct strings *texts = event_columns_strings(model->trace);
+    for (row_t k = 0; k < n; k++) {
+        uint8_t kind = devices->kind[list[k]];
+        uint32_t name = model->events->name[events[k]], recorded = columns[0].string[events[k]];
+        enum kernel_collective collective =
+            kernel_collective_find(kind, recorded == STRING_NONE ? "" : strings_text(texts, recorded),
+                                   strings_text(model->strings, name), strings_length(model->strings, name));
+        const struct kernel_kind *of = &kernel_kinds[kind];
+        keys[k].part[KEY_KIND] = (value_key)((unsigned)of->library << 24 | (unsigned)collective << 16 |
+                                             (unsigned)of->phase << 8 | (unsigned)of->fused);
+        keys[k].part[KEY_GROUP] = groups_of[k];
+    }
+    struct op_groups groups;
+    status = op_groups_make(keys, n, arena, &groups, error);
+    double *device_ticks = arena_zeros(arena, groups.n, sizeof *device_ticks);
+    uint32_t *order = arena_alloc(arena, groups.n, sizeof *order);
+    row_t *members = arena_alloc(arena, n, sizeof *members);
+    if (!status)
+        status = arena_status(arena, error);
+    for (row_t k = 0; k < n && !status; k++)
+        device_ticks[groups.of[k]] += (double)(devices->stop[list[k]] - devices->start[list[k]]);
+    if (!status)
+        status = op_groups_order(device_ticks, groups.n, arena, order, error);
+    for (uint32_t i = 0; i < groups.n && !status; i++) {
+        uint32_t g = order[i];
+        row_t first = groups.first[g], n_kernels = groups.first[g + 1] - first;
+        const struct tuple *key = &keys[groups.member[first]];
+        uint32_t kind = (uint32_t)key->part[KEY_KIND], group = (uint32_t)key->part[KEY_GROUP];
+        for (row_t k = 0; k < n_kernels; k++)
+            members[k] = list[groups.member[first + k]];
+        table_integer(table, input->options.rank);
+        table_words(table, kernel_library_names[kind >> 24]);
+        table_words(table, kernel_collective_names[kind >> 16 & 0xff]);
+        table_words(table, kernel_phase_names[kind >> 8 & 0xff]);
+        if (group == STRING_NONE)
+            table_words(table, "");
+        else
+            table_string(table, texts, group);
+        table_integer(table, kind & 0xff);
+        table_integer(table, n_kernels);
+        table_real(table, device_ticks[g] / model->ticks_per_us);
+        table_real(table, launch_model_us(model, exposed_of(model, &compute, members, n_kernels)));
+    }
+    arena_release(arena, mark);
+    return status;
+}
+
+/* ---- Counters ---- */
+
+/* Kernels of all devices, by device and start, and by device and end. The sum of the rows that have begun less the sum
+ * of those that have ended is the row of a kernel that runs alone. */
+struct kernel_bounds {
+    row_t n;
+    struct kernel_bound {
+        value_key device;
+        int64_t moment;
+        row_t row;
+    } * starts, *ends;
+    uint64_t *started, *ended; /* sums of rows before each */
+};
+
+ORDER_BY(compare_bounds, struct kernel_bound, ASCENDING(device) ASCENDING(moment) ASCENDING(row))
+
+static bool find_kernel_bounds(const struct launch_model *model, struct arena *arena, struct kernel_bounds *bounds) {
+    const struct device_rows *devices = &model->devices;
+    *bounds = (struct kernel_bounds){.starts = arena_alloc(arena, devices->n, sizeof *bounds->starts),
+                                     .ends = arena_alloc(arena, devices->n, sizeof *bounds->ends),
+                                     .started = arena_alloc(arena, (size_t)devices->n + 1, sizeof *bounds->started),
+                                     .ended = arena_alloc(arena, (size_t)devices->n + 1, sizeof *bounds->ended)};
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < devices->n; i++) {
+        row_t event = devices->event[i];
+        uint16_t device = model->events->device[event];
+        value_key key = device < DEVICE_ABSENT ? (value_key)device : model->events->pid[event];
+        if (!(category_roles(model->events, model->roles, event) & CATEGORY_KERNEL))
+            continue;
+        bounds->starts[bounds->n] = (struct kernel_bound){key, devices->start[i], i};
+        bounds->ends[bounds->n++] = (struct kernel_bound){key, devices->stop[i], i};
+    }
+    qsort(bounds->starts, bounds->n, sizeof *bounds->starts, compare_bounds);
+    qsort(bounds->ends, bounds->n, sizeof *bounds->ends, compare_bounds);
+    bounds->started[0] = bounds->ended[0] = 0;
+    for (row_t i = 0; i < bounds->n; i++) {
+        bounds->started[i + 1] = bounds->started[i] + bounds->starts[i].row;
+        bounds->ended[i + 1] = bounds->ended[i] + bounds->ends[i].row;
+    }
+    return true;
+}
+
+/* The number of bounds of lower devices, or of this device up to a moment. */
+static row_t count_bounds(const struct kernel_bound *list, row_t n, value_key device, int64_t moment) {
+    struct bisection search = {0, n};
+    while (search.low < search.high) {
+        const struct kernel_bound *at = &list[bisect_middle(search)];
+        bisect(&search, at->device < device || (at->device == device && at->moment <= moment));
+    }
+    return search.low;
+}
+
+/* The kernel that alone runs on a device at a moment, or ROW_NONE. O(log n). */
+static row_t kernel_alone(const struct kernel_bounds *bounds, value_key device, int64_t moment) {
+    row_t started = count_bounds(bounds->starts, bounds->n, device, moment);
+    row_t ended = count_bounds(bounds->ends, bounds->n, device, moment);
+    if (started != ended + 1) /* kernels of lower devices have all ended */
+        return ROW_NONE;
+    return (row_t)(bounds->started[started] - bounds->ended[ended]);
+}
+
+/* The device of a sample: n of a pid "GPU n Counters", else the pid. */
+static value_key device_of_sample(const struct op_input *input, row_t event) {
+    value_key pid = input->reading->events->pid[event];
+    char number[NUMBER_TEXT_MAX], digits[NUMBER_TEXT_MAX];
+    size_t length, n = 0;
+    int64_t device;
+    if (!key_is_value(pid) || key_is_integer(pid))
+        return pid;
+    const char *text = values_text(&input->context->values, pid, number, &length);
+    if (length < 4 || memcmp(text, "GPU ", 4) != 0)
+        return pid;
+    for (size_t i = 4; i < length && n < sizeof digits - 1 && is_digit(text[i]); i++)
+        digits[n++] = text[i];
+    return n && integer_parse(digits, n, &device) ? device : pid;
+}
+
+struct counter_sum {
+    uint64_t n;
+    double sum, min, max;
+};
+
+struct counter_work {
+    const struct op_input *input;
+    struct strings names;
+    struct tuples keys; /* device, counter, string of the kernel or -1, index of the step or -1 */
+    struct counter_sum *sums;
+    uint64_t n, capacity;
+};
+
+static bool add_sample(struct counter_work *work, struct tuple key, double value) {
+    uint32_t number = tuples_number(&work->keys, key);
+    if (number == TUPLE_NONE || !column_grow(&work->sums, work->n, &work->capacity, sizeof *work->sums))
+        return false;
+    if (number == work->n)
+        work->sums[work->n++] = (struct counter_sum){.min = value, .max = value};
+    struct counter_sum *sum = &work->sums[number];
+    sum->n++;
+    sum->sum += value;
+    sum->min = fmin(value, sum->min);
+    sum->max = fmax(value, sum->max);
+    return true;
+}
+
+/* Adds each member of a sample's "args"; a member without a name is the counter that the event names. */
+static bool add_samples(struct counter_work *work, row_t event, row_t kernel, value_key step) {
+    const struct launch_model *model = work->input->reading;
+    const struct document *document = &model->trace->document;
+    struct field_reader reader = {.source = &document->source, .values = &work->input->context->values};
+    struct json_span args = document_member_of(document, model->events->text[event], "args");
+    if (!args.at || document->source.bytes[args.at] != '{')
+        return true;
+    bool ok = true;
+    value_key device = device_of_sample(work->input, event);
+    uint32_t event_name = model->events->name[event];
+    struct json_walker walker = walk_from(&document->source, args.at);
+    for (bool more = walk_object(&walker); more && ok; more = walk_member_end(&walker)) {
+        struct json_span key = walk_key(&walker), value = walk_value(&walker);
+        struct number number;
+        size_t length;
+        const char *name = field_string(&reader, key, &length);
+        if (!field_time(document->source.bytes + value.at, &number))
+            continue;
+        uint32_t counter = length ? strings_intern(&work->names, name, length)
+                                  : strings_intern(&work->names, strings_text(model->strings, event_name),
+                                                   strings_length(model->strings, event_name));
+        double real = number_as_double(number);
+        ok = counter != STRING_NONE && add_sample(work, (struct tuple){{device, counter, -1, -1}}, real);
+        if (ok && kernel != ROW_NONE)
+            ok = add_sample(
+                work, (struct tuple){{device, counter, model->events->name[model->devices.event[kernel]], -1}}, real);
+        if (ok && step >= 0)
+            ok = add_sample(work, (struct tuple){{device, counter, -1, step}}, real);
+    }
+    ok = ok && !reader.failed;
+    buffer_free(&reader.scratch);
+    return ok;
+}
+
+static void add_counter_row(const struct counter_work *work, const struct profiler_steps *steps, uint32_t i,
+                            struct sutra_table *table) {
+    const struct launch_model *model = work->input->reading;
+    const value_key *key = work->keys.list[i].part;
+    const struct counter_sum *sum = &work->sums[i];
+    char number[NUMBER_TEXT_MAX];
+    size_t length = 0;
+    const char *device =
+        key_is_value(key[0]) ? values_text(&work->input->context->values, key[0], number, &length) : "";
+    table_integer(table, work->input->options.rank);
+    table_text(table, device, length);
+    table_string(table, &work->names, (uint32_t)key[1]);
+    if (key[2] < 0)
+        table_words(table, "");
+    else
+        table_string(table, model->strings, (uint32_t)key[2]);
+    if (key[3] < 0)
+        table_words(table, "");
+    else
+        table_string(table, model->strings, host_name(model, steps->row[key[3]]));
+    table_integer(table, (int64_t)sum->n);
+    table_real(table, sum->sum / (double)sum->n);
+    table_real(table, sum->min);
+    table_real(table, sum->max);
+}
+
+enum sutra_status operators_counters(const struct op_input *input, struct arena *arena,
+                                     struct sutra_operators *operators, struct sutra_error *error) {
+    static const char *const categories[] = {"hardware_counters", "mtia_counters", "xpu_scope_profiler"};
+    const struct launch_model *model = input->reading;
+    const struct device_events *events = model->events;
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_COUNTERS);
+    struct arena_mark mark = arena_mark(arena);
+    struct string_roles *roles = arena_zeros(arena, model->strings->n, sizeof *roles);
+    bool any = false;
+    if (!roles)
+        return error_memory(error);
+    for (uint32_t string = 0; string < model->strings->n; string++)
+        for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+            if (strings_length(model->strings, string) == strlen(categories[i]) &&
+                text_compare(model->strings, string, TEXT_HAS_IN_ANY_CASE, categories[i]))
+                roles[string].category = any = true;
+    if (!any) {
+        arena_release(arena, mark);
+        return SUTRA_OK;
+    }
+    const struct step_rows rows = host_step_rows(model, ~(1u << HOST_CALL));
+    struct counter_work work = {.input = input};
+    struct profiler_steps steps;
+    struct kernel_bounds bounds;
+    struct exact_times times = {0};
+    bool ok = strings_init(&work.names) && find_kernel_bounds(model, arena, &bounds) &&
+              profiler_steps_find(&rows, STEPS_OVERVIEW, arena, &steps);
+    int64_t *step_start = ok ? arena_alloc(arena, steps.n, sizeof *step_start) : NULL;
+    ok = ok && step_start;
+    enum sutra_status status =
+        ok ? exact_times_find(input->context, model->trace, roles, arena, &times, error) : error_memory(error);
+    for (row_t i = 0; i < steps.n && !status; i++)
+        step_start[i] = model->hosts.start[steps.row[i]];
+    for (row_t event = 0; event < events->n && !status; event++) {
+        if (events->phase[event] != 'C' || !category_roles(events, roles, event) || !exact_time_is_known(events, event))
+            continue;
+        int64_t moment = start_ticks(model, &times, event);
+        row_t n = count_up_to(step_start, steps.n, moment);
+        bool in_step = n && model->hosts.stop[steps.row[n - 1]] > moment;
+        if (!launch_model_includes(model, moment))
+            continue;
+        if (!add_samples(&work, event, kernel_alone(&bounds, device_of_sample(input, event), moment),
+                         in_step ? (value_key)n - 1 : -1))
+            status = error_memory(error);
+    }
+    /* All samples of each counter, then by kernel, then by step. */
+    for (int part = 0; part < 3 && !status; part++)
+        for (uint32_t i = 0; i < work.n; i++) {
+            const value_key *key = work.keys.list[i].part;
+            if ((part == 1) == (key[2] >= 0) && (part == 2) == (key[3] >= 0))
+                add_counter_row(&work, &steps, i, table);
+        }
+    strings_free(&work.names);
+    tuples_free(&work.keys);
+    free(work.sums);
     arena_release(arena, mark);
     return status;
 }

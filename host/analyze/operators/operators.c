@@ -24,7 +24,9 @@
  */
 
 static enum op_category category_by_work(const struct launch_model *reading, row_t charge, enum op_table table) {
-    row_t first = reading->devices.event[reading->charges.device[reading->charges.first[charge]]];
+    row_t device = reading->charges.device[reading->charges.first[charge]], first = reading->devices.event[device];
+    if (table == OP_TABLE_ALL && reading->devices.class[device] == DEVICE_COMMUNICATION)
+        return OP_COMMUNICATION;
     uint32_t name = host_name(reading, reading->charges.host[charge]), work = reading->events->name[first];
     return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name),
                             strings_text(reading->strings, work), strings_length(reading->strings, work), table);
@@ -142,8 +144,8 @@ static enum sutra_status op_ways_make(const struct launch_model *reading, struct
 #define LAUNCH_COLUMNS                                                                                                 \
     {"operator", TEXT}, {"stream", TEXT}, {"grid", TEXT}, {"block", TEXT}, {"registers", REAL},                        \
         {"shared_memory", REAL}, {"occupancy_recorded_percent", REAL}, {"occupancy_percent", REAL},                    \
-        {"occupancy_limit_percent", REAL}, {                                                                           \
-        "waves", REAL                                                                                                  \
+        {"occupancy_limit_percent", REAL}, {"waves", REAL}, {                                                          \
+        "limiting_factors", TEXT                                                                                       \
     }
 
 const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
@@ -367,6 +369,26 @@ const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
                                                      {"kernels", INTEGER},
                                                      {"device_us", REAL},
                                                      {"percent", REAL}}},
+    [SUTRA_OPERATORS_COMMUNICATION] = {"communication", OF_JOB,
+                                       .columns = {{"rank", INTEGER},
+                                                   {"library", TEXT},
+                                                   {"collective", TEXT},
+                                                   {"phase", TEXT},
+                                                   {"group", TEXT},
+                                                   {"fused", INTEGER},
+                                                   {"kernels", INTEGER},
+                                                   {"device_us", REAL},
+                                                   {"exposed_us", REAL}}},
+    [SUTRA_OPERATORS_COUNTERS] = {"counters", OF_JOB,
+                                  .columns = {{"rank", INTEGER},
+                                              {"device", TEXT},
+                                              {"counter", TEXT},
+                                              {"kernel", TEXT},
+                                              {"step", TEXT},
+                                              {"samples", INTEGER},
+                                              {"mean", REAL},
+                                              {"min", REAL},
+                                              {"max", REAL}}},
     [SUTRA_OPERATORS_TRITON] = {"triton", OF_JOB,
                                 .columns = {{"rank", INTEGER},
                                             {"kernel", TEXT},
@@ -542,6 +564,10 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
         status = operators_by_module(input, scratch, made, error);
     if (!status && operators)
         status = operators_triton(input, scratch, made, error);
+    if (!status && operators)
+        status = operators_communication(input, scratch, made, error);
+    if (!status && operators)
+        status = operators_counters(input, scratch, made, error);
     if (!status && kernels)
         status = launch_configs_preread(input->context, reading, error);
     if (!status)

@@ -189,7 +189,7 @@ typedef enum sutra_status op_maker(const struct op_input *input, struct arena *a
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
     tracelens_kernels, tracelens_unified, tracelens_sheets, tracelens_rates, operators_timeline, operators_by_name,
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
-    operators_rates, operators_kernels, operators_graphs, operators_triton;
+    operators_rates, operators_kernels, operators_graphs, operators_communication, operators_counters, operators_triton;
 
 /* Adds the graph kernels of a model by launch and method, or by operator, module and method, longest first: rank,
  * launch (or operator and module), method, confidence, kernels, device_us, percent. O(n) in expectation. */

@@ -157,8 +157,9 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
  * the streams.
  */
 
-enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
+enum sutra_status overview_streams_add(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error) {
+    static const struct requested_field field = {"priority", ASK_NUMBER, false};
     const struct launch_model *model = overview->reading;
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
@@ -167,6 +168,8 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
     uint32_t n = 0;
     value_key *stream = arena_alloc(scratch, devices->n, sizeof *stream);
     row_t *n_activities = arena_zeros(scratch, devices->n, sizeof *n_activities);
+    row_t *first =
+        arena_alloc(scratch, devices->n, sizeof *first); /* event of the first kernel, which has a priority */
     int64_t(*ticks)[DEVICE_N_CLASSES] = arena_zeros(scratch, devices->n, sizeof *ticks);
     struct pair_table numbers = {0};
     bool ok = !scratch->failed && pair_table_init(&numbers);
@@ -182,6 +185,7 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
             break;
         if (entry->number == PAIR_NONE) {
             stream[n] = key;
+            first[n] = devices->event[i];
             entry->number = n++;
         }
         ticks_add(&ticks[entry->number][overview->classes[i]], stop - start);
@@ -198,20 +202,24 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
             total_us[i] += (double)ticks[i][class];
         total_us[i] /= 1000;
     }
+    struct requested_column priorities;
     enum sutra_status status = op_groups_order(total_us, n, scratch, order, error);
+    if (!status && n)
+        status = event_columns_request(context, model->trace, &field, 1, first, n, &priorities, error);
     if (status)
         return status;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = order[k];
         char text_buffer[NUMBER_TEXT_MAX];
         size_t length;
-        const char *text = values_text(values, stream[i], text_buffer, &length);
+        const char *text = values_text(&context->values, stream[i], text_buffer, &length);
         table_integer(table, rank);
         table_text(table, text, length);
         table_integer(table, n_activities[i]);
         for (int class = 0; class < DEVICE_N_CLASSES; class ++)
             table_real(table, (double)ticks[i][class] / 1000);
         table_real(table, total_us[i]);
+        table_real(table, number_as_double(number_at(priorities.number, first[i])));
     }
     arena_release(scratch, mark);
     return SUTRA_OK;

@@ -145,7 +145,7 @@ enum sutra_status attribute_idle_time(struct sutra_context *context, struct over
 extern const struct table_spec overview_table_specs[];
 
 /* The activity of each stream in the window. Leaves `scratch` as it was. */
-enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
+enum sutra_status overview_streams_add(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error);
 
 #endif

@@ -85,7 +85,8 @@ const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
                                             {"compute_us", REAL},
                                             {"communication_us", REAL},
                                             {"copies_us", REAL},
-                                            {"work_us", REAL}}},
+                                            {"work_us", REAL},
+                                            {"priority", REAL}}},
     [SUTRA_OVERVIEW_GRAPHS] = {"overview_graphs", OF_JOB,
                                .columns = {{"rank", INTEGER},
                                            {"launch", TEXT},
@@ -405,7 +406,7 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
         status = add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch,
                            result_table_begin(&rank->result, id), error);
     if (!status)
-        status = overview_streams_add(&overview, &context->values, task->rank, scratch,
+        status = overview_streams_add(context, &overview, task->rank, scratch,
                                       result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error);
     if (!status)
         status = graph_table_add(reading, task->rank, false, scratch,

@@ -128,6 +128,38 @@ static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks, int
     return launcher;
 }
 
+/* Appends the recorded priorities of the streams of most communication and of most computation, if communication has no
+ * higher one: CUDA's lower numbers are higher priorities. */
+static enum sutra_status add_priorities(struct diagnosis *d, const int64_t *ticks, struct overview_finding *finding,
+                                        struct sutra_error *error) {
+    static const struct requested_field field = {"priority", ASK_NUMBER, false};
+    const struct device_rows *devices = &d->model->devices;
+    row_t events[2] = {ROW_NONE, ROW_NONE}; /* communication, computation */
+    int64_t longest[2] = {0, 0};
+    struct requested_column column;
+    for (row_t i = 0; i < devices->n; i++) {
+        bool computes = d->overview->classes[i] == OVERVIEW_COMPUTE;
+        int64_t length = computes ? devices->stop[i] - devices->start[i] : ticks[i];
+        if (length <= longest[computes])
+            continue;
+        longest[computes] = length;
+        events[computes] = devices->event[i];
+    }
+    if (events[0] == ROW_NONE || events[1] == ROW_NONE)
+        return SUTRA_OK;
+    enum sutra_status status = event_columns_request(d->context, d->model->trace, &field, 1, events, 2, &column, error);
+    if (status)
+        return status;
+    double communication = number_as_double(number_at(column.number, events[0])),
+           compute = number_as_double(number_at(column.number, events[1]));
+    if (communication >= compute)
+        append_finding_text(finding,
+                            " Its stream has priority %.0f, no higher than that of computation (%.0f): a stream of "
+                            "higher priority starts collectives earlier.",
+                            communication, compute);
+    return SUTRA_OK;
+}
+
 enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
     struct measures *measures = &d->measures;
     const struct device_rows *devices = &d->model->devices;
@@ -160,8 +192,6 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     const uint32_t caller = main_caller(d, ticks, sums);
     const uint32_t fact = main_collective_fact(ticks, d);
     const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
-    arena_release(d->arena, mark);
-
     double total = (double)d->overview->communication, per_step = measures->n_collectives / measures->n_steps;
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
     bool is_many = d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
@@ -175,6 +205,8 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     if (is_many)
         append_finding_text(finding, " Half of the %.0f collectives of a step take < 50 us: one for each parameter.",
                             per_step);
+    status = add_priorities(d, ticks, finding, error);
+    arena_release(d->arena, mark);
     finding->where = where;
     finding->facts |= library == LIBRARY_DEEPEP                                ? FACT_DEEPEP
                       : library == LIBRARY_CUSTOM || library == LIBRARY_TRTLLM ? FACT_INNER_REDUCE
@@ -189,7 +221,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
     add_finding_number(finding, "overlap_percent", overlap_percent);
     add_finding_number(finding, "collectives", per_step);
-    return SUTRA_OK;
+    return status;
 }
 
 /* ---- slow_collective: the fastest collective of >= SLOW_BYTES has a bus bandwidth < SLOW_LINK_PERCENT of the link's,

@@ -292,7 +292,7 @@ static void print_next(const struct hta_page *page, const char *folder) {
         first = sutra_hta_ranks_get(page->ranks, i + 1);
     printf("\nnext:\n");
     if (all->n_kernels == 0) {
-        printf("  profile with ProfilerActivity.CUDA to record kernels\n");
+        printf("  sutra analyze TRACE   why the trace has no kernels, and the remedy\n");
         return;
     }
     if (all->idle_us > all->compute_us && all->idle_us > all->exposed_us)
