@@ -57,7 +57,6 @@ def test_tables_equal_the_program_output(kind, function, tmp_path):
     assert n_same >= 3, (list(files), n_same)
 
 
-@pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
 def test_capture_traces_name_the_operators_of_graphs(write_trace):
     def event(category, name, start, duration, **args):
         return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": args}
@@ -78,6 +77,7 @@ def test_capture_traces_name_the_operators_of_graphs(write_trace):
         pysutra.analyze.operators(trace, capture=trace + ".missing")
 
 
+@pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
 def test_dlrm_has_its_tables():
     with pysutra.analyze.dlrm(TRACE) as result:
         frames = {name: table.to_pandas() for name, table in result.tables.items()}
