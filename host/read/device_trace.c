@@ -77,18 +77,10 @@ static inline size_t scan_number(const char *text, size_t at, struct number *num
 }
 
 /* A number in a string, as Ascend's profiler writes times: "1704161511420306.491". */
-static size_t scan_text_number(const char *text, size_t at, struct number *number) {
-    int64_t integer;
-    double real;
-    struct short_number found = text[at] == '"' ? short_number_at(text + at + 1) : (struct short_number){0};
-    bool zeros = text[at + 1] == '0' && found.n_integer > 1;
-    if (!found.length || zeros || text[at + 1 + found.length] != '"')
-        return 0;
-    enum number_form form = short_number_value(text + at + 1, found, &integer, &real);
-    if (form == NUMBER_FORM_BAD)
-        return 0;
-    *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
-    return at + found.length + 2;
+static size_t scan_text_number(const struct json_walker *walker, size_t at, struct number *number) {
+    struct json_span ignored_place;
+    bool is_time = walker->text[at] == '"' && field_time(walker->text + at, number);
+    return is_time ? leaf_end(walker, at, &ignored_place) : 0;
 }
 
 /* Whether a value is a string that is not empty. */
@@ -146,10 +138,10 @@ static inline size_t scan_field(const struct json_walker *walker, size_t at, enu
     case FIELD_TS:
         row->value_at[VALUE_TS] = at;
         end = scan_number(text, at, &row->ts);
-        return end ? end : scan_text_number(text, at, &row->ts);
+        return end ? end : scan_text_number(walker, at, &row->ts);
     case FIELD_DUR:
         end = scan_number(text, at, &row->dur);
-        return end ? end : scan_text_number(text, at, &row->dur);
+        return end ? end : scan_text_number(walker, at, &row->dur);
     case FIELD_NAME:
         return text[at] == '"' ? leaf_end(walker, at, &row->name) : 0;
     case FIELD_CATEGORY:
