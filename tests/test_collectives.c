@@ -198,6 +198,53 @@ static void fill_clocks(struct collective_calls *calls) {
     add(calls, all, "broadcast", 5, 0, 0, 99);
 }
 
+/* Kernels without a group match by library, phase and index, and only if every rank has equally many. */
+static void libraries_match_by_index_apart(void **state) {
+    (void)state;
+    for (int n_of_last = 1; n_of_last <= 2; n_of_last++) {
+        struct collective_calls calls;
+        assert_true(collective_calls_init(&calls));
+        uint32_t groups[2];
+        for (uint8_t i = 0; i < 2; i++) {
+            struct collective_source source = {LIBRARY_DEEPEP, i ? PHASE_COMBINE : PHASE_DISPATCH};
+            groups[i] = collective_group_add(&calls, "", 0, "", 0, CALL_UNKNOWN, source);
+        }
+        assert_int_not_equal(groups[0], groups[1]);
+        for (int64_t rank = 0; rank < 2; rank++)
+            for (int i = 0; i < 2; i++) {
+                add(&calls, groups[0], "all-to-all", rank, CALL_UNKNOWN, 100 * i, 100 * i + 50);
+                if (rank == 0 || i < n_of_last)
+                    add(&calls, groups[1], "all-to-all", rank, CALL_UNKNOWN, 100 * i + 60, 100 * i + 90);
+            }
+        check_matches(&calls, n_of_last == 2 ? "0 0: 0 1; 0 1: 0 1; 1 0: 0 1; 1 1: 0 1; " : "0 0: 0 1; 0 1: 0 1; ");
+    }
+}
+
+/* "Comms Id" decides before the sequence number if every call has it. */
+static void collectives_match_by_comms_id(void **state) {
+    (void)state;
+    for (int all_have = 0; all_have < 2; all_have++) {
+        struct collective_calls calls;
+        assert_true(collective_calls_init(&calls));
+        uint32_t group = group_of(&calls, "0", "[0, 1]", 2);
+        for (int64_t rank = 0; rank < 2; rank++)
+            for (int i = 0; i < 2; i++) {
+                add(&calls, group, "allreduce", rank, rank ? 1 - i : i, 100 * i, 100 * i + 50);
+                calls.list[calls.n - 1].comms_id = all_have || rank == 0 ? 1 + (uint32_t)i : 0;
+            }
+        struct arena arena = {0};
+        struct collective_matches matches;
+        struct sutra_error error;
+        assert_int_equal(collective_matches_find(&calls, &arena, &matches, &error), SUTRA_OK);
+        assert_int_equal(matches.n, 2);
+        const struct collective_call *first = collective_match_call(&calls, &matches, &matches.list[0], 0),
+                                     *second = collective_match_call(&calls, &matches, &matches.list[0], 1);
+        assert_int_equal(first->start_ns == second->start_ns, all_have);
+        arena_free(&arena);
+        collective_calls_free(&calls);
+    }
+}
+
 static void clocks_follow_from_ends(void **state) {
     (void)state;
     struct collective_calls calls;
@@ -333,6 +380,8 @@ int main(void) {
         cmocka_unit_test(messages_match_by_sender_and_receiver),
         cmocka_unit_test(lost_calls_shift_no_others),
         cmocka_unit_test(calls_that_share_a_number_meet_by_turn),
+        cmocka_unit_test(libraries_match_by_index_apart),
+        cmocka_unit_test(collectives_match_by_comms_id),
         cmocka_unit_test(clocks_follow_from_ends),
         cmocka_unit_test(clocks_drift_and_messages_join),
         cmocka_unit_test(no_calls_have_no_clocks),
