@@ -673,6 +673,9 @@ static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdi
         struct overview_finding *finding = add_finding(d, FINDING_NO_KERNELS, NULL, "%s.", cause.text);
         add_finding_number(finding, "launches", device->n_launches);
         set_finding_now(finding, "0");
+        d->facts |= device->cause == HOST_ONLY               ? FACT_HOST_ONLY
+                    : device->cause == KERNELS_NOT_DELIVERED ? FACT_UNDELIVERED
+                                                             : 0;
         select_remedy(d, finding);
         verdict->findings[verdict->n_findings++] = *finding;
     }

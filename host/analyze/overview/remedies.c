@@ -56,7 +56,24 @@ const char *const finding_titles[N_FINDING_RULES] = {
 #define LAUNCHES "launches per step", "must fall"
 
 const struct remedy finding_remedies[] = {
-    {FINDING_NO_KERNELS, "", 0, 0, {{0}}, "kernels in sutra info", "must exceed 0"}, /* the cause names the remedy */
+    {FINDING_NO_KERNELS,
+     "host_only",
+     FACT_HOST_ONLY,
+     0,
+     {{"Record the device too: add its activity, for example ProfilerActivity.CUDA, to the activities of the profiler.",
+       "torch.profiler.profile", PROFILER, 0}},
+     "kernels listed by sutra info",
+     "must exceed 0"},
+    {FINDING_NO_KERNELS,
+     "kernels_not_delivered",
+     FACT_UNDELIVERED,
+     FACT_OTHER_DEVICE,
+     {{"Check, in this order: the profiler stops after torch.cuda.synchronize(); the driver lets users profile "
+       "(containers need SYS_ADMIN); no second profiler is attached.",
+       "torch.profiler.profile", PROFILER, 0}},
+     "kernels listed by sutra info",
+     "must exceed 0"},
+    {FINDING_NO_KERNELS, "", 0, 0, {{0}}, "kernels listed by sutra info", "must exceed 0"}, /* the cause names it */
     {FINDING_HOST_BOUND,
      "other_device",
      FACT_OTHER_DEVICE,

@@ -52,6 +52,8 @@ enum finding_fact {
 #define FACT_DEEPEP       ((uint64_t)1 << 32) /* the library of most exposed communication */
 #define FACT_INNER_REDUCE ((uint64_t)1 << 33) /* an all-reduce of an inference engine */
 #define FACT_OTHER_DEVICE ((uint64_t)1 << 34) /* neither FACT_CUDA nor FACT_HIP */
+#define FACT_HOST_ONLY    ((uint64_t)1 << 35) /* no device was recorded */
+#define FACT_UNDELIVERED  ((uint64_t)1 << 36) /* launch calls, but no GPU activity */
 
 #define REMEDY_LINES 4
 
