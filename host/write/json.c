@@ -166,13 +166,15 @@ void json_format(struct json_out *json, const char *format, ...) {
 
 void json_open_line(struct json_out *json) {
     json_open(json, '{');
-    json->outer_indent = json->indent;
+    if (json->n_lines++ == 0)
+        json->outer_indent = json->indent;
     json->indent = JSON_ONE_LINE;
 }
 
 void json_close_line(struct json_out *json) {
     json_close(json, '}');
-    json->indent = json->outer_indent;
+    if (--json->n_lines == 0)
+        json->indent = json->outer_indent;
 }
 
 void json_add_open(struct json_out *json, const char *name, char bracket) {

@@ -20,7 +20,8 @@ struct json_out {
     unsigned depth;
     bool begun;       /* the open list or object has an element */
     bool after_key;   /* the next value belongs to a key */
-    int outer_indent; /* outside the object in one line */
+    int outer_indent; /* outside the objects in one line */
+    unsigned n_lines; /* open objects in one line */
 };
 
 void json_open(struct json_out *json, char bracket);
@@ -49,7 +50,7 @@ void json_cstring(struct json_out *json, const char *text); /* NULL: null */
 void json_cstring_key(struct json_out *json, const char *key);
 __attribute__((format(printf, 2, 3))) void json_format(struct json_out *json, const char *format, ...);
 
-/* An object in one line in an indented document. */
+/* An object in one line in an indented document; objects inside it stay in its line. */
 void json_open_line(struct json_out *json);
 void json_close_line(struct json_out *json);
 

@@ -12,7 +12,7 @@ END
 sutra info report.sqlite 2>&1 | grep -q 'reads no SQLite' && skip "built without SQLite"
 sutra info report.sqlite
 sutra info rocpd.sqlite --json
-sutra info report.sqlite/rank1 | head -n 3
+sutra info report.sqlite/rank1 | head -n 4
 echo "--- summaries"
 quietly sutra analyze nsys report.sqlite -o tables
 head -n 2 tables/*.csv
