@@ -2,10 +2,10 @@
  * file.c - writes columns to a file in Arrow's IPC format (Feather version 2). Source: arrow.apache.org/docs/format and
  * Message.fbs, Schema.fbs and File.fbs of Arrow 15.
  *
- *     "ARROW1" | schema | a batch per dictionary | the batch of rows | end | footer: schema and places | size | "ARROW1"
+ *     "ARROW1" | schema | a batch per dictionary | the batch of rows | end | footer: schema, positions | size | "ARROW1"
  *
- * A message is a flatbuffer, which describes the lengths and places of buffers, and the buffers themselves. These are
- * written from the memory of the columns. Input: a stream of one batch. Memory: that of the messages.
+ * A message is a flatbuffer, which describes the lengths and positions of buffers, and the buffers themselves. These
+ * are written from the memory of the columns. Input: a stream of one batch. Memory: the messages.
  */
 #include <endian.h>
 #include <errno.h>
@@ -23,10 +23,10 @@
 /*
  * ---- Flatbuffers ----
  *
- * A flatbuffer is made from its end to its beginning, so that references point to what exists. A place is the distance
- * from the end. A table begins with the distance to its list of fields:
+ * A flatbuffer is made from its end to its beginning, so that references point to what exists. A position is the
+ * distance from the end. A table begins with the distance to its list of fields:
  *
- *     | size of the list, size of the table, place of field 0, of field 1 ... | distance to the list, fields |
+ *     | size of the list, size of the table, position of field 0, of field 1 ... | distance to the list, fields |
  */
 struct flat {
     char *bytes;
@@ -34,7 +34,7 @@ struct flat {
     bool failed;           /* out of memory */
 };
 
-/* A place in a flatbuffer; 0: none. */
+/* A position in a flatbuffer; 0: none. */
 typedef uint32_t flat_ref;
 
 #define FLAT_FIELDS_MAX 8
@@ -42,7 +42,7 @@ typedef uint32_t flat_ref;
 /* A table that is being made: its fields are added in any order. */
 struct flat_table {
     size_t begin;
-    uint32_t field[FLAT_FIELDS_MAX]; /* place of each; 0: absent */
+    uint32_t field[FLAT_FIELDS_MAX]; /* position of each; 0: absent */
     uint32_t n;
 };
 
@@ -65,7 +65,7 @@ static void flat_prepend(struct flat *flat, const void *bytes, size_t n) {
     memcpy(flat->bytes + flat->capacity - flat->used, bytes, n);
 }
 
-/* Pads so that the place is aligned after `n` more bytes. */
+/* Pads so that the position is aligned after `n` more bytes. */
 static void flat_align(struct flat *flat, size_t alignment, size_t n) {
     static const char zeros[8] = "";
     flat_prepend(flat, zeros, (size_t)(-(flat->used + n)) & (alignment - 1));
@@ -76,7 +76,7 @@ static void flat_number(struct flat *flat, uint64_t value, size_t size) {
     flat_prepend(flat, &bits, size);
 }
 
-/* A reference to a place. */
+/* A reference to a position. */
 static void flat_refer(struct flat *flat, flat_ref to) {
     flat_align(flat, 4, 0);
     flat_number(flat, flat->used + 4 - to, 4);
@@ -133,12 +133,12 @@ static void table_refer(struct flat *flat, struct flat_table *table, uint32_t fi
 static flat_ref flat_end(struct flat *flat, const struct flat_table *table) {
     flat_align(flat, 4, 0);
     flat_number(flat, 2 * (table->n + 2), 4); /* the list is directly before the table */
-    size_t place = flat->used;
+    size_t position = flat->used;
     for (uint32_t i = table->n; i > 0; i--)
-        flat_number(flat, table->field[i - 1] ? place - table->field[i - 1] : 0, 2);
-    flat_number(flat, place - table->begin, 2);
+        flat_number(flat, table->field[i - 1] ? position - table->field[i - 1] : 0, 2);
+    flat_number(flat, position - table->begin, 2);
     flat_number(flat, 2 * (table->n + 2), 2);
-    return (flat_ref)place;
+    return (flat_ref)position;
 }
 
 static void flat_finish(struct flat *flat, flat_ref root) {
@@ -263,9 +263,9 @@ static bool add_schema(struct flat *flat, const struct ArrowSchema *schema, flat
 /* What a batch consists of: two words per array and per buffer, and the memory of each buffer. */
 struct body {
     struct arena arena;
-    uint64_t *nodes, *places; /* length, number of nulls; offset, length */
+    uint64_t *nodes, *positions; /* length, number of nulls; offset, length */
     const void **memory;
-    uint64_t n_nodes, nodes_capacity, n_places, places_capacity, memory_capacity;
+    uint64_t n_nodes, nodes_capacity, n_positions, positions_capacity, memory_capacity;
     uint64_t length;
 };
 
@@ -274,13 +274,14 @@ static size_t padded(size_t n) {
 }
 
 static bool add_buffer(struct body *body, const void *memory, size_t n) {
-    if (!arena_grow(&body->arena, &body->places, body->n_places, &body->places_capacity, 2 * sizeof *body->places) ||
-        !arena_grow(&body->arena, &body->memory, body->n_places, &body->memory_capacity, sizeof *body->memory))
+    if (!arena_grow(&body->arena, &body->positions, body->n_positions, &body->positions_capacity,
+                    2 * sizeof *body->positions) ||
+        !arena_grow(&body->arena, &body->memory, body->n_positions, &body->memory_capacity, sizeof *body->memory))
         return false;
     n = memory ? n : 0;
-    body->places[2 * body->n_places] = body->length;
-    body->places[2 * body->n_places + 1] = n;
-    body->memory[body->n_places++] = memory;
+    body->positions[2 * body->n_positions] = body->length;
+    body->positions[2 * body->n_positions + 1] = n;
+    body->memory[body->n_positions++] = memory;
     body->length += padded(n);
     return true;
 }
@@ -314,7 +315,7 @@ static bool add_array(struct body *body, const struct ArrowSchema *schema, const
 }
 
 static flat_ref add_batch(struct flat *flat, const struct body *body, uint64_t n_rows) {
-    flat_ref buffers = flat_structs(flat, body->places, body->n_places, 2);
+    flat_ref buffers = flat_structs(flat, body->positions, body->n_positions, 2);
     flat_ref nodes = flat_structs(flat, body->nodes, body->n_nodes, 2);
     struct flat_table table = flat_begin(flat);
     table_number(flat, &table, 0, n_rows, 8);
@@ -329,7 +330,7 @@ struct arrow_file {
     struct sink *sink;
     size_t n_pieces;
     uint64_t length;
-    struct buffer blocks; /* of three words each: place, length of the metadata, length of the body */
+    struct buffer blocks; /* of three words each: position, length of the metadata, length of the body */
     bool failed;          /* out of memory */
 };
 
@@ -358,8 +359,8 @@ static void write_message(struct arrow_file *file, struct flat *flat, uint8_t ki
     if (body)
         buffer_append(&file->blocks, block, sizeof block);
     write_bytes(file, flat->bytes + flat->capacity - flat->used, flat->used);
-    for (uint64_t i = 0; body && i < body->n_places; i++) {
-        size_t n = body->places[2 * i + 1];
+    for (uint64_t i = 0; body && i < body->n_positions; i++) {
+        size_t n = body->positions[2 * i + 1];
         write_bytes(file, body->memory[i], n);
         write_bytes(file, zeros, padded(n) - n);
     }
