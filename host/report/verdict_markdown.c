@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "report/verdict_words.h"
 #include "sutra/sutra.h"
 #include "text/strings.h"
@@ -290,4 +292,25 @@ void verdict_markdown(const struct verdict_words *words, bool keep_paths, struct
         if (out->out.length - begin <= MARKDOWN_BYTES_MAX)
             return;
     }
+}
+
+enum sutra_status sutra_overview_markdown(const struct sutra_overview *overview, int keep_paths, char **text,
+                                          size_t *length, struct sutra_error *error) {
+    struct arena arena = {0};
+    struct verdict_words words;
+    struct text_out out = {0};
+    enum sutra_status status = verdict_words_of(overview, &arena, &words, error);
+    if (!status) {
+        verdict_markdown(&words, keep_paths, &out);
+        buffer_append(&out.out, "", 1);
+        status = out.out.failed ? error_memory(error) : SUTRA_OK;
+    }
+    arena_free(&arena);
+    if (status) {
+        buffer_free(&out.out);
+        return status;
+    }
+    *text = out.out.bytes;
+    *length = out.out.length - 1;
+    return SUTRA_OK;
 }

@@ -27,20 +27,24 @@ static PyObject *finding_numbers(const struct sutra_finding *finding) {
 static PyObject *overview_report(const void *thing) {
     struct sutra_finding finding;
     struct sutra_error error;
-    char *json = NULL;
+    char *text = NULL;
     size_t length = 0;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && sutra_overview_finding(thing, i, &finding); i++)
         list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.saving_percent, str_from_utf8(finding.text),
                                             finding_numbers(&finding)));
     PyObject *report = dict_add(PyDict_New(), "findings", list);
-    if (sutra_overview_json(thing, &json, &length, &error)) {
-        Py_XDECREF(report);
-        return PyErr_NoMemory();
+    if (!sutra_overview_json(thing, &text, &length, &error)) {
+        report = dict_add(report, "json", PyUnicode_DecodeASCII(text, (Py_ssize_t)length, NULL));
+        free(text);
+        if (!sutra_overview_markdown(thing, 0, &text, &length, &error)) {
+            report = dict_add(report, "markdown", PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogatepass"));
+            free(text);
+            return report;
+        }
     }
-    report = dict_add(report, "json", PyUnicode_DecodeASCII(json, (Py_ssize_t)length, NULL));
-    free(json);
-    return report;
+    Py_XDECREF(report);
+    return PyErr_NoMemory();
 }
 
 static const struct kind overview_kind = {

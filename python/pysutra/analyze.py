@@ -381,6 +381,11 @@ class OverviewResult(Result):
         return dict(self.report["verdict"])
 
     @property
+    def markdown(self) -> str:
+        """The document of ``sutra analyze --format markdown``, for an issue: at most 8 kB, without absolute paths."""
+        return str(_core.report(self._thing)["markdown"])
+
+    @property
     def steps(self) -> Table:
         """Steps of each rank with their time breakdown."""
         return self.tables["steps"]

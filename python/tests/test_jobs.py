@@ -55,6 +55,8 @@ def test_findings_are_sentences_with_numbers(job):
         assert any(finding.numbers for finding in findings)
         assert repr(result) == "\n".join(finding.text for finding in findings)
         assert len(result.steps) > 0
+        assert json.loads(program("analyze", *job, "--format", "json", "-q")) == result.report
+        assert program("analyze", *job, "--format", "markdown", "-q") == result.markdown
         with pytest.raises(pysutra.SutraError, match="page=True"):
             result._repr_html_()
 

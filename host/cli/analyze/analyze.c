@@ -11,7 +11,6 @@
 
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
-#include "report/verdict_words.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
@@ -122,30 +121,14 @@ static void print_details(const struct sutra_overview *overview) {
                      column_of(overview, SUTRA_OVERVIEW_RANKS, "rank").integers[0]);
 }
 
-/* Prints the Markdown document. */
-static enum sutra_status print_markdown(const struct sutra_overview *overview, bool keep_paths,
-                                        struct sutra_error *error) {
-    struct arena arena = {0};
-    struct verdict_words words;
-    struct text_out out = {.file = stdout};
-    enum sutra_status status = verdict_words_of(overview, &arena, &words, error);
-    if (!status) {
-        verdict_markdown(&words, keep_paths, &out);
-        status = out.out.failed ? error_memory(error) : SUTRA_OK;
-        fwrite(out.out.bytes, 1, status ? 0 : out.out.length, stdout);
-    }
-    buffer_free(&out.out);
-    arena_free(&arena);
-    return status;
-}
-
-/* ---- JSON ---- */
-
-static int print_json(const struct sutra_overview *overview) {
+/* Prints the object as JSON, or the Markdown document. */
+static int print_text(const struct sutra_overview *overview, bool is_json, bool keep_paths) {
     struct sutra_error error;
     char *text;
     size_t length;
-    if (sutra_overview_json(overview, &text, &length, &error))
+    enum sutra_status status = is_json ? sutra_overview_json(overview, &text, &length, &error)
+                                       : sutra_overview_markdown(overview, keep_paths, &text, &length, &error);
+    if (status)
         return message_error(&error);
     fwrite(text, 1, length, stdout);
     free(text);
@@ -185,10 +168,8 @@ static int report(struct analysis *analysis) {
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
     int exit_code = SUTRA_OK;
-    if (self->format == OVERVIEW_JSON)
-        exit_code = print_json(self->overview);
-    else if (self->format == OVERVIEW_MARKDOWN)
-        status = print_markdown(self->overview, self->keep_paths, &error);
+    if (self->format == OVERVIEW_JSON || self->format == OVERVIEW_MARKDOWN)
+        exit_code = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths);
     else if (!analysis->job.quiet)
         status = verdict_screen_print(self->overview, analysis->job.output != NULL, &error);
     if (status)
