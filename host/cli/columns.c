@@ -37,7 +37,7 @@ static const struct stage_share stages_columns[] = {
     {0},
 };
 
-static const struct option_row options_columns[] = {
+static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write to OUT, an Arrow file (.arrow); - is standard output"},
     {"table", 0, OPTION_CHOICE, "TABLE", AT(columns_job, table), .choices = tables,
@@ -155,10 +155,7 @@ const struct command columns_command = {
     .name = "columns",
     .called = "sutra columns",
     .summary = "write events, nodes or launches of a trace as an Arrow file",
-    .synopses = synopses,
-    .description = description,
-    .options = options_columns,
-    .examples = examples,
+    COMMAND_TEXTS,
     .n_operands_min = 1,
     .n_operands_max = 1,
     .missing = "the trace is missing",

@@ -274,6 +274,14 @@ static void find_optimizer_names(const struct diagnosis *d, const uint8_t *kind_
     }
 }
 
+/* The idle time of the GPU within host time, in the arena of the findings. */
+static enum sutra_status find_idle_spans(const struct diagnosis *d, const struct spans *host, struct spans *idle_spans,
+                                         struct sutra_error *error) {
+    struct spans gaps;
+    enum sutra_status status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
+    return status ? status : spans_common(host, &gaps, d->kept, idle_spans, error);
+}
+
 enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
     const struct measures *measures = &d->measures;
@@ -311,11 +319,8 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     for (row_t k = 0; k < measures->n_launched; k++)
         n_launched += spans_contain(&spans, hosts->start[model->devices.call[measures->launched[k]]]);
     double kernels = n_launched / steps, host = (double)spans_length(&spans);
-    struct spans gaps, idle_spans;
-    status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
-    if (!status)
-        status = spans_common(&spans, &gaps, d->kept, &idle_spans, error);
-    if (status)
+    struct spans idle_spans;
+    if ((status = find_idle_spans(d, &spans, &idle_spans, error)))
         return status;
     double idle = (double)spans_length(&idle_spans), idle_percent = percent_of_window(d, idle);
     bool is_many = kernels >= OPTIMIZER_KERNELS && idle_percent >= OPTIMIZER_IDLE_PERCENT;
@@ -379,11 +384,8 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
     enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
     if (status)
         return status;
-    struct spans gaps, idle_spans;
-    status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
-    if (!status)
-        status = spans_common(&spans, &gaps, d->kept, &idle_spans, error);
-    if (status)
+    struct spans idle_spans;
+    if ((status = find_idle_spans(d, &spans, &idle_spans, error)))
         return status;
     arena_release(d->arena, mark);
     double idle = (double)spans_length(&idle_spans);
