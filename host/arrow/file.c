@@ -59,7 +59,7 @@ static void flat_prepend(struct flat *flat, const void *bytes, size_t n) {
         }
         flat->failed = !larger;
     }
-    if (flat->failed)
+    if (flat->failed || n == 0)
         return;
     flat->used += n;
     memcpy(flat->bytes + flat->capacity - flat->used, bytes, n);

@@ -249,7 +249,7 @@ enum sutra_status nsys_join_parts(struct nsys_report *report, struct nsys_part *
     joined.domains = column_new(n_domains, sizeof *joined.domains);
     report->payloads = column_new(n_payloads, sizeof *report->payloads);
     bool ok = local && joined.domains && report->payloads && joined.empty != STRING_NONE;
-    if (ok && (n == 0 || !parts[0].is_shared)) {
+    if (ok && !report->gpus) { /* the parts have columns of their own */
         report->gpus = column_new(n_gpus, sizeof *report->gpus);
         report->ranges = column_new(n_ranges, sizeof *report->ranges);
         ok = report->gpus && report->ranges && columns_resize(&report->events, event_forms, N_FORMS, n_events + 1);

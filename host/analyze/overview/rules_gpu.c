@@ -53,31 +53,31 @@ static double busy_share(const struct diagnosis *d, double ticks) {
 }
 
 /* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices): a faster kernel
- * saves at most the time in which the CPU waits for the GPU. NULL: none is in the window, or an error. */
-static struct overview_finding *add_kernel_finding(struct diagnosis *d, enum finding_rule rule, const uint8_t *marked,
-                                                   double saving, struct sutra_error *error) {
+ * saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
+static enum sutra_status add_kernel_finding(struct diagnosis *d, enum finding_rule rule, const uint8_t *marked,
+                                            double saving, struct overview_finding **added, struct sutra_error *error) {
     const struct overview_window *window = &d->overview->window;
     const struct device_rows *devices = &d->model->devices;
     const double waits = (double)d->measures.blocked_on_device;
     struct spans spans;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
-    if (!ticks) {
-        error_memory(error);
-        return NULL;
-    }
-    if (spans_of_devices(d->overview, marked, d->kept, &spans, error) || spans.n == 0)
-        return NULL;
+    *added = NULL;
+    if (!ticks)
+        return error_memory(error);
+    enum sutra_status status = spans_of_devices(d->overview, marked, d->kept, &spans, error);
+    if (status || spans.n == 0)
+        return status;
     struct overview_finding *finding = add_finding(d, rule, &spans, "%s", "");
     set_finding_saving(d, finding, fmin(saving, waits));
     finding->uncapped = percent_of_window(d, saving);
     finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;
     for (row_t i = 0; i < devices->n; i++)
         ticks[i] = marked[i] ? ticks_within(devices->start[i], devices->stop[i], window->from, window->to) : 0;
-    if (find_device_places(d, ticks, false, &finding->where, error))
-        return NULL;
+    status = find_device_places(d, ticks, false, &finding->where, error);
     arena_release(d->arena, mark);
-    return finding;
+    *added = finding;
+    return status;
 }
 
 /* Marks kernels whose name contains one of the words and none of `without`. NULL: out of memory. */
@@ -95,20 +95,18 @@ static const uint8_t *mark_kernels(const struct diagnosis *d, const char *const 
 }
 
 /* The same for kernels with these words; `main_name` is the one with most time. */
-static struct overview_finding *add_family_finding(struct diagnosis *d, enum finding_rule rule,
-                                                   const char *const *words, const char *const *without, double saving,
-                                                   uint32_t main_name, struct sutra_error *error) {
+static enum sutra_status add_family_finding(struct diagnosis *d, enum finding_rule rule, const char *const *words,
+                                            const char *const *without, double saving, uint32_t main_name,
+                                            struct overview_finding **added, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
     const uint8_t *marked = mark_kernels(d, words, without);
-    if (!marked) {
-        error_memory(error);
-        return NULL;
-    }
-    struct overview_finding *finding = add_kernel_finding(d, rule, marked, saving, error);
-    if (finding)
-        copy_finding_name(d, main_name, finding->where.frame, sizeof finding->where.frame);
+    if (!marked)
+        return error_memory(error);
+    enum sutra_status status = add_kernel_finding(d, rule, marked, saving, added, error);
+    if (*added)
+        copy_finding_name(d, main_name, (*added)->where.frame, sizeof(*added)->where.frame);
     arena_release(d->arena, mark);
-    return finding;
+    return status;
 }
 
 /* ---- copies: exposed memcpy >= COPIES_PERCENT. Saving: this time. ---- */
@@ -228,10 +226,11 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
     int64_t capability;
     if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
         return SUTRA_OK;
-    struct overview_finding *finding =
-        add_family_finding(d, FINDING_FP32, words, without, busy * FP32_SAVING, main_name, error);
-    if (!finding)
-        return arena_status(d->arena, error);
+    struct overview_finding *finding;
+    enum sutra_status status =
+        add_family_finding(d, FINDING_FP32, words, without, busy * FP32_SAVING, main_name, &finding, error);
+    if (status || !finding)
+        return status;
     append_finding_text(finding,
                         "%s of GPU time is FP32 matrix multiplication and convolution (%s); about half can go.",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
@@ -333,10 +332,11 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
         uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
         marked[i] = op == softmax || op == bmm;
     }
-    struct overview_finding *finding = add_kernel_finding(d, FINDING_UNFUSED_ATTENTION, marked, saving, error);
+    struct overview_finding *finding;
+    status = add_kernel_finding(d, FINDING_UNFUSED_ATTENTION, marked, saving, &finding, error);
     arena_release(d->arena, mark);
-    if (!finding)
-        return arena_status(d->arena, error);
+    if (status || !finding)
+        return status;
     append_finding_text(finding,
                         "aten::_softmax and aten::bmm take %s of GPU time, %s%s. Fused, their %.*f %s take about %s.",
                         finding_percent(ticks, (double)measures->device_time).text, finding_time(ticks / steps).text,
@@ -364,10 +364,12 @@ enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_erro
     if (d->kernels_suppressed || percent_of_device(d, ticks) < ELEMENTWISE_PERCENT ||
         percent_of_window(d, busy) < ELEMENTWISE_BUSY)
         return SUTRA_OK;
-    struct overview_finding *finding = add_family_finding(d, FINDING_ELEMENTWISE_FUSION, words, without,
-                                                          busy_share(d, ticks) * ELEMENTWISE_SAVING, main_name, error);
-    if (!finding)
-        return arena_status(d->arena, error);
+    struct overview_finding *finding;
+    enum sutra_status status =
+        add_family_finding(d, FINDING_ELEMENTWISE_FUSION, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
+                           main_name, &finding, error);
+    if (status || !finding)
+        return status;
     append_finding_text(
         finding, "Elementwise kernels take %s of GPU time (mostly %s), and the GPU is busy %s. More than half can go.",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
@@ -392,9 +394,10 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
     if (d->kernels_suppressed || percent_of_device(d, ticks) < LAYOUT_DEVICE_PERCENT ||
         percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
-    struct overview_finding *finding = add_family_finding(d, FINDING_LAYOUT, words, without, busy, main_name, error);
-    if (!finding)
-        return arena_status(d->arena, error);
+    struct overview_finding *finding;
+    enum sutra_status status = add_family_finding(d, FINDING_LAYOUT, words, without, busy, main_name, &finding, error);
+    if (status || !finding)
+        return status;
     append_finding_text(finding, "%s of GPU time converts layouts (%s).",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
     set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
