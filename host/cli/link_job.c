@@ -265,7 +265,8 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
         {network ? network->n_modeled : 0, "nodes of collectives in ASTRA-sim's network model", network != NULL},
         {network ? network->n_unsized : 0, "  replayed with their durations: unknown size", false},
         {network ? network->n_other_kinds : 0, "  replayed with their durations: kinds without a model", false},
-        {network ? whole->meetings->n_beside : 0, "  that overlap another collective of their rank", network != NULL},
+        {network && whole->meetings ? whole->meetings->n_beside : 0, "  that overlap another collective of their rank",
+         network != NULL},
     };
     fprintf(stderr, "sutra: linked into %s\n", folder);
     summary_print(rows, COUNT_OF(rows));

@@ -30,8 +30,9 @@ struct fold_tree {
 };
 
 static inline struct fold fold_join(struct fold a, struct fold b) {
-    return (struct fold){(int64_t)((uint64_t)a.sum + (uint64_t)b.sum), MIN(a.min, b.min), MAX(a.max, b.max),
-                         MIN(a.first, b.first), MAX(a.last, b.last)};
+    int64_t min = MIN(a.min, b.min), max = MAX(a.max, b.max);
+    int64_t first = MIN(a.first, b.first), last = MAX(a.last, b.last);
+    return (struct fold){(int64_t)((uint64_t)a.sum + (uint64_t)b.sum), min, max, first, last};
 }
 
 /* A tree of n elements, none of them set, in the arena, which records a failure. O(n). */

@@ -193,7 +193,7 @@ bool triton_sources_find(const char *name, size_t length, struct triton_sources 
         return false;
 
     /* The operators, last to first, are written first to last. */
-    uint32_t first_word[MAX_WORDS], n_ops = 0;
+    uint32_t first_word[MAX_WORDS] = {0}, n_ops = 0;
     for (uint32_t w = n; w > 0; w = (uint32_t)from[w])
         first_word[n_ops++] = (uint32_t)from[w];
     for (uint32_t k = n_ops; k-- > 0;) {

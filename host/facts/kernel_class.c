@@ -189,9 +189,9 @@ static uint8_t kind_of_name(const char *name, size_t length) {
                                            "triton_tem_", "triton_for_", "triton_spl_"};
     if (BEGINS_WITH_ANY(name, length, compiled))
         return KIND_ONLY_COMPUTE;
-    for (uint8_t kind = KIND_FIRST_BY_NAME; kind < N_KINDS_OF_KERNELS; kind++)
+    for (int kind = KIND_FIRST_BY_NAME; kind < N_KINDS_OF_KERNELS; kind++)
         if (has_pieces(name, length, kernel_kinds[kind].pieces))
-            return kind;
+            return (uint8_t)kind;
     if (text_has_in_any_case(name, length, "nccl") || text_has_in_any_case(name, length, "rccl"))
         return KIND_NCCL;
     return has_words_of_collective(name, length) ? KIND_BY_WORDS : KIND_COMPUTE;

@@ -57,7 +57,7 @@ static size_t list_length(const char *text, size_t n) {
             size_t begin = i + (c == '-');
             while (i + 1 < n && is_digit(text[i + 1]))
                 i++;
-            if (text[begin] == '0' && i > begin)
+            if (i > begin && text[begin] == '0')
                 return 0;
             wants_value = is_open = false;
         } else {

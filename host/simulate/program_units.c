@@ -73,7 +73,7 @@ static bool find_step_units(const struct programs *programs, const struct progra
     const row_t end = end_of_backward(programs, program, step);
     enum direction direction = DIRECTION_UNKNOWN;
     row_t first = step->first; /* of the unit, with preceding items without compute */
-    row_t begin = step->first, after_gpu = step->first;
+    row_t begin = first, after_gpu = first;
     step->first_unit = units->n;
     bool done = true;
     for (row_t i = step->first; i < end && done; i++) {

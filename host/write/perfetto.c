@@ -516,7 +516,8 @@ static bool list_packets(struct timeline_writer *w, row_t first, row_t end, uint
     for (; from < w->n_packets; from += PIECE_PACKETS) {
         if (!arena_grow(&w->arena, &w->sequences, w->n_sequences, &w->sequences_capacity, sizeof *w->sequences))
             return false;
-        w->sequences[w->n_sequences++] = (struct sequence){from, MIN(PIECE_PACKETS, w->n_packets - from), uuid};
+        uint64_t n = MIN(PIECE_PACKETS, w->n_packets - from);
+        w->sequences[w->n_sequences++] = (struct sequence){from, n, uuid};
     }
     return true;
 }

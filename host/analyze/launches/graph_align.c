@@ -212,6 +212,8 @@ static bool align_by_stream(const struct graph_segment *segment, const struct gr
             taker = queue;
             longest = run;
         }
+        if (!taker)
+            return false;
         match[queues.kernel[taker->first++]] = dispatch;
         taker->next = 0; /* of the new head */
         from = dispatch + 1;

@@ -749,7 +749,7 @@ enum sutra_status operators_counters(const struct op_input *input, struct arena 
     }
     const struct step_rows rows = host_step_rows(model, ~(1u << HOST_CALL));
     struct counter_work work = {.input = input};
-    struct profiler_steps steps;
+    struct profiler_steps steps = {0};
     struct kernel_bounds bounds;
     struct exact_times times = {0};
     bool ok = strings_init(&work.names) && find_kernel_bounds(model, arena, &bounds) &&

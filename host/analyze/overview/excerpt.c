@@ -212,12 +212,10 @@ static bool is_wrapper(const struct excerpt_lanes *lanes, row_t row) {
 
 static void append_event(struct excerpt_lanes *lanes, uint32_t lane, int64_t start, int64_t stop, uint32_t name,
                          enum excerpt_kind kind) {
-    lanes->events[lanes->n_events++] = (struct excerpt_event){.start = MAX(start, lanes->excerpt->from),
-                                                              .stop = MIN(stop, lanes->excerpt->to),
-                                                              .lane = lane,
-                                                              .name = name,
-                                                              .n = 1,
-                                                              .kind = (uint8_t)kind};
+    start = MAX(start, lanes->excerpt->from);
+    stop = MIN(stop, lanes->excerpt->to);
+    lanes->events[lanes->n_events++] =
+        (struct excerpt_event){.start = start, .stop = stop, .lane = lane, .name = name, .n = 1, .kind = (uint8_t)kind};
 }
 
 /* Collects marked intervals and the events of all lanes, in the order of lanes and starts. Units are the outermost

@@ -725,7 +725,8 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
     }
     if (device_has_dropped(&overview->device))
         crop_dropped_activities(&d);
-    d.measures = (struct measures){.window = (double)MAX(overview_length(overview), 1), .n_steps = 1};
+    int64_t window = MAX(overview_length(overview), 1);
+    d.measures = (struct measures){.window = (double)window, .n_steps = 1};
     enum sutra_status status = read_trace_facts(&d, error);
     if (!status)
         status = apply_rules(&d, error);

@@ -533,7 +533,7 @@ static const char *why_of_shares(const struct joining *joining, const struct job
                several ? "compute" : "computes", range_text(joining, SUTRA_PART_COMPUTE).text, WHY_PERCENT);
     for (int i = 0; i < n; i++) {
         append(text, "%s%s %s",
-               i == 0       ? several ? "" : ""
+               i == 0       ? ""
                : i == n - 1 ? " and "
                             : ", ",
                i > 0     ? wait_words(joining, named[i])

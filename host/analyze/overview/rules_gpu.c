@@ -481,15 +481,17 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
 static uint32_t find_max_kernel(const struct diagnosis *d) {
     const struct device_rows *devices = &d->model->devices;
     const int64_t *of_kernel = d->measures.of_kernel;
-    uint32_t max = STRING_NONE;
+    uint32_t found = STRING_NONE;
+    int64_t max_ticks = 0;
     for (row_t i = 0; i < devices->n; i++) {
         const uint32_t name = d->model->events->name[devices->event[i]];
-        if (d->overview->classes[i] == OVERVIEW_COMPUTE && of_kernel[name] > 0 &&
-            (max == STRING_NONE || of_kernel[name] > of_kernel[max] ||
-             (of_kernel[name] == of_kernel[max] && name < max)))
-            max = name;
+        const int64_t ticks = d->overview->classes[i] == OVERVIEW_COMPUTE ? of_kernel[name] : 0;
+        if (ticks > max_ticks || (ticks > 0 && ticks == max_ticks && name < found)) {
+            max_ticks = ticks;
+            found = name;
+        }
     }
-    return max;
+    return found;
 }
 
 /* Whether another finding explains more than the kernels that compute. */

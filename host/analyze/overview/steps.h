@@ -48,11 +48,10 @@ int64_t spans_length(const struct spans *spans);
 
 /* Appends an interval that begins no earlier than the last one; there must be room for it. */
 static inline void spans_append(struct spans *spans, int64_t begin, int64_t end) {
-    int64_t *last_end = spans->n ? &spans->end[spans->n - 1] : NULL;
     if (begin >= end)
         return;
-    if (last_end && begin <= *last_end) {
-        *last_end = MAX(end, *last_end);
+    if (spans->n && begin <= spans->end[spans->n - 1]) {
+        spans->end[spans->n - 1] = MAX(end, spans->end[spans->n - 1]);
         return;
     }
     spans->begin[spans->n] = begin;

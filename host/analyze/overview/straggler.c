@@ -67,10 +67,11 @@ static int64_t late_start_ns(const struct job_collectives *job, struct rank_coll
 
 /* The range of a collective on a rank, with a margin, for the trace of this rank. */
 static struct finding_range range_of_call(const struct rank_collectives *rank, const struct collective_call *call) {
-    const int64_t length = call->end_ns - call->start_ns, margin = MAX(length / 10, (100000 - length) / 2);
-    const int64_t first = rank->first_ns, end = call->end_ns + margin;
+    const int64_t length = call->end_ns - call->start_ns, tenth = length / 10, missing = (100000 - length) / 2;
+    const int64_t margin = MAX(tenth, missing), end = call->end_ns + margin;
     const int64_t start = MAX(call->start_ns - margin, end - MAX_RANGE_NS);
-    return (struct finding_range){.from_us = MAX(start - first, 0) / 1000, .to_us = (end - first + 999) / 1000};
+    const int64_t from = MAX(start - rank->first_ns, 0);
+    return (struct finding_range){.from_us = from / 1000, .to_us = (end - rank->first_ns + 999) / 1000};
 }
 
 /* The collective in which the waiting rank waits longest for the straggler. */

@@ -43,7 +43,7 @@ static bool is_backward_node(const char *text, size_t length) {
 }
 
 bool name_is_wrapper(const char *text) {
-    static const char *const prefixes[] = {STEP_NAME "#",
+    static const char *const prefixes[] = {(STEP_NAME "#"),
                                            "DistributedDataParallel.forward",
                                            "FullyShardedDataParallel.",
                                            "Torch-Compiled Region",
