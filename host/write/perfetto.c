@@ -84,6 +84,7 @@ enum text_use { TEXT_CATEGORY, TEXT_EVENT, TEXT_KEY, TEXT_VALUE, N_TEXT_USES };
 static const unsigned interned_field[N_TEXT_USES] = {1, 2, 3, 29};
 
 #define LANES_MAX     16
+#define START_ROWS    ((row_t)1 << 14) /* events whose times a task finds */
 #define PIECE_PACKETS ((uint64_t)1 << 16)
 
 enum mark_kind { MARK_SLICE, MARK_BEGIN, MARK_END, MARK_INSTANT, MARK_COUNTER, MARK_FLOW, MARK_FLOW_END };
@@ -130,6 +131,7 @@ struct timeline_writer {
     struct pair_table track_of; /* (pid, 0), (tid, process + 1), (name and series, process + 1 + half) */
     struct strings texts;       /* names of the series of counters, ids of flows */
     struct track *tracks;
+    int64_t *starts; /* by event, ns */
     struct timeline_mark *marks;
     row_t *order;      /* marks by track and time */
     uint64_t *packets; /* twice the number of a mark, plus 1: the slice ends */
@@ -309,14 +311,26 @@ static int64_t start_of(const struct timeline_writer *w, row_t event, struct eve
     return (int64_t)(number_as_double(number_at(events->ts, event)) * NS_PER_US);
 }
 
+/* Finds the times of a range of events, which threads do in parallel. */
+static void find_starts(void *arg, size_t number) {
+    struct timeline_writer *w = arg;
+    const row_t n = w->trace->events.n, first = (row_t)(number * START_ROWS), end = MIN(n, first + START_ROWS);
+    struct event_forms learned = {0};
+    for (row_t event = first; event < end; event++)
+        w->starts[event] = start_of(w, event, &learned);
+    event_forms_free(&learned);
+}
+
 static bool make_marks(struct timeline_writer *w) {
     const struct device_events *events = &w->trace->events;
-    struct event_forms learned = {0};
     value_key last_pid = KEY_ABSENT, last_tid = KEY_ABSENT;
     uint32_t process = NO_TRACK, thread = NO_TRACK;
     w->marks_capacity = events->n;
     w->marks = arena_alloc(&w->arena, events->n, sizeof *w->marks);
-    bool ok = w->marks;
+    w->starts = arena_alloc(&w->arena, events->n, sizeof *w->starts);
+    bool ok = w->marks && w->starts;
+    if (ok)
+        pool_run(w->context->pool, events->n / START_ROWS + 1, find_starts, w);
     for (row_t event = 0; event < events->n && ok; event++) {
         if (process == NO_TRACK || events->pid[event] != last_pid || events->tid[event] != last_tid) {
             last_pid = events->pid[event];
@@ -364,14 +378,13 @@ static bool make_marks(struct timeline_writer *w) {
             w->n_skipped++;
             continue;
         }
-        int64_t start = start_of(w, event, &learned);
+        int64_t start = w->starts[event];
         double us = kind == MARK_SLICE ? number_as_double(number_at(events->dur, event)) : 0;
         uint64_t duration = us > 0 && us < 9e15 ? (uint64_t)(us * NS_PER_US + 0.5) : 0;
         ok = kind == MARK_COUNTER
                  ? add_counter(w, event, start, process)
                  : add_mark(w, (struct timeline_mark){start, duration, thread, event, 0, (uint8_t)kind, 0});
     }
-    event_forms_free(&learned);
     return ok && !w->failed;
 }
 
@@ -414,14 +427,21 @@ static int64_t end_of(const struct timeline_mark *mark) {
 
 /* Identifies a flow by its category and the text of its id. */
 static uint64_t flow_id(struct timeline_writer *w, row_t event) {
+    const struct device_events *events = &w->trace->events;
     const struct source *source = &w->trace->document.source;
-    struct event_spans spans;
-    event_find(w->trace, event, NULL, &spans);
-    struct json_span place = spans.field[FIELD_ID];
-    uint32_t id =
-        strings_intern(&w->texts, source->bytes + place.at, place.at ? event_place_length(source->bytes, place) : 0);
+    const size_t offset = events->places[event].at[VALUE_ID];
+    const char *text = source->bytes + events->text[event] + offset;
+    size_t length = offset && offset != VALUE_FAR ? digit_run(text) : 0;
+    if (!length || text[length] == '.') { /* not an integer, which most ids are */
+        struct event_spans spans;
+        event_find(w->trace, event, NULL, &spans);
+        struct json_span place = spans.field[FIELD_ID];
+        text = source->bytes + place.at;
+        length = place.at ? event_place_length(source->bytes, place) : 0;
+    }
+    uint32_t id = strings_intern(&w->texts, text, length);
     w->failed |= id == STRING_NONE;
-    return (uint64_t)(w->trace->events.category[event] + 1) << 32 | id;
+    return (uint64_t)(events->category[event] + 1) << 32 | id;
 }
 
 /* Binds a flow to the innermost slice that is open at its time. */
