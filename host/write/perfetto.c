@@ -72,7 +72,6 @@ enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER 
 enum {
     ANNOTATION_NAME_ID = 1,
     ANNOTATION_BOOL = 2,
-    ANNOTATION_UNSIGNED = 3,
     ANNOTATION_INTEGER = 4,
     ANNOTATION_REAL = 5,
     ANNOTATION_TEXT_ID = 17,
@@ -142,7 +141,6 @@ struct timeline_writer {
     uint64_t n_lanes;
     uint32_t n_tracks;
     uint64_t n_shortened, n_skipped, n_unbound;
-    struct sink *sink;
     bool failed; /* out of memory */
 };
 
@@ -161,34 +159,34 @@ static uint32_t track_numbered(struct timeline_writer *w, uint64_t first, uint32
     return entry->number;
 }
 
-static char *format_name(struct timeline_writer *w, const char *before, const char *text, size_t length,
-                         const char *after) {
-    size_t n = strlen(before) + length + strlen(after) + 1;
+static char *join_name(struct timeline_writer *w, const char *first, const char *between, const char *last,
+                       size_t length) {
+    size_t n = strlen(first) + strlen(between) + length + 1;
     char *name = arena_alloc(&w->arena, n, 1);
     if (name)
-        snprintf(name, n, "%s%.*s%s", before, (int)length, text, after);
+        snprintf(name, n, "%s%s%.*s", first, between, (int)length, last);
     return name;
+}
+
+/* Names a new track by an id: "thread 7". */
+static void name_by_id(struct timeline_writer *w, uint32_t track, const char *kind, value_key id) {
+    char room[NUMBER_TEXT_MAX];
+    size_t length = 0;
+    const char *text = key_is_value(id) ? values_text(&w->context->values, id, room, &length) : "";
+    w->tracks[track].name = join_name(w, kind, " ", text, length);
 }
 
 static uint32_t process_track(struct timeline_writer *w, value_key pid) {
     uint32_t n = w->n_tracks, track = track_numbered(w, (uint64_t)pid, 0, NO_TRACK);
-    if (track == n && n < w->n_tracks) {
-        char room[NUMBER_TEXT_MAX];
-        size_t length = 0;
-        const char *text = key_is_value(pid) ? values_text(&w->context->values, pid, room, &length) : "";
-        w->tracks[track].name = format_name(w, "process ", text, length, "");
-    }
+    if (track == n && n < w->n_tracks)
+        name_by_id(w, track, "process", pid);
     return track;
 }
 
 static uint32_t thread_track(struct timeline_writer *w, uint32_t process, value_key tid) {
     uint32_t n = w->n_tracks, track = track_numbered(w, (uint64_t)tid, process + 1, process);
-    if (track == n && n < w->n_tracks) {
-        char room[NUMBER_TEXT_MAX];
-        size_t length = 0;
-        const char *text = key_is_value(tid) ? values_text(&w->context->values, tid, room, &length) : "";
-        w->tracks[track].name = format_name(w, "thread ", text, length, "");
-    }
+    if (track == n && n < w->n_tracks)
+        name_by_id(w, track, "thread", tid);
     return track;
 }
 
@@ -200,12 +198,8 @@ static uint32_t counter_track(struct timeline_writer *w, uint32_t process, uint3
         return NO_TRACK;
     uint32_t track = track_numbered(w, (uint64_t)name << 32 | number, (process + 1) | (uint32_t)1 << 31, process);
     if (track == n && n < w->n_tracks) {
-        const struct strings *strings = &w->trace->strings;
-        const char *text = strings_text(strings, name);
         w->tracks[track].is_counter = true;
-        w->tracks[track].name = format_name(w, text, length ? " " : "", length ? 1 : 0, "");
-        if (w->tracks[track].name && length)
-            w->tracks[track].name = format_name(w, w->tracks[track].name, series, length, "");
+        w->tracks[track].name = join_name(w, strings_text(&w->trace->strings, name), length ? " " : "", series, length);
     }
     return track;
 }
@@ -244,14 +238,13 @@ static void read_metadata(struct timeline_writer *w, row_t event, uint32_t proce
     size_t length = string_decode(text + 1, raw, decoded);
     while (length && decoded[length - 1] == ' ')
         length--;
-    if (is_label) /* "python" and "GPU 0" */
-        track->name = track->name && length ? format_name(w, track->name, " ", 1, "") : track->name;
-    char *made = is_label && length              ? format_name(w, track->name ? track->name : "", decoded, length, "")
-                 : of_process && track->has_name ? track->name
-                                                 : format_name(w, "", decoded, length, "");
-    if (made && length) {
-        track->name = made;
-        track->has_name = true;
+    if (length && (is_label || !of_process || !track->has_name)) {
+        bool extends = is_label && track->name; /* "python" and "GPU 0" */
+        char *made = join_name(w, extends ? track->name : "", extends ? " " : "", decoded, length);
+        if (made) {
+            track->name = made;
+            track->has_name = true;
+        }
     }
     free(decoded);
 }
@@ -321,6 +314,33 @@ static void find_starts(void *arg, size_t number) {
     event_forms_free(&learned);
 }
 
+/* The kind of mark of an event's phase, or -1. */
+static int mark_kind_of(uint8_t phase) {
+    switch (phase) {
+    case 'X':
+        return MARK_SLICE;
+    case 'B':
+    case 'b':
+        return MARK_BEGIN;
+    case 'E':
+    case 'e':
+        return MARK_END;
+    case 'i':
+    case 'I':
+    case 'n':
+        return MARK_INSTANT;
+    case 's':
+    case 't':
+        return MARK_FLOW;
+    case 'f':
+        return MARK_FLOW_END;
+    case 'C':
+        return MARK_COUNTER;
+    default:
+        return -1;
+    }
+}
+
 static bool make_marks(struct timeline_writer *w) {
     const struct device_events *events = &w->trace->events;
     value_key last_pid = KEY_ABSENT, last_tid = KEY_ABSENT;
@@ -340,40 +360,11 @@ static bool make_marks(struct timeline_writer *w) {
             if (thread == NO_TRACK)
                 return false;
         }
-        int kind = -1;
-        switch (events->phase[event]) {
-        case 'X':
-            kind = MARK_SLICE;
-            break;
-        case 'B':
-        case 'b':
-            kind = MARK_BEGIN;
-            break;
-        case 'E':
-        case 'e':
-            kind = MARK_END;
-            break;
-        case 'i':
-        case 'I':
-        case 'n':
-            kind = MARK_INSTANT;
-            break;
-        case 's':
-        case 't':
-            kind = MARK_FLOW;
-            break;
-        case 'f':
-            kind = MARK_FLOW_END;
-            break;
-        case 'C':
-            kind = MARK_COUNTER;
-            break;
-        case 'M':
+        if (events->phase[event] == 'M') {
             read_metadata(w, event, process, thread);
             continue;
-        default:
-            break;
         }
+        const int kind = mark_kind_of(events->phase[event]);
         if (kind < 0 || !(events->flags[event] & EVENT_HAS_TS)) {
             w->n_skipped++;
             continue;
@@ -658,41 +649,47 @@ static uint64_t string_id(struct encoder *e, enum text_use use, struct json_span
     return to ? text_id(e, use, to, string_decode(raw, n, to)) : 0;
 }
 
+/* Adds the JSON number at `text` as an integer or, if it does not fit 64 bits, as a real. */
+static void append_json_number(struct buffer *out, unsigned integer_field, unsigned real_field, const char *text) {
+    int64_t integer;
+    if (field_integer(text, &integer)) {
+        proto_number(out, integer_field, (uint64_t)integer);
+        return;
+    }
+    size_t length;
+    number_scan(text, &length);
+    double real = double_parse(text, length);
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    proto_fixed64(out, real_field, bits);
+}
+
 /* An argument: key and value at the walker, which steps over both. */
 static void append_annotation(struct encoder *e, struct json_walker *walker, struct json_span key) {
     const char *text = walker->text + walker->at;
+    const char c = *text;
     struct json_span value = walk_value(walker);
     if (walker->expected)
         return;
-    uint64_t key_id = string_id(e, TEXT_KEY, key), text_value = 0;
-    char c = *text;
-    size_t length = 0;
-    int64_t integer;
-    bool is_number = c == '-' || is_digit(c), is_integer = is_number && field_integer(text, &integer);
-    if (is_number && !is_integer)
-        number_scan(text, &length);
+    const bool is_number = c == '-' || is_digit(c), is_truth = c == 't' || c == 'f';
+    const uint64_t key_id = string_id(e, TEXT_KEY, key);
+    uint64_t text_value = 0;
     if (c == '"') {
         text_value = string_id(e, TEXT_VALUE, value);
-    } else if (c != 't' && c != 'f' && !is_number) { /* a list, an object, null: the JSON text */
+    } else if (!is_number && !is_truth) { /* a list, an object, null: the JSON text */
         size_t end =
             c == '[' || c == '{' ? brackets_end(walker->source, value.at).at : scalar_end(walker->source, value.at).at;
         text_value = text_id(e, TEXT_VALUE, text, end - value.at);
     }
-    struct buffer *out = &e->annotation;
+    struct buffer *out = &e->annotation; /* from here on: text_id() uses it, too */
     out->length = 0;
     proto_number(out, ANNOTATION_NAME_ID, key_id);
-    if (text_value)
-        proto_number(out, ANNOTATION_TEXT_ID, text_value);
-    else if (c == 't' || c == 'f')
+    if (is_number)
+        append_json_number(out, ANNOTATION_INTEGER, ANNOTATION_REAL, text);
+    else if (is_truth)
         proto_number(out, ANNOTATION_BOOL, c == 't');
-    else if (is_integer)
-        proto_number(out, ANNOTATION_INTEGER, (uint64_t)integer);
-    else {
-        double real = double_parse(text, length);
-        uint64_t bits;
-        memcpy(&bits, &real, sizeof bits);
-        proto_fixed64(out, ANNOTATION_REAL, bits);
-    }
+    else
+        proto_number(out, ANNOTATION_TEXT_ID, text_value);
     proto_bytes(&e->event, EVENT_ANNOTATIONS, out->bytes, out->length);
 }
 
@@ -730,20 +727,6 @@ static void append_event(struct encoder *e, const struct timeline_mark *mark) {
         }
         walk_value(&walker);
     }
-}
-
-static void append_counter_value(struct encoder *e, const struct timeline_mark *mark) {
-    const char *text = e->writer->trace->document.source.bytes + mark->duration;
-    size_t length;
-    int64_t integer;
-    if (number_scan(text, &length) == NUMBER_FORM_INTEGER && integer_parse(text, length, &integer)) {
-        proto_number(&e->event, EVENT_COUNTER_VALUE, (uint64_t)integer);
-        return;
-    }
-    double real = double_parse(text, length);
-    uint64_t bits;
-    memcpy(&bits, &real, sizeof bits);
-    proto_fixed64(&e->event, EVENT_REAL_COUNTER_VALUE, bits);
 }
 
 static void append_clock(struct buffer *snapshot, uint64_t id, uint64_t time, bool is_incremental) {
@@ -796,7 +779,8 @@ static void encode_sequence(const struct timeline_writer *w, uint64_t number, st
                      : mark->kind == MARK_INSTANT ? TYPE_INSTANT
                                                   : TYPE_SLICE_BEGIN);
         if (code % 2 == 0 && mark->kind == MARK_COUNTER)
-            append_counter_value(&e, mark);
+            append_json_number(&e.event, EVENT_COUNTER_VALUE, EVENT_REAL_COUNTER_VALUE,
+                               w->trace->document.source.bytes + mark->duration);
         else if (code % 2 == 0)
             append_event(&e, mark);
         proto_number(&e.packet, PACKET_TIMESTAMP, (uint64_t)(time - now));
@@ -839,13 +823,14 @@ static void move_to_zero(struct timeline_writer *w) {
 enum sutra_status perfetto_write(struct sutra_context *context, const char *json, const char *path, struct sink *to,
                                  struct sutra_error *error) {
     struct timeline_writer w = {.context = context};
-    struct sutra_context saved = *context;
+    const bool lenient = context->options.lenient, notes_places = context->notes_places;
+    const unsigned ahead = context->ahead;
     context->options.lenient = context->notes_places = true;
     context->ahead = AHEAD_NOTHING;
     enum sutra_status status = sutra_device_trace_read(context, json, &w.trace, error);
-    context->options.lenient = saved.options.lenient;
-    context->notes_places = saved.notes_places;
-    context->ahead = saved.ahead;
+    context->options.lenient = lenient;
+    context->notes_places = notes_places;
+    context->ahead = ahead;
     if (status == SUTRA_DATA)
         return error_file(error, SUTRA_USAGE, path,
                           "the output is no timeline, and only timelines have the format .pftrace (traces of cut, "
