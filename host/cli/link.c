@@ -15,6 +15,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
+#include "base/shared.h"
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
@@ -22,6 +24,7 @@
 #include "sutra/link.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
+#include "text/strings.h"
 
 /* ---- Two traces ---- */
 
@@ -75,47 +78,18 @@ void pair_release(struct pair_job *pair) {
     sutra_host_trace_free(pair->host);
 }
 
-/* A command line that is being written; `full`: the text is too small. */
-struct command_line {
-    char *text;
-    size_t length, size;
-    bool full;
-};
-
-static void append_text(struct command_line *line, const char *text, size_t length) {
-    if (line->full || length >= line->size - line->length) {
-        line->full = true;
-        return;
-    }
-    memcpy(line->text + line->length, text, length);
-    line->length += length;
-    line->text[line->length] = 0;
-}
-
-/* Appends a space and a word, quoted for a shell where necessary. */
-static void append_word(struct command_line *line, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+=@%";
-    append_text(line, " ", 1);
-    if (*word && word[strspn(word, plain)] == 0) {
-        append_text(line, word, strlen(word));
-        return;
-    }
-    append_text(line, "'", 1);
-    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1) {
-        append_text(line, word, (size_t)(quote - word));
-        append_text(line, "'\\''", 4);
-    }
-    append_text(line, word, strlen(word));
-    append_text(line, "'", 1);
+static void append_word(struct buffer *line, const char *word) {
+    buffer_append(line, " ", 1);
+    shell_append_word(line, word);
 }
 
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
                     char *text, size_t size) {
-    struct command_line line = {.text = text, .size = size};
+    struct buffer line = {0};
     bool by_names = advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE;
     if (advice->linker == SUTRA_LINKER_NONE)
         return false;
-    append_text(&line, "sutra", 5);
+    buffer_append(&line, "sutra", 5);
     append_word(&line, by_names ? "link-legacy" : "link");
     append_word(&line, host);
     append_word(&line, device);
@@ -127,7 +101,13 @@ bool advice_command(const struct sutra_advice *advice, const char *host, const c
         append_word(&line, "--exact-match");
     append_word(&line, "-o");
     append_word(&line, output ? output : "OUT");
-    return !line.full;
+    bool fits = !line.failed && line.length < size;
+    size_t length = MIN(line.length, size - 1);
+    if (length)
+        memcpy(text, line.bytes, length);
+    text[length] = 0;
+    buffer_free(&line);
+    return fits;
 }
 
 /* ---- Measured times of .et files ---- */

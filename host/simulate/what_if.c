@@ -234,7 +234,7 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
     for (uint64_t begin = 0, end; begin < work->n; begin = end) {
         for (end = begin + 1; end < work->n && work->means[end].name == work->means[begin].name;)
             end++;
-        double median = work->means[begin + (end - begin - 1) / 2].mean_ns;
+        double median = work->means[begin + lower_median_at(end - begin)].mean_ns;
         for (uint64_t i = begin; i < end && end - begin > 1; i++) {
             own_ns[work->means[i].rank] += (double)work->means[i].n * work->means[i].mean_ns;
             median_ns[work->means[i].rank] += (double)work->means[i].n * median;
@@ -260,7 +260,7 @@ static enum sutra_status compare_cpus(struct slowness_work *work, const struct r
         sorted[r] = slowness[r].cpu = sum_ns / (n_kernels > 0 ? n_kernels : 1);
     }
     qsort(sorted, n, sizeof *sorted, compare_doubles);
-    double median = n ? sorted[(n - 1) / 2] : 0;
+    double median = n ? sorted[lower_median_at(n)] : 0;
     for (uint32_t r = 0; r < n; r++)
         slowness[r].cpu = median > 0 ? slowness[r].cpu / median : 1;
     return SUTRA_OK;

@@ -350,6 +350,21 @@ const char *visible_read(const char *at, struct visible_character *character) {
     return at + n;
 }
 
+void shell_append_word(struct buffer *to, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+=@%";
+    if (*word && word[strspn(word, plain)] == 0) {
+        buffer_append(to, word, strlen(word));
+        return;
+    }
+    buffer_append(to, "'", 1);
+    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1) {
+        buffer_append(to, word, (size_t)(quote - word));
+        buffer_append(to, "'\\''", 4);
+    }
+    buffer_append(to, word, strlen(word));
+    buffer_append(to, "'", 1);
+}
+
 void visible_append_utf8(struct buffer *to, const char *bytes, size_t n) {
     while (n > 0) {
         char escaped[4];

@@ -66,6 +66,9 @@ const char *visible_read(const char *at, struct visible_character *character);
  * characters stay. */
 void visible_append_utf8(struct buffer *to, const char *bytes, size_t n);
 
+/* Appends a word, quoted for a POSIX shell where necessary. */
+void shell_append_word(struct buffer *to, const char *word);
+
 /* Raw to written; returns the bytes written, at most 6 * length. Up to 64 bytes beyond those may be scribbled on. */
 size_t string_rewrite(const char *raw, size_t length, char *out);
 

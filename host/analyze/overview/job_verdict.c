@@ -17,7 +17,9 @@
 #include "analyze/overview/remedies.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/shared.h"
+#include "text/strings.h"
 
 const char *sutra_verdict_part_name(enum sutra_verdict_part part) {
     static const char *const names[SUTRA_N_PARTS] = {"compute", "exposed_comm", "exposed_copy", "host",
@@ -56,18 +58,16 @@ __attribute__((format(printf, 2, 3))) static void append(char *text, const char 
 
 /* A path as a word of a POSIX shell; an option is no path, so "-x" becomes "./-x". */
 static const char *shell_word(struct arena *arena, const char *path) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    const char *prefix = *path == '-' ? "./" : "";
-    if (*path && path[strspn(path, plain)] == 0)
-        return *prefix ? text_of(arena, "%s%s", prefix, path) : path;
-    char *word = arena_alloc(arena, 4 * strlen(path) + 5, 1), *to = word;
-    if (!word)
-        return "";
-    to += sprintf(to, "'%s", prefix);
-    for (; *path; path++)
-        to += *path == '\'' ? sprintf(to, "'\\''") : sprintf(to, "%c", *path);
-    sprintf(to, "'");
-    return word;
+    struct buffer named = {0}, word = {0};
+    buffer_append(&named, "./", *path == '-' ? 2 : 0);
+    buffer_append(&named, path, strlen(path) + 1);
+    if (!named.failed)
+        shell_append_word(&word, named.bytes);
+    arena->failed |= named.failed || word.failed;
+    const char *copy = arena->failed ? NULL : arena_text(arena, word.bytes, word.length);
+    buffer_free(&named);
+    buffer_free(&word);
+    return copy ? copy : "";
 }
 
 /* ---- Shares ---- */
@@ -102,11 +102,6 @@ static void find_shares(const struct joining *joining, const struct rank_verdict
         joining->step > 0 ? (joining->step - step_ticks(verdict)) / joining->step * 100 : 0;
 }
 
-static int compare_reals(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The rank with the median compute among those with shares; 0: none has shares. */
 static size_t median_rank(const struct joining *joining, double *values) {
     size_t n = 0;
@@ -118,8 +113,8 @@ static size_t median_rank(const struct joining *joining, double *values) {
         }
     if (n == 0)
         return 0;
-    qsort(values, n, sizeof *values, compare_reals);
-    const double median = values[(n - 1) / 2];
+    qsort(values, n, sizeof *values, compare_doubles);
+    const double median = values[lower_median_at(n)];
     for (size_t i = 0; i < joining->n; i++) {
         find_shares(joining, joining->ranks[i].verdict, shares);
         if (joining->ranks[i].verdict->kind == SUTRA_VERDICT_STEPS && shares[SUTRA_PART_COMPUTE] == median)
@@ -165,8 +160,8 @@ static void join_rule(struct joining *joining, enum finding_rule rule, double *v
     if (isnan(most->win))
         return;
     if (of->n > 1)
-        qsort(values, of->n, sizeof *values, compare_reals);
-    joined->win = of->n % 2 ? values[of->n / 2] : (values[of->n / 2 - 1] + values[of->n / 2]) / 2;
+        qsort(values, of->n, sizeof *values, compare_doubles);
+    joined->win = mean_median(values, of->n);
     const struct job_rank *rank = &joining->ranks[of->most_rank];
     const double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
     joined->uncapped = most->limited_by == LIMIT_NONE && rank->wait == 0 ? joined->win : most->uncapped * share;

@@ -68,7 +68,7 @@ static double median_of(const struct step_group *group, uint32_t column) {
     for (uint64_t i = 0; i < group->n; i++)
         group->values[i] = table_get_real(group->steps, column, group->rows[i]);
     qsort(group->values, group->n, sizeof *group->values, compare_doubles);
-    return (group->values[(group->n - 1) / 2] + group->values[group->n / 2]) / 2;
+    return mean_median(group->values, group->n);
 }
 
 static double mean_of(const struct step_group *group, uint32_t column) {
