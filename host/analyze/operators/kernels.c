@@ -564,7 +564,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
 /* ---- Counters ---- */
 
 /* Kernels of all devices, by device and start, and by device and end. The sum of the rows that have begun less the sum
- * of those that have ended is the row of a kernel that runs alone. */
+ * of the rows that have ended is the row of a kernel that runs alone. */
 struct kernel_bounds {
     row_t n;
     struct kernel_bound {

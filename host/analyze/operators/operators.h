@@ -191,8 +191,15 @@ op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
     operators_rates, operators_kernels, operators_graphs, operators_communication, operators_counters, operators_triton;
 
-/* Adds the graph kernels of a model by launch and method, or by operator, module and method, longest first: rank,
- * launch (or operator and module), method, confidence, kernels, device_us, percent. O(n) in expectation. */
+/* The columns of graph_table_add() by launch and method. */
+#define GRAPH_COLUMNS                                                                                                  \
+    {"rank", SUTRA_COLUMN_INTEGER}, {"launch", SUTRA_COLUMN_TEXT}, {"method", SUTRA_COLUMN_TEXT},                      \
+        {"confidence", SUTRA_COLUMN_TEXT}, {"kernels", SUTRA_COLUMN_INTEGER}, {"device_us", SUTRA_COLUMN_REAL}, {      \
+        "percent", SUTRA_COLUMN_REAL                                                                                   \
+    }
+
+/* Adds the graph kernels of a model by launch and method, or by operator, module and method, longest first. O(n) in
+ * expectation. */
 enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank, bool by_operator, struct arena *arena,
                                   struct sutra_table *table, struct sutra_error *error);
 

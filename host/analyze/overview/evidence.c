@@ -102,9 +102,8 @@ static enum sutra_status find_ids(const struct diagnosis *d, int64_t from, int64
               *threads = arena_zeros(d->arena, hosts->n_threads, sizeof *threads);
     int64_t *stream_ticks = arena_zeros(d->arena, devices->n, sizeof *stream_ticks),
             *thread_ticks = arena_zeros(d->arena, hosts->n_threads, sizeof *thread_ticks);
-    struct pair_table numbers = {0};
-    uint32_t n = 0;
-    bool ok = !d->arena->failed && pair_table_init(&numbers);
+    struct tuples numbers = {0};
+    bool ok = !d->arena->failed;
     for (row_t k = 0; k < devices->n && ok && devices->start[devices->by_start[k]] < to; k++) {
         const row_t i = devices->by_start[k], call = devices->call[i];
         const value_key stream = model->events->stream[devices->event[i]];
@@ -115,17 +114,15 @@ static enum sutra_status find_ids(const struct diagnosis *d, int64_t from, int64
         }
         if (ticks == 0 || !key_is_value(stream))
             continue;
-        struct pair_entry *entry = pair_table_insert(&numbers, (uint64_t)stream, 0);
-        ok = entry;
+        const uint32_t number = tuples_number(&numbers, (struct tuple){{stream}});
+        ok = number != TUPLE_NONE;
         if (!ok)
             break;
-        if (entry->number == PAIR_NONE) {
-            streams[n] = stream;
-            entry->number = n++;
-        }
-        stream_ticks[entry->number] += ticks;
+        streams[number] = stream;
+        stream_ticks[number] += ticks;
     }
-    pair_table_free(&numbers);
+    const uint32_t n = numbers.n;
+    tuples_free(&numbers);
     if (!ok)
         return error_memory(error);
     range->n_streams = name_ids(values, streams, stream_ticks, n, range->streams);

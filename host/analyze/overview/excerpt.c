@@ -164,26 +164,23 @@ static enum sutra_status select_streams(struct excerpt_lanes *lanes, struct aren
     const struct launch_model *model = lanes->overview->reading;
     const struct device_rows *devices = &model->devices;
     const struct excerpt *excerpt = lanes->excerpt;
-    struct pair_table numbers = {0};
+    struct tuples numbers = {0};
     value_key *keys = arena_alloc(scratch, devices->n, sizeof *keys);
     int64_t *ticks = arena_zeros(scratch, devices->n, sizeof *ticks);
-    uint32_t n = 0;
-    bool ok = !scratch->failed && pair_table_init(&numbers);
+    bool ok = !scratch->failed;
     for (row_t i = 0; i < devices->n && ok; i++) {
         value_key key = model->events->stream[devices->event[i]];
         if (!overlaps(excerpt, devices->start[i], devices->stop[i]) || !key_is_value(key))
             continue;
-        struct pair_entry *entry = pair_table_insert(&numbers, (uint64_t)key, 0);
-        ok = entry;
-        if (!entry)
+        const uint32_t number = tuples_number(&numbers, (struct tuple){{key}});
+        ok = number != TUPLE_NONE;
+        if (!ok)
             break;
-        if (entry->number == PAIR_NONE) {
-            keys[n] = key;
-            entry->number = n++;
-        }
-        ticks[entry->number] += MIN(devices->stop[i], excerpt->to) - MAX(devices->start[i], excerpt->from);
+        keys[number] = key;
+        ticks[number] += MIN(devices->stop[i], excerpt->to) - MAX(devices->start[i], excerpt->from);
     }
-    pair_table_free(&numbers);
+    const uint32_t n = numbers.n;
+    tuples_free(&numbers);
     if (!ok)
         return error_memory(error);
     for (; lanes->n_streams < EXCERPT_STREAMS; lanes->n_streams++) {

@@ -165,33 +165,30 @@ enum sutra_status overview_streams_add(struct sutra_context *context, const stru
     struct arena_mark mark = arena_mark(scratch);
 
     /* By index of a stream, in the order of first activities. */
-    uint32_t n = 0;
     value_key *stream = arena_alloc(scratch, devices->n, sizeof *stream);
     row_t *n_activities = arena_zeros(scratch, devices->n, sizeof *n_activities);
     row_t *first =
         arena_alloc(scratch, devices->n, sizeof *first); /* event of the first kernel, which has a priority */
     int64_t(*ticks)[DEVICE_N_CLASSES] = arena_zeros(scratch, devices->n, sizeof *ticks);
-    struct pair_table numbers = {0};
-    bool ok = !scratch->failed && pair_table_init(&numbers);
+    struct tuples numbers = {0};
+    bool ok = !scratch->failed;
     for (row_t i = 0; i < devices->n && ok; i++) {
         value_key key = model->events->stream[devices->event[i]];
         int64_t start = MAX(devices->start[i], overview->window.from);
         int64_t stop = MIN(devices->stop[i], overview->window.to);
         if (stop < start || !key_is_value(key))
             continue;
-        struct pair_entry *entry = pair_table_insert(&numbers, (uint64_t)key, 0);
-        ok = entry;
-        if (!entry)
+        const uint32_t number = tuples_number(&numbers, (struct tuple){{key}});
+        ok = number != TUPLE_NONE;
+        if (!ok)
             break;
-        if (entry->number == PAIR_NONE) {
-            stream[n] = key;
-            first[n] = devices->event[i];
-            entry->number = n++;
-        }
-        ticks_add(&ticks[entry->number][overview->classes[i]], stop - start);
-        n_activities[entry->number]++;
+        stream[number] = key;
+        if (n_activities[number]++ == 0)
+            first[number] = devices->event[i];
+        ticks_add(&ticks[number][overview->classes[i]], stop - start);
     }
-    pair_table_free(&numbers);
+    const uint32_t n = numbers.n;
+    tuples_free(&numbers);
     uint32_t *order = arena_alloc(scratch, n, sizeof *order);
     double *total_us = arena_zeros(scratch, n, sizeof *total_us);
     if (!ok || scratch->failed)

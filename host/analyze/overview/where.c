@@ -167,7 +167,6 @@ static void list_units(const struct diagnosis *d, struct unit_list *units, bool 
  * fill a step, which are phases but no units: filling[first_filling[t]] .. . */
 struct flat_threads {
     row_t *first, *host;
-    int64_t *begin, *end;
     row_t *first_filling, *filling; /* rows of hosts */
     uint8_t *class_of;              /* by string: phase or NAME_IS_WRAPPER */
     bool *runs_backward;            /* by thread: an autograd thread */
@@ -197,8 +196,6 @@ static enum sutra_status flatten_threads(const struct diagnosis *d, struct flat_
     struct arena *arena = d->arena;
     *flat = (struct flat_threads){.first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof(row_t)),
                                   .host = arena_alloc(arena, hosts->n, sizeof(row_t)),
-                                  .begin = arena_alloc(arena, hosts->n, sizeof(int64_t)),
-                                  .end = arena_alloc(arena, hosts->n, sizeof(int64_t)),
                                   .first_filling = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof(row_t)),
                                   .filling = arena_alloc(arena, hosts->n, sizeof(row_t)),
                                   .class_of = arena_alloc(arena, strings->n, 1),
@@ -236,9 +233,8 @@ static enum sutra_status flatten_threads(const struct diagnosis *d, struct flat_
             flat->filling[n_filling++] = row;
             continue;
         }
-        flat->host[n] = row;
-        flat->begin[n] = hosts->start[row];
-        flat->end[n++] = stop = hosts->stop[row];
+        flat->host[n++] = row;
+        stop = hosts->stop[row];
     }
     while (thread < hosts->n_threads) {
         flat->first[++thread] = n;
@@ -347,6 +343,7 @@ static bool add_modules(const struct diagnosis *d, const struct forward_piece *p
 enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
                                    struct finding_where *where, struct sutra_error *error) {
     const struct overview *overview = d->overview;
+    const struct host_rows *hosts = &d->model->hosts;
     const uint32_t n_strings = d->model->strings->n;
     struct arena_mark mark = arena_mark(d->arena);
     struct flat_threads flat;
@@ -372,12 +369,13 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
         const row_t end = flat.first[thread + 1], first = flat.first[thread];
         int64_t begin = row->begin;
         row_t k;
-        BISECT(k, end - first, flat.end[first + k] <= begin);
-        for (k += first; k < end && flat.begin[k] < row->end; k++) {
-            int64_t from = MAX(flat.begin[k], begin), to = MIN(flat.end[k], row->end);
+        BISECT(k, end - first, hosts->stop[flat.host[first + k]] <= begin);
+        for (k += first; k < end && hosts->start[flat.host[k]] < row->end; k++) {
+            const row_t unit = flat.host[k];
+            int64_t from = MAX(hosts->start[unit], begin), to = MIN(hosts->stop[unit], row->end);
             if (from >= to)
                 continue;
-            const uint32_t name = host_name(d->model, flat.host[k]);
+            const uint32_t name = host_name(d->model, unit);
             const bool is_forward = flat.class_of[name] == SUTRA_PHASE_FORWARD;
             const bool backward = is_forward && flat.runs_backward[thread];
             phases[phase_between(d, &flat, thread, begin)] += from - begin;
