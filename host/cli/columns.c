@@ -13,7 +13,7 @@
 #include "cli/terminal.h"
 #include "sutra/sutra.h"
 
-/* Of which rows; the order of `tables`. */
+/* The rows of the file, in the order of `tables`. */
 enum columns_table { TABLE_EVENTS, TABLE_NODES, TABLE_LAUNCHES };
 static const char *const tables[] = {"events", "nodes", "launches", NULL};
 
