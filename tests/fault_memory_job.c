@@ -50,6 +50,26 @@ static void write_trace(const char *path, const char *source, int first, int sec
     assert_int_equal(fclose(file), 0);
 }
 
+/* Makes the ranks with a resource per stream, which have as many nodes, since no kernels overlap. */
+static enum sutra_status read_streams(struct sutra_context *context, struct sutra_error *error) {
+    char files[N_RANKS][100];
+    const char *list[N_RANKS];
+    const uint64_t numbers[N_RANKS] = {0, 1};
+    struct sutra_et_ranks *streams = NULL, *one = NULL;
+    for (int rank = 0; rank < N_RANKS; rank++) {
+        snprintf(files[rank], sizeof files[rank], "%s/rank.%d.et", out, rank);
+        list[rank] = files[rank];
+    }
+    enum sutra_status status = job_streams_read(context, list, numbers, N_RANKS, &streams, error);
+    if (!status)
+        status = sutra_et_ranks_read(context, list, numbers, N_RANKS, &one, error);
+    for (int rank = 0; rank < N_RANKS && !status; rank++)
+        assert_int_equal(streams->graphs[rank].n, one->graphs[rank].n);
+    sutra_et_ranks_free(streams);
+    sutra_et_ranks_free(one);
+    return status;
+}
+
 static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_error *error) {
     const struct rank_job_options options = {.folder = out,
                                              .ending = ".et",
@@ -78,6 +98,8 @@ static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_err
         status = second_pass_run(&whole, &second, error);
     if (!status)
         status = job_whole_write(&whole, context, out, error);
+    if (!status && whole.n_done == N_RANKS)
+        status = read_streams(context, error);
     for (size_t i = 0; i < whole.n_ranks && !status; i++)
         assert_true(whole.ranks[i].state == RANK_DONE || whole.ranks[i].status == SUTRA_SYSTEM);
     if (!status && whole.n_done < N_RANKS)
@@ -100,9 +122,17 @@ static enum sutra_status work(void *arg, struct sutra_error *error) {
 
 /* Ranks' files that are there are whole. Empties the folder. */
 static void check(void *arg, long n, enum sutra_status status) {
-    static const char *const others[] = {"job.json",       "comm_groups.json", ".job/plan",
-                                         ".job/rank.0",    ".job/rank.1",      ".job/rank.0.et",
-                                         ".job/rank.1.et", ".job/rank.0.met",  ".job/rank.1.met"};
+    static const char *const others[] = {"job.json",
+                                         "comm_groups.json",
+                                         ".job/plan",
+                                         ".job/rank.0",
+                                         ".job/rank.1",
+                                         ".job/rank.0.et",
+                                         ".job/rank.1.et",
+                                         ".job/rank.0.met",
+                                         ".job/rank.1.met",
+                                         ".job/rank.0.streams.et",
+                                         ".job/rank.1.streams.et"};
     (void)arg;
     (void)n;
     for (int rank = 0; rank < N_RANKS; rank++) {

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/simulate.h"
 #include "cli/terminal.h"
+#include "job/job.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
@@ -71,7 +72,7 @@ static struct figure change_text(uint64_t after, uint64_t before) {
 static double error_bound(const struct simulate_job *simulate, bool no_straggler, uint64_t ns, uint64_t reference_ns,
                           uint64_t job_ns) {
     if (simulate->options.gpu_streams)
-        return no_straggler ? 3 : 0.5;
+        return !sutra_et_ranks_gpu_streams(simulate->ranks) ? (double)NAN : no_straggler ? 3 : 0.5;
     if (!simulate->reference || !job_ns)
         return (double)NAN;
     return 100 * fabs((double)ns - (double)reference_ns) / (double)job_ns + (no_straggler ? 3 : 1);
@@ -427,6 +428,8 @@ static int print_json(const struct simulate_job *simulate) {
                         error_bound(simulate, simulate->options.no_straggler,
                                     sutra_simulation_time_ns(simulate->simulation), simulate->reference_ns,
                                     sutra_simulation_time_ns(simulate->before)));
+    } else if (simulate->before && *simulate->no_reference) {
+        json_add_text(&json, "error_percent", NULL);
     }
     if (simulate->interval.high_ns) {
         json_key(&json, "interval", strlen("interval"));
@@ -562,11 +565,11 @@ static const struct option_row options[] = {
              "determine it (default: 0.6 on a host, 2.7 across hosts)"},
     {"what-if-summary", 0, OPTION_FLAG, AT(simulate_job, what_ifs),
      .help = "print the time without stragglers, with twice the bandwidth and without communication, with the largest "
-             "errors of these estimates, for files with one resource per GPU only with --reference"},
+             "errors of these estimates"},
     {"reference", 0, OPTION_FILE, "DIR", AT(simulate_job, reference_folder),
      .help =
-         "simulate what-ifs of files with one resource per GPU also with the files of the job in DIR with a resource "
-         "per stream, and print the largest error"},
+         "simulate what-ifs of files with one resource per GPU also with the files of the job in DIR with a "
+         "resource per stream, and print the largest error (default: with the records in the directory of the job)"},
     {"sensitivity", 0, OPTION_FLAG, AT(simulate_job, sensitivity),
      .help = "print for each of the ten longest names the time without its nodes"},
     {"alone", 0, OPTION_FLAG, AT(simulate_job, options.alone),
@@ -686,7 +689,21 @@ static enum sutra_status read_reference(struct simulate_job *simulate, struct su
     return status;
 }
 
-/* The time of the job in the files of --reference, with these changes. */
+/* Makes the reference of what-ifs on files for one resource from the records of their job. Keeps the reason if that is
+ * impossible. */
+static enum sutra_status read_streams_of_job(struct simulate_job *simulate, struct sutra_error *error) {
+    struct job *job = &simulate->job;
+    struct sutra_error reason;
+    enum sutra_status status = job_streams_read(job->context, job->inputs, simulate->numbers, (uint32_t)job->n_inputs,
+                                                &simulate->reference, &reason);
+    if (status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
+        return error_hand_on(error, status, &reason);
+    if (status)
+        sutra_error_text(&reason, simulate->no_reference, sizeof simulate->no_reference);
+    return SUTRA_OK;
+}
+
+/* The time of the job in the files for a resource per stream, with these changes. */
 static enum sutra_status reference_time(const struct simulate_job *simulate, const struct sutra_simulate_options *how,
                                         uint64_t *ns, struct sutra_error *error) {
     struct sutra_simulate_options streams = *how;
@@ -719,6 +736,8 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
     }
     if (!status)
         status = sutra_simulate_ranks(context, ranks, how, &simulate->simulation, error);
+    if (!status && (is_changed || simulate->what_ifs) && !how->gpu_streams && !simulate->reference)
+        status = read_streams_of_job(simulate, error);
     if (!status && simulate->scale.data_parallel)
         status = sutra_simulate_interval(context, ranks, how, &simulate->interval, error);
     if (!status && is_changed)
@@ -798,6 +817,10 @@ static int simulate(struct job *job) {
     fflush(stdout);
     if (!job->quiet)
         warn_missing_data(simulate->simulation);
+    if (!job->quiet && *simulate->no_reference && job->n_inputs > 1 && simulate->ranks->records_gpu)
+        message_warn("the error of the what-if is unknown: %s; link the job again (--relink), or name files for a "
+                     "resource per stream (--reference DIR)",
+                     simulate->no_reference);
     if (exit_code != SUTRA_OK || sutra_simulation_n_deadlocked(simulate->simulation) == 0)
         return exit_code;
     warn_deadlock(simulate->simulation);

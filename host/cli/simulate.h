@@ -42,7 +42,8 @@ struct simulate_job {
     uint64_t what_if_ns[N_WHAT_IFS];              /* time of the job */
     const char *reference_folder;                 /* files of the same job for a resource per stream, or NULL */
     struct trace_list reference_files;
-    struct sutra_et_ranks *reference;
+    struct sutra_et_ranks *reference; /* of --reference, or of the job of the files; NULL: none */
+    char no_reference[700];           /* why the job of the files has none; "": it has one, or needs none */
     uint64_t reference_ns, reference_what_if_ns[N_WHAT_IFS]; /* its times with the same changes */
 };
 

@@ -284,8 +284,9 @@ static void find_hosts(struct job_whole *whole) {
         whole->hosts[i - 1].offset_ns = moment_minus(whole->hosts[i - 1].offset_ns, whole->hosts[0].offset_ns);
 }
 
-/* Matches the collectives of a job that is to be simulated. */
-static enum sutra_status match_collectives(struct job_whole *whole, struct sutra_error *error) {
+/* Matches the collectives of a job that is to be simulated, for files of this form. */
+static enum sutra_status find_meetings(struct job_whole *whole, bool per_stream, bool astra,
+                                       struct job_meetings **found, struct sutra_error *error) {
     struct arena *arena = &whole->arena;
     struct meeting_rank *ranks = arena_alloc(arena, whole->n_ranks, sizeof *ranks);
     struct job_meetings *meetings = arena_alloc(arena, 1, sizeof *meetings);
@@ -293,8 +294,6 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
         return error_memory(error);
     for (size_t i = 0; i < whole->n_ranks; i++)
         ranks[i] = (struct meeting_rank){whole->ranks[i].rank, whole->ranks[i].start};
-    whole->astra = strstr(whole->options, " --astra") != NULL;
-    whole->per_stream = strstr(whole->options, " --gpu streams") != NULL;
     /* One visible GPU is often one of several, of which each process sees its own. */
     const int64_t per_host = ranks_per_host(whole);
     const struct meeting_job job = {.ranks = ranks,
@@ -305,15 +304,28 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
                                     .n_clocks = whole->n_clocks,
                                     .world_size = whole->world_size,
                                     .ranks_per_host = per_host > 1 && per_host < UINT32_MAX ? (uint32_t)per_host : 0,
-                                    .per_stream = whole->per_stream,
-                                    .astra = whole->astra};
-    whole->meetings = meetings;
-    enum sutra_status status = job_meetings_find(&job, arena, meetings, error);
+                                    .per_stream = per_stream,
+                                    .astra = astra};
+    *found = meetings;
+    return job_meetings_find(&job, arena, meetings, error);
+}
+
+enum sutra_status job_streams_match(struct job_whole *whole, struct job_meetings **meetings,
+                                    struct sutra_error *error) {
+    return find_meetings(whole, true, false, meetings, error);
+}
+
+static enum sutra_status match_collectives(struct job_whole *whole, struct sutra_error *error) {
+    struct arena *arena = &whole->arena;
+    whole->astra = strstr(whole->options, " --astra") != NULL;
+    whole->per_stream = strstr(whole->options, " --gpu streams") != NULL;
+    enum sutra_status status = find_meetings(whole, whole->per_stream, whole->astra, &whole->meetings, error);
     if (status || !strstr(whole->options, " --astra network"))
         return status;
     whole->network = arena_alloc(arena, 1, sizeof *whole->network);
-    return whole->network ? job_network_find(meetings, whole->n_ranks, whole->world_size, arena, whole->network, error)
-                          : error_memory(error);
+    return whole->network
+               ? job_network_find(whole->meetings, whole->n_ranks, whole->world_size, arena, whole->network, error)
+               : error_memory(error);
 }
 
 /* ---- Findings ---- */
@@ -478,8 +490,8 @@ static void find_simulation_limits(struct job_whole *whole) {
             whole, CHECK_WARNING, "simulation", "",
             "%" PRIu64
             " collectives overlap with another collective of their rank, but these files are for one resource "
-            "per GPU: the time of the job is right, but what-ifs are inexact; '--gpu streams' avoids the error, "
-            "and 'sutra simulate --reference' measures it",
+            "per GPU: the time of the job is right, but what-ifs are inexact; 'sutra simulate' prints the error, and "
+            "'--gpu streams' avoids it",
             meetings->n_beside);
 }
 

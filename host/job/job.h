@@ -145,6 +145,10 @@ struct job_whole {
 enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error);
 void job_whole_free(struct job_whole *whole);
 
+/* Matches the collectives again, for files with a resource per stream. The result is in the arena of `whole`, whose
+ * files are for one resource. SUTRA_SYSTEM: out of memory. */
+enum sutra_status job_streams_match(struct job_whole *whole, struct job_meetings **meetings, struct sutra_error *error);
+
 /* Writes job.json into the folder, and comm_groups.json if the files of the ranks are for simulators. */
 enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_context *context, const char *folder,
                                   struct sutra_error *error);
@@ -162,5 +166,11 @@ struct second_pass_options {
  * other ranks; sets file_bytes of the ranks. Also writes the groups for ASTRA-sim. Stops at the first error. */
 enum sutra_status second_pass_run(struct job_whole *whole, const struct second_pass_options *options,
                                   struct sutra_error *error);
+
+/* Makes ranks with a resource per stream of n files for one resource, from the records of their job. SUTRA_DATA,
+ * SUTRA_NO_INPUT: the files are not the files of one job, or a file does not match the records;
+ * the error is the reason. SUTRA_SYSTEM: out of memory. Free the result with sutra_et_ranks_free(). */
+enum sutra_status job_streams_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
+                                   uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
 
 #endif

@@ -59,6 +59,10 @@ void rank_file_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]) 
     snprintf(name, RANK_FILE_MAX, "rank.%" PRId64 "%s", rank, ending);
 }
 
+void rank_streams_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]) {
+    snprintf(name, RANK_FILE_MAX, "rank.%" PRId64 ".streams%s", rank, ending);
+}
+
 static uint64_t text_bytes(const struct rank_pair *pair) {
     return pair->host.head.text_bytes + pair->device.head.text_bytes;
 }
@@ -116,9 +120,11 @@ static void trim_heap(void) {
 #endif
 }
 
-/* Links the rank into `path`, and writes its record. *ends_job: the record cannot be written. */
+/* Links the rank into `path`, its kernels for a resource per stream into `streams_path`, and writes its record.
+ * *ends_job: the record cannot be written. */
 static enum sutra_status link_into(struct linked_rank *rank, struct sutra_context *context, const struct record_of *of,
-                                   const char *path, bool *ends_job, struct sutra_error *error) {
+                                   const char *path, const char *streams_path, bool *ends_job,
+                                   struct sutra_error *error) {
     const struct rank_job_options *options = rank->workers->options;
     struct rank_result result;
     struct sutra_error reason;
@@ -126,10 +132,14 @@ static enum sutra_status link_into(struct linked_rank *rank, struct sutra_contex
     double begin = seconds_now();
     struct record_outcome outcome = {
         .error = &reason, .warnings = &rank->warnings, .result = &result, .is_faithful = options->output.faithful};
+    struct link_output output = options->output;
+    output.streams_path = output.of_job && !output.how.gpu_streams ? streams_path : NULL;
     record_remove(options->folder, of->pair->rank);
-    outcome.status = rank_link(context, of->pair, &options->link, &options->output, path, &result, &reason);
+    unlink(streams_path);
+    outcome.status = rank_link(context, of->pair, &options->link, &output, path, &result, &reason);
     if (outcome.status) {
         unlink(path); /* an earlier run may have written it from other traces or with other options */
+        unlink(streams_path);
     } else if (result.faithful.departs) {
         char text[200];
         snprintf(text, sizeof text, "simulated, it takes %.3f ms instead of the measured %.3f ms",
@@ -150,7 +160,7 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
     const struct rank_workers *workers = rank->workers;
     struct sutra_context_options options = workers->options->context;
     struct sutra_context *context = NULL;
-    char *path = NULL;
+    char *path = NULL, *streams_path = NULL, streams_name[RANK_FILE_MAX];
     options.n_threads = workers->n_threads;
     if (workers->n_workers > 1) /* parallel workers do not share a GPU */
         options.device = SUTRA_DEVICE_CPU;
@@ -159,17 +169,33 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
     options.temporary = on_temporary;
     options.arg = rank;
     *ends_job = true;
-    if (asprintf(&path, "%s/%s", workers->options->folder, of->file) < 0)
-        return error_memory(error);
-    enum sutra_status status = sutra_context_create(&options, &context, error);
+    rank_streams_name(of->pair->rank, workers->options->ending, streams_name);
+    bool named = asprintf(&path, "%s/%s", workers->options->folder, of->file) >= 0 &&
+                 asprintf(&streams_path, "%s/" RECORD_FOLDER "/%s", workers->options->folder, streams_name) >= 0;
+    enum sutra_status status = named ? sutra_context_create(&options, &context, error) : error_memory(error);
     if (!status) {
         context->own_names = true;
-        status = link_into(rank, context, of, path, ends_job, error);
+        status = link_into(rank, context, of, path, streams_path, ends_job, error);
     }
     sutra_context_free(context);
     free(path);
+    free(streams_path);
     trim_heap();
     return status;
+}
+
+/* Whether the folder contains the kernels of the rank for a resource per stream, if its file is for one resource. */
+static bool has_streams(const struct rank_job_options *options, int64_t rank) {
+    char name[RANK_FILE_MAX], *path;
+    if (!options->output.of_job || options->output.how.gpu_streams)
+        return true;
+    rank_streams_name(rank, options->ending, name);
+    bool found = asprintf(&path, "%s/" RECORD_FOLDER "/%s", options->folder, name) >= 0;
+    if (found) {
+        found = access(path, F_OK) == 0;
+        free(path);
+    }
+    return found;
 }
 
 /* ---- Workers ---- */
@@ -215,7 +241,7 @@ static void run_worker(void *arg, size_t number) {
         pthread_mutex_unlock(&workers->mutex);
         rank_file_name(pair->rank, options->ending, name);
         snprintf(file, sizeof file, "%s%s", options->into, name);
-        bool was_done = !options->again && record_holds(options->folder, &of);
+        bool was_done = !options->again && record_holds(options->folder, &of) && has_streams(options, pair->rank);
         enum sutra_status status = was_done ? SUTRA_OK : link_rank(&rank, &of, &ends_job, &error);
         buffer_free(&rank.warnings);
 

@@ -54,4 +54,7 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
 #define RANK_FILE_MAX 72
 void rank_file_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]);
 
+/* The name of the file with its kernels for a resource per stream, in RECORD_FOLDER. */
+void rank_streams_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]);
+
 #endif

@@ -96,7 +96,9 @@ struct link_output {
     bool faithful; /* its nodes have the measured times */
     struct sutra_convert_options what;
     struct sutra_faithful_options how;
-    bool of_job;              /* the ranks of the job synchronize at collectives when they are simulated */
+    bool of_job; /* the ranks of the job synchronize at collectives when they are simulated */
+    const char
+        *streams_path; /* of_job with one resource: file for the kernels that a resource per stream changes, or NULL */
     const char *astra_folder; /* of a rank alone: directory for the files with which ASTRA-sim replays it, or NULL */
 };
 

@@ -2,10 +2,17 @@
  * second_pass.c - the files of a simulated job's ranks, rewritten when the collectives of all ranks are matched.
  *
  *     DIR/.job/rank.3.et --matched collectives of the job--> DIR/rank.3.et
- *     DIR/.job/rank.3.met     hash of the inputs and size of the file: an unchanged rank is not rewritten
+ *     DIR/.job/rank.3.met     hash of the inputs, size and hash of the file: an unchanged rank is not rewritten
  *
- * Several ranks are processed in parallel, each by one thread. Cost: O(bytes) of the files.
+ * If DIR/rank.3.et is for one resource, `sutra simulate` also needs the job with a resource per stream, to bound the
+ * error of what-ifs. Only kernels that overlap differ, so they are kept:
+ *
+ *     DIR/.job/rank.3.et --kernels of DIR/.job/rank.3.streams.et, collectives--> nodes in memory
+ *
+ * The hashes in the note prove that the result belongs to DIR/rank.3.et. Several ranks are processed in parallel, each
+ * by one thread. Cost: O(bytes) of the files.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +25,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "base/threads.h"
+#include "columns/hash.h"
 #include "job/job.h"
 #include "job/rank_job.h"
 #include "simulate/convert.h"
@@ -44,6 +52,7 @@ struct rewritten_rank {
     const struct whole_rank *of;
     const struct matched_collectives *meetings;
     char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
+    char *streams;             /* path of the kernels for a resource per stream */
     char note_name[RECORD_NAME_MAX + 4];
 };
 
@@ -59,9 +68,8 @@ static uint64_t fnv1a_number(uint64_t hash, uint64_t number) {
 }
 
 /* Hash of everything that determines the bytes of the output. */
-static uint64_t hash_inputs(const struct rewritten_rank *rank) {
-    const struct matched_collectives *meetings = rank->meetings;
-    uint64_t hash = fnv1a_bytes(UINT64_C(14695981039346656037), rank->of->record, strlen(rank->of->record));
+static uint64_t hash_inputs(const struct whole_rank *rank, const struct matched_collectives *meetings) {
+    uint64_t hash = fnv1a_bytes(UINT64_C(14695981039346656037), rank->record, strlen(rank->record));
     hash = fnv1a_number(hash, meetings->has_start ? meetings->start_us : 0);
     hash = fnv1a_number(hash, (uint64_t)meetings->ahead_us);
     hash = fnv1a_number(hash, meetings->astra);
@@ -78,32 +86,60 @@ static uint64_t hash_inputs(const struct rewritten_rank *rank) {
     return hash;
 }
 
+/* Hash of the bytes of a file, the same in each process; 0: the file cannot be read. */
+static uint64_t hash_file(uint64_t hash, const char *path) {
+    char bytes[(size_t)1 << 16];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : 1;
+    while (n > 0) {
+        size_t length = 0;
+        while (length < sizeof bytes && (n = read(file, bytes + length, sizeof bytes - length)) > 0)
+            length += (size_t)n;
+        memset(bytes + length, 0, MIN(sizeof bytes - length, 16));
+        for (size_t i = 0; i < length; i += 16)
+            hash = hash_mix(hash_load(bytes + i, 8) ^ UINT64_C(0x9e3779b97f4a7c15), hash_load(bytes + i + 8, 8) ^ hash);
+        hash = hash_mix(hash ^ UINT64_C(0xe7037ed1a0b428db), length);
+    }
+    if (file >= 0)
+        close(file);
+    return n == 0 ? hash : 0;
+}
+
 static uint64_t size_of_file(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
 }
 
+/* What determined an output, its size, and the hash of its bytes and of the kernels for a resource per stream. */
 struct output_note {
-    uint64_t hash, bytes;
+    uint64_t hash, bytes, content;
 };
 
 static bool write_note(const void *of, struct text_out *text) {
     const struct output_note *note = of;
-    out_format(text, "%016" PRIx64 " %" PRIu64 "\n", note->hash, note->bytes);
+    out_format(text, "%016" PRIx64 " %" PRIu64 " %016" PRIx64 "\n", note->hash, note->bytes, note->content);
     return !text->out.failed;
 }
 
-/* Whether the output exists and its note has this hash and its size. */
-static bool is_current(const struct rewritten_rank *rank, uint64_t hash) {
-    const struct output_note note = {hash, size_of_file(rank->path)};
-    struct text_out expected = {0};
+/* Reads the note of an output. *is_current: the output exists and has the size in its note, and the note has this hash.
+ * SUTRA_SYSTEM: out of memory. */
+static enum sutra_status read_note(const char *folder, const char *name, const char *path, uint64_t hash,
+                                   struct output_note *note, bool *is_current, struct sutra_error *error) {
     char *text = NULL;
-    bool current = note.bytes > 0 && write_note(&note, &expected) &&
-                   record_read(rank->pass->options->folder, rank->note_name, &text, NULL) == SUTRA_OK &&
-                   strlen(text) == expected.out.length && memcmp(text, expected.out.bytes, expected.out.length) == 0;
-    buffer_free(&expected.out);
+    struct text_out same = {0};
+    struct sutra_error reason;
+    const uint64_t bytes = size_of_file(path);
+    enum sutra_status status = record_read(folder, name, &text, &reason);
+    *is_current = !status && bytes > 0 &&
+                  sscanf(text, "%" SCNx64 " %" SCNu64 " %" SCNx64, &note->hash, &note->bytes, &note->content) == 3 &&
+                  note->hash == hash && note->bytes == bytes;
+    if (*is_current && !write_note(note, &same))
+        status = error_memory(&reason);
+    else if (*is_current)
+        *is_current = strlen(text) == same.out.length && memcmp(text, same.out.bytes, same.out.length) == 0;
+    buffer_free(&same.out);
     free(text);
-    return current;
+    return status == SUTRA_SYSTEM ? error_hand_on(error, status, &reason) : SUTRA_OK;
 }
 
 static void on_temporary(void *arg, const char *path) {
@@ -138,11 +174,16 @@ static enum sutra_status rewrite_rank(struct rewritten_rank *rank, struct sutra_
     if (rank->of->state != RANK_DONE) {
         unlink(rank->note);
         unlink(rank->path);
+        unlink(rank->streams);
         return SUTRA_OK;
     }
-    struct output_note note = {.hash = hash_inputs(rank)};
-    if (is_current(rank, note.hash))
-        return SUTRA_OK;
+    const uint64_t hash = hash_inputs(rank->of, rank->meetings);
+    struct output_note note = {0};
+    bool is_current = false;
+    enum sutra_status status =
+        read_note(rank->pass->options->folder, rank->note_name, rank->path, hash, &note, &is_current, error);
+    if (status || is_current)
+        return status;
     unlink(rank->note);
     struct sutra_context_options options = rank->pass->options->context;
     options.n_threads = 1;
@@ -150,12 +191,14 @@ static enum sutra_status rewrite_rank(struct rewritten_rank *rank, struct sutra_
     options.temporary = on_temporary;
     options.arg = rank;
     struct sutra_context *context = NULL;
-    enum sutra_status status = sutra_context_create(&options, &context, error);
+    status = sutra_context_create(&options, &context, error);
     if (!status) {
         context->own_names = true;
         status = rewrite_file(rank, context, error);
     }
-    note.bytes = size_of_file(rank->path);
+    note = (struct output_note){.hash = hash, .bytes = size_of_file(rank->path)};
+    if (!rank->meetings->per_stream)
+        note.content = hash_file(hash_file(0, rank->path), rank->streams);
     if (!status)
         status = text_file_write(context, rank->note, write_note, &note, NULL, error);
     sutra_context_free(context);
@@ -177,15 +220,18 @@ static void run_worker(void *arg, size_t number) {
                                       .of = &pass->whole->ranks[i],
                                       .meetings = &pass->whole->meetings->ranks[i]};
         const char *folder = pass->options->folder;
-        char file[RANK_FILE_MAX];
+        char file[RANK_FILE_MAX], streams[RANK_FILE_MAX];
         struct sutra_error error;
         rank_file_name(rank.of->rank, pass->whole->ending, file);
+        rank_streams_name(rank.of->rank, pass->whole->ending, streams);
         snprintf(rank.note_name, sizeof rank.note_name, "rank.%" PRId64 ".met", rank.of->rank);
-        enum sutra_status status = asprintf(&rank.alone, "%s/" RECORD_FOLDER "/%s", folder, file) >= 0 &&
-                                           asprintf(&rank.path, "%s/%s", folder, file) >= 0 &&
-                                           asprintf(&rank.note, "%s/" RECORD_FOLDER "/%s", folder, rank.note_name) >= 0
-                                       ? rewrite_rank(&rank, &error)
-                                       : error_memory(&error);
+        enum sutra_status status =
+            asprintf(&rank.alone, "%s/" RECORD_FOLDER "/%s", folder, file) >= 0 &&
+                    asprintf(&rank.path, "%s/%s", folder, file) >= 0 &&
+                    asprintf(&rank.note, "%s/" RECORD_FOLDER "/%s", folder, rank.note_name) >= 0 &&
+                    asprintf(&rank.streams, "%s/" RECORD_FOLDER "/%s", folder, streams) >= 0
+                ? rewrite_rank(&rank, &error)
+                : error_memory(&error);
         pthread_mutex_lock(&pass->mutex);
         if (status && !pass->status) {
             pass->status = status;
@@ -197,6 +243,7 @@ static void run_worker(void *arg, size_t number) {
         free(rank.alone);
         free(rank.path);
         free(rank.note);
+        free(rank.streams);
     }
 }
 
@@ -247,4 +294,139 @@ enum sutra_status second_pass_run(struct job_whole *whole, const struct second_p
     if (!pass.status && whole->astra)
         return write_astra(whole, options, error);
     return error_hand_on(error, pass.status, &pass.error);
+}
+
+/* ---- The job with a resource per stream ---- */
+
+struct streams_reading {
+    struct job_whole whole;
+    struct job_meetings *meetings; /* for a resource per stream */
+    struct sutra_context *context;
+    const char *folder;
+    const char *const *paths; /* of the files for one resource */
+    const size_t *rank_index; /* per file: its rank in `whole` */
+};
+
+/* Replaces the nodes of a file for one resource by the kernels that differ for a resource per stream, and removes the
+ * parts of kernels. Both lists ascend by id. False: they do not belong together. */
+static bool replace_kernels(struct et_nodes *nodes, const struct et_nodes *kernels) {
+    uint64_t first_part = UINT64_MAX;
+    for (uint64_t i = 0; i < kernels->metadata.n; i++)
+        if (kernels->metadata.name[i] == ET_NAME_FIRST_PART)
+            first_part = kernels->metadata.value[i].bits;
+    while (nodes->n && nodes->id[nodes->n - 1] >= first_part)
+        nodes->n--;
+    const uint64_t n_ctrl = nodes->ctrl.first[nodes->n] + kernels->ctrl.first[kernels->n],
+                   n_data = nodes->data.first[nodes->n] + kernels->data.first[kernels->n];
+    struct et_ids ctrl = {arena_alloc(&nodes->arena, (size_t)nodes->n + 1, sizeof *ctrl.first),
+                          arena_alloc(&nodes->arena, n_ctrl, sizeof *ctrl.ids)},
+                  data = {arena_alloc(&nodes->arena, (size_t)nodes->n + 1, sizeof *data.first),
+                          arena_alloc(&nodes->arena, n_data, sizeof *data.ids)};
+    row_t next = 0;
+    if (nodes->arena.failed)
+        return false;
+    ctrl.first[0] = data.first[0] = 0;
+    for (row_t row = 0; row < nodes->n; row++) {
+        const bool replaced = next < kernels->n && kernels->id[next] == nodes->id[row];
+        const struct et_nodes *from = replaced ? kernels : nodes;
+        const row_t at = replaced ? next++ : row;
+        const uint64_t n_ctrl_of = from->ctrl.first[at + 1] - from->ctrl.first[at],
+                       n_data_of = from->data.first[at + 1] - from->data.first[at];
+        memcpy(ctrl.ids + ctrl.first[row], from->ctrl.ids + from->ctrl.first[at], n_ctrl_of * sizeof *ctrl.ids);
+        memcpy(data.ids + data.first[row], from->data.ids + from->data.first[at], n_data_of * sizeof *data.ids);
+        ctrl.first[row + 1] = ctrl.first[row] + n_ctrl_of;
+        data.first[row + 1] = data.first[row] + n_data_of;
+        const uint64_t run = et_attribute_find(nodes, row, ET_NAME_KERNEL_EXEC_NS);
+        if (!replaced || run == UINT64_MAX)
+            continue;
+        nodes->duration_us[row] = kernels->duration_us[at];
+        nodes->attributes.value[run].bits = (uint64_t)et_integer_or(kernels, at, ET_NAME_KERNEL_EXEC_NS, 0);
+    }
+    nodes->ctrl = ctrl;
+    nodes->data = data;
+    return next == kernels->n;
+}
+
+/* Makes the nodes of a rank with a resource per stream; fails if a file does not match the records. */
+static enum sutra_status make_streams(void *arg, uint32_t r, struct et_nodes *read, struct et_nodes *made,
+                                      struct sutra_error *error) {
+    const struct streams_reading *reading = arg;
+    const size_t i = reading->rank_index[r];
+    const struct whole_rank *rank = &reading->whole.ranks[i];
+    char note_name[RECORD_NAME_MAX + 4], name[RANK_FILE_MAX], *path;
+    snprintf(note_name, sizeof note_name, "rank.%" PRId64 ".met", rank->rank);
+    rank_streams_name(rank->rank, reading->whole.ending, name);
+    if (asprintf(&path, "%s/" RECORD_FOLDER "/%s", reading->folder, name) < 0)
+        return error_memory(error);
+    struct output_note note = {0};
+    bool is_current = false;
+    const uint64_t hash = hash_inputs(rank, &reading->whole.meetings->ranks[i]);
+    enum sutra_status status =
+        read_note(reading->folder, note_name, reading->paths[r], hash, &note, &is_current, error);
+    if (!status && size_of_file(path) == 0)
+        status = error_file(error, SUTRA_NO_INPUT, path, "is missing");
+    else if (!status && (!is_current || note.content != hash_file(hash_file(0, reading->paths[r]), path)))
+        status = error_file(error, SUTRA_DATA, reading->paths[r], "does not match the records of its job");
+    struct et_file kernels = {0};
+    struct pool *pool = status ? NULL : pool_create(1);
+    if (!status && !pool)
+        status = error_memory(error);
+    if (!status)
+        status = et_open(&kernels, path, reading->context->options.most_input_bytes, error);
+    if (!status)
+        status = et_read(&kernels, ET_SLIM, pool, error);
+    if (!status && !replace_kernels(read, &kernels.nodes))
+        status = read->arena.failed ? error_memory(error)
+                                    : error_file(error, SUTRA_DATA, path, "does not belong to the file of its rank");
+    if (!status)
+        status = et_make_for_job(made, read, &reading->meetings->ranks[i], error);
+    et_file_free(&kernels);
+    pool_free(pool);
+    free(path);
+    return status;
+}
+
+enum sutra_status job_streams_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
+                                   uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    struct streams_reading reading = {.context = context, .paths = paths};
+    struct job_whole *whole = &reading.whole;
+    struct arena arena = {0};
+    const char *slash = n ? strrchr(paths[0], '/') : NULL;
+    const size_t length = slash ? (size_t)(slash - paths[0]) : 0;
+    char **alone = arena_zeros(&arena, n, sizeof *alone);
+    size_t *rank_index = arena_alloc(&arena, n, sizeof *rank_index);
+    reading.rank_index = rank_index;
+    reading.folder = slash ? arena_text(&arena, length ? paths[0] : "/", MAX(length, 1)) : ".";
+    enum sutra_status status = arena.failed ? error_memory(error) : job_whole_read(whole, reading.folder, error);
+    if (status == SUTRA_NO_INPUT)
+        error_file(error, status, reading.folder, "there are no records of 'sutra link' (" RECORD_FOLDER ")");
+    if (!status && (!whole->meetings || whole->per_stream))
+        status = error_file(error, SUTRA_DATA, reading.folder, "the job was not linked for one resource");
+    for (uint32_t r = 0; r < n && !status; r++) {
+        char name[RANK_FILE_MAX];
+        size_t i;
+        BISECT(i, whole->n_ranks, (uint64_t)whole->ranks[i].rank < numbers[r]);
+        rank_file_name((int64_t)numbers[r], whole->ending, name);
+        const char *file = strrchr(paths[r], '/');
+        const bool is_in_folder =
+            file ? slash && (size_t)(file - paths[r]) == length && memcmp(paths[r], paths[0], length) == 0 : !slash;
+        rank_index[r] = i;
+        if (!is_in_folder || strcmp(file ? file + 1 : paths[r], name) != 0 || i == whole->n_ranks ||
+            (uint64_t)whole->ranks[i].rank != numbers[r])
+            status = error_file(error, SUTRA_DATA, paths[r], "is not a file of the job");
+        else if (whole->ranks[i].state != RANK_DONE)
+            status = error_file(error, SUTRA_DATA, paths[r], "the rank is not linked");
+        else if (asprintf(&alone[r], "%s/" RECORD_FOLDER "/%s", reading.folder, name) < 0)
+            status = error_memory(error);
+    }
+    if (!status)
+        status = job_streams_match(whole, &reading.meetings, error);
+    if (!status)
+        status = et_ranks_read_changed(context, (const char *const *)alone, numbers, n, make_streams, &reading, ranks,
+                                       error);
+    for (uint32_t r = 0; r < n && alone; r++)
+        free(alone[r]);
+    job_whole_free(whole);
+    arena_free(&arena);
+    return status;
 }

@@ -123,12 +123,20 @@ bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {
     return name.length == 0 || et_group_number(name, group);
 }
 
-bool et_nodes_per_stream(const struct et_nodes *nodes) {
+static struct et_text recorded_gpu(const struct et_nodes *nodes) {
     const struct et_attributes *metadata = &nodes->metadata;
     for (uint64_t i = 0; i < metadata->n; i++)
         if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
-            return et_text_is((struct et_text){metadata->value[i].bytes, metadata->length[i]}, "streams");
-    return false;
+            return (struct et_text){metadata->value[i].bytes, metadata->length[i]};
+    return (struct et_text){"", 0};
+}
+
+bool et_nodes_record_gpu(const struct et_nodes *nodes) {
+    return recorded_gpu(nodes).length > 0;
+}
+
+bool et_nodes_per_stream(const struct et_nodes *nodes) {
+    return et_text_is(recorded_gpu(nodes), "streams");
 }
 
 uint32_t et_nodes_ranks_per_host(const struct et_nodes *nodes) {

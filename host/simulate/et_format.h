@@ -107,6 +107,7 @@ enum et_kind {
     X(MEETING_RANKS, "meeting_ranks")                                                                                  \
     X(MEETING_BYTES, "meeting_bytes")                                                                                  \
     X(GPU, "gpu")                                                                                                      \
+    X(FIRST_PART, "first_part")                                                                                        \
     X(RANKS_PER_HOST, "ranks_per_host")                                                                                \
     X(WHAT_IF, "what_if")                                                                                              \
     X(SCHEMA, "schema")                                                                                                \
@@ -301,6 +302,9 @@ struct et_text et_group_name(const struct et_nodes *nodes, row_t row);
 
 /* The number of its group; false: the name does not begin with a number. */
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
+
+/* Whether the file records the resources of the GPU for which it was made. */
+bool et_nodes_record_gpu(const struct et_nodes *nodes);
 
 /* Whether the file was made for a resource per stream. */
 bool et_nodes_per_stream(const struct et_nodes *nodes);

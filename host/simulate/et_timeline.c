@@ -380,7 +380,38 @@ static void set_gpu_attribute(struct et_nodes *made, uint64_t at, bool per_strea
     made->metadata.value[at].bytes = words[per_stream];
 }
 
-enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
+/* Whether a kernel has the same duration and dependencies with one resource as with a resource per stream. */
+static bool is_same_kernel(const struct timeline_nodes *one, const struct timeline_nodes *streams, row_t k) {
+    const uint64_t n = one->first_dep[k + 1] - one->first_dep[k];
+    return one->duration_us[k] == streams->duration_us[k] && one->run_us[k] == streams->run_us[k] &&
+           n == streams->first_dep[k + 1] - streams->first_dep[k] &&
+           memcmp(one->deps + one->first_dep[k], streams->deps + streams->first_dep[k], n * sizeof *one->deps) == 0;
+}
+
+/* Makes the kernels that a resource per stream changes; `making` has made all nodes for one resource. */
+static enum sutra_status make_stream_kernels(struct timeline_making *making, struct et_nodes *made,
+                                             struct sutra_error *error) {
+    const struct timeline_nodes *one = making->timeline;
+    making->n = 0;
+    for (row_t k = 0; k < making->input->kernels.n; k++)
+        if (!is_same_kernel(one, one->per_stream, k))
+            making->sources[making->n++] = (struct source_node){k, making->kernel_row[k]};
+    making->timeline = one->per_stream;
+    making->made = made;
+    if (!measure_parts(making))
+        return error_memory(error);
+    enum sutra_status status = fill(making, error);
+    if (!status)
+        status = copy_metadata(made, making->plain, 2, error);
+    if (status)
+        return status;
+    const uint64_t at = made->metadata.n - 1;
+    set_gpu_attribute(made, at - 1, true);
+    set_attribute(&made->metadata, at, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
+    return SUTRA_OK;
+}
+
+enum sutra_status et_timeline_make(struct et_nodes *made, struct et_nodes *streams, const struct et_nodes *plain,
                                    const struct timeline_input *input, const struct timeline_nodes *timeline,
                                    struct sutra_context *context, struct sutra_error *error) {
     struct arena scratch = {0};
@@ -395,6 +426,8 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
         status = copy_metadata(made, plain, 1, error);
     if (!status)
         set_gpu_attribute(made, plain->metadata.n, input->options.per_stream);
+    if (!status && streams)
+        status = make_stream_kernels(&making, streams, error);
     arena_free(&scratch);
     return status;
 }
@@ -583,7 +616,7 @@ static void copy_node(struct job_copy *copy, row_t row) {
     made->start_us[row] = aligned_start(copy, row);
     made->duration_us[row] = alone->duration_us[row];
     made->flags[row] = alone->flags[row];
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+    for (int column = 0; column < et_text_columns(made); column++)
         et_text_set(made->text[column], row, et_text_at(alone->text[column], row));
 }
 
@@ -630,7 +663,7 @@ static void fill_new_node(struct job_copy *copy, row_t row, uint64_t id, enum et
     made->type[row] = (int32_t)type;
     made->duration_us[row] = 0;
     made->flags[row] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+    for (int column = 0; column < et_text_columns(made); column++)
         et_text_set(made->text[column], row, (struct et_text){"", 0});
     et_text_set(made->text[ET_NODE_NAME], row, name);
 }
@@ -706,6 +739,7 @@ enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *
                                   const struct matched_collectives *rank, struct sutra_error *error) {
     struct arena scratch = {0};
     struct job_copy copy = {.made = made, .alone = alone, .rank = rank};
+    made->slim = alone->slim;
     const uint64_t n_metadata = alone->metadata.n;
     uint64_t at_gpu = 0;
     while (at_gpu < n_metadata && alone->metadata.name[at_gpu] != ET_NAME_GPU)

@@ -133,7 +133,7 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
     if (!status)
         status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)
-        status = et_timeline_make(made, plain, input, &timeline, context, error);
+        status = et_timeline_make(made, job ? job->streams : NULL, plain, input, &timeline, context, error);
     if (!status && job && !fill_marks(input, plain, &timeline, report, job))
         status = error_memory(error);
     arena_free(&arena);

@@ -33,9 +33,12 @@
 /* Sets the trait KERNEL_COMMUNICATES of kernels, and first_new_id. */
 void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *input);
 
-/* Fills `made`, which the caller initialized; its texts are in the memory of `plain` or in its own arena.
- * SUTRA_SYSTEM: out of memory. O(n log n). */
-enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
+/* Fills `made`, which the caller initialized; its texts are in the memory of `plain` or in its own arena. With
+ * `streams` (else NULL; only of a rank of a job with one resource) also fills these nodes: the kernels that differ for
+ * a resource per stream, to replace the nodes with their ids. Their metadata has the attribute first_part: nodes with
+ * this id and later ones are parts of kernels, which a resource per stream does not need. SUTRA_SYSTEM: out of memory.
+ * O(n log n). */
+enum sutra_status et_timeline_make(struct et_nodes *made, struct et_nodes *streams, const struct et_nodes *plain,
                                    const struct timeline_input *input, const struct timeline_nodes *timeline,
                                    struct sutra_context *context, struct sutra_error *error);
 
@@ -120,6 +123,7 @@ struct rank_of_job {
     const row_t *events; /* rows of the device trace, ascending: kernels of collectives */
     row_t n_events;
     struct arena *arena;
+    struct et_nodes *streams; /* filled with the kernels for a resource per stream, see et_timeline_make(); or NULL */
     struct rank_marks marks;
 };
 

@@ -170,8 +170,10 @@ struct rank_sources {
     struct sutra_et_ranks *made;
     const char *const *paths;
     const struct sutra_et *const *ets;
+    nodes_change *change; /* of files; NULL: none */
+    void *arg;
     struct rank_names *names; /* per rank */
-    bool *per_stream;
+    bool *per_stream, *records_gpu;
     uint32_t *ranks_per_host; /* per rank; 0: not recorded */
     struct sutra_error *errors;
 };
@@ -179,6 +181,7 @@ struct rank_sources {
 static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, const struct et_nodes *nodes,
                                     struct pool *pool, struct sutra_error *error) {
     sources->per_stream[r] = et_nodes_per_stream(nodes);
+    sources->records_gpu[r] = et_nodes_record_gpu(nodes);
     sources->ranks_per_host[r] = et_nodes_ranks_per_host(nodes);
     return rank_graph_make(&sources->made->graphs[r], nodes, &sources->names[r], pool, &sources->made->arenas[r],
                            error);
@@ -190,8 +193,17 @@ static enum sutra_status read_graph(struct rank_sources *sources, uint32_t r, st
     enum sutra_status status = et_open(&file, sources->paths[r], sources->context->options.most_input_bytes, error);
     if (!status)
         status = et_read(&file, ET_SLIM, pool, error);
-    if (!status)
+    if (!status && !sources->change)
         status = make_graph(sources, r, &file.nodes, pool, error);
+    struct et_nodes made = {0};
+    if (!status && sources->change) {
+        status = et_nodes_begin(&made, error);
+        if (!status)
+            status = sources->change(sources->arg, r, &file.nodes, &made, error);
+        if (!status)
+            status = make_graph(sources, r, &made, pool, error);
+    }
+    et_nodes_free(&made);
     et_file_free(&file);
     return status;
 }
@@ -247,9 +259,11 @@ static bool join_names(struct sutra_et_ranks *made, const struct rank_names *nam
 
 static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_error *error) {
     struct sutra_et_ranks *made = sources->made;
-    made->gpu_streams = made->n > 0;
-    for (uint32_t r = 0; r < made->n; r++)
+    made->gpu_streams = made->records_gpu = made->n > 0;
+    for (uint32_t r = 0; r < made->n; r++) {
         made->gpu_streams = made->gpu_streams && sources->per_stream[r];
+        made->records_gpu = made->records_gpu && sources->records_gpu[r];
+    }
     for (uint32_t r = 0; r < made->n; r++)
         made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
     enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
@@ -277,6 +291,7 @@ static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct 
     made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
     sources->names = arena_zeros(scratch, n, sizeof *sources->names);
     sources->per_stream = arena_zeros(scratch, n, sizeof *sources->per_stream);
+    sources->records_gpu = arena_zeros(scratch, n, sizeof *sources->records_gpu);
     sources->ranks_per_host = arena_zeros(scratch, n, sizeof *sources->ranks_per_host);
     sources->errors = arena_zeros(scratch, n, sizeof *sources->errors);
     if (made->arena.failed || scratch->failed || !strings_init(&made->names))
@@ -315,9 +330,15 @@ enum sutra_status et_ranks_of(struct sutra_context *context, const struct sutra_
 
 enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
                                       uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    return et_ranks_read_changed(context, paths, numbers, n, NULL, NULL, ranks, error);
+}
+
+enum sutra_status et_ranks_read_changed(struct sutra_context *context, const char *const *paths,
+                                        const uint64_t *numbers, uint32_t n, nodes_change *change, void *arg,
+                                        struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    struct rank_sources sources = {.context = context, .paths = paths, .change = change, .arg = arg};
     stage_begin(context, "read .et", n);
-    enum sutra_status status =
-        make_ranks(&(struct rank_sources){.context = context, .paths = paths}, numbers, n, ranks, error);
+    enum sutra_status status = make_ranks(&sources, numbers, n, ranks, error);
     stage_end(context);
     return status;
 }

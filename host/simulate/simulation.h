@@ -53,6 +53,7 @@ struct sutra_et_ranks {
     struct network network;
     struct rank_slowness *slowness;
     bool gpu_streams;        /* all files were made for a resource per stream */
+    bool records_gpu;        /* all files record the resources for which they were made */
     uint32_t ranks_per_host; /* recorded; 0: not recorded */
     struct arena *arenas;    /* per rank: its graph */
     struct arena arena;
@@ -67,6 +68,16 @@ struct sutra_et_ranks {
 /* The ranks of files that were read. SUTRA_DATA, SUTRA_SYSTEM: as sutra_simulate(). */
 enum sutra_status et_ranks_of(struct sutra_context *context, const struct sutra_et *const *ets, const uint64_t *numbers,
                               uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
+
+/* Changes the nodes of the r-th file, which was read slim, into `made`, which the caller initialized. May change
+ * `read`; the texts of `made` may be in its memory. Several threads call it, for different files. */
+typedef enum sutra_status nodes_change(void *arg, uint32_t r, struct et_nodes *read, struct et_nodes *made,
+                                       struct sutra_error *error);
+
+/* sutra_et_ranks_read() of files whose nodes are changed. */
+enum sutra_status et_ranks_read_changed(struct sutra_context *context, const char *const *paths,
+                                        const uint64_t *numbers, uint32_t n, nodes_change *change, void *arg,
+                                        struct sutra_et_ranks **ranks, struct sutra_error *error);
 
 /* ---- A simulation ---- */
 

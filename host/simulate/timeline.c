@@ -375,6 +375,41 @@ static bool list_deps(struct arena *arena, const struct timeline_edges *edges, s
 
 /* ---- Nodes ---- */
 
+static void set_kernel_node(const struct timeline_work *work, row_t place, row_t kernel, double start, double end,
+                            struct timeline_nodes *nodes) {
+    int64_t duration = timeline_us(work, end) - timeline_us(work, start);
+    nodes->role[place] = NODE_KERNEL;
+    nodes->of[place] = kernel;
+    nodes->start[place] = start;
+    nodes->duration_us[place] = (uint64_t)MAX(duration, 0);
+    nodes->run_us[place] = fmax(0, end - fmax(start, work->input->kernels.start[kernel]));
+}
+
+/* The kernels of a rank of a job for a resource per stream: not cut, and without dependencies on kernels that share the
+ * GPU. `edges`: those of timeline_ready_kernels(). False: out of memory. */
+static bool add_stream_kernels(const struct timeline_work *work, const struct timeline_edges *edges,
+                               const double *ready, const double *done, struct timeline_nodes *nodes) {
+    const row_t n_kernels = work->input->kernels.n;
+    struct timeline_nodes *made = arena_alloc(work->arena, 1, sizeof *made);
+    if (!made)
+        return false;
+    *made = (struct timeline_nodes){
+        .n = n_kernels,
+        .id = nodes->id,
+        .role = nodes->role,
+        .of = nodes->of,
+        .start = arena_alloc(work->arena, n_kernels, sizeof *made->start),
+        .duration_us = arena_alloc(work->arena, n_kernels, sizeof *made->duration_us),
+        .run_us = arena_alloc(work->arena, n_kernels, sizeof *made->run_us),
+    };
+    nodes->per_stream = made;
+    if (work->arena->failed)
+        return false;
+    for (row_t k = 0; k < n_kernels; k++)
+        set_kernel_node(work, k, k, ready[k], done[k], made);
+    return list_deps(work->arena, edges, made);
+}
+
 /* The chain: each node waits for the preceding node, and for the kernels at whose end the CPU resumed. */
 static void add_chain_nodes(const struct timeline_work *work, const struct timeline_chain *chain,
                             const struct timeline_waits *waits, struct timeline_nodes *nodes,
@@ -392,16 +427,6 @@ static void add_chain_nodes(const struct timeline_work *work, const struct timel
             for (uint64_t k = waits->first[chain->waits[w]]; k < waits->first[chain->waits[w] + 1]; k++)
                 timeline_edge(edges, place, waits->kernels[k]);
     }
-}
-
-static void set_kernel_node(const struct timeline_work *work, row_t place, row_t kernel, double start, double end,
-                            struct timeline_nodes *nodes) {
-    int64_t duration = timeline_us(work, end) - timeline_us(work, start);
-    nodes->role[place] = NODE_KERNEL;
-    nodes->of[place] = kernel;
-    nodes->start[place] = start;
-    nodes->duration_us[place] = (uint64_t)MAX(duration, 0);
-    nodes->run_us[place] = fmax(0, end - fmax(start, work->input->kernels.start[kernel]));
 }
 
 /* Kernels in parts: each part waits for the preceding part and for the kernel that ran in between. first_part[k]: the
@@ -463,8 +488,12 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     };
     if (work->arena->failed)
         return false;
+    if (work->input->options.of_job && !work->input->options.per_stream &&
+        !add_stream_kernels(work, &edges, ready, done, nodes))
+        return false;
     uint64_t n_kernel_edges = edges.n;
     add_chain_nodes(work, chain, waits, nodes, &edges, &next_id);
+    nodes->first_part_id = next_id;
     if (work->input->options.per_stream) {
         /* Kernels that are not cut. */
         const struct timeline_kernels *kernels = &work->input->kernels;

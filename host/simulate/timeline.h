@@ -131,6 +131,10 @@ struct timeline_nodes {
     uint64_t *first_dep; /* n + 1 */
     uint64_t n_deps;
     row_t *deps;
+    /* Of a rank of a job with one resource: the kernels as they are for a resource per stream, in the rows of their
+     * last parts. `id`, `role` and `of` are shared, and only kernels have dependencies. Else NULL. */
+    struct timeline_nodes *per_stream;
+    uint64_t first_part_id; /* nodes with this id and later ones are the other parts of kernels */
 };
 
 struct timeline_report {

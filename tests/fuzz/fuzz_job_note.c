@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char mine[] = "mine";
     char note[64] = "";
-    uint64_t hash;
+    uint64_t hash, content;
     unsigned size_in_note;
     int end = 0;
     fuzz_plan();
@@ -23,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     size_t n = fread(note, 1, sizeof note - 1, file);
     fclose(file);
-    check(n == size && sscanf(note, "%16" SCNx64 " %u%n", &hash, &size_in_note, &end) == 2 && n == (size_t)end + 1 &&
-              note[end] == '\n' && size_in_note == sizeof mine,
+    check(n == size && sscanf(note, "%16" SCNx64 " %u %16" SCNx64 "%n", &hash, &size_in_note, &content, &end) == 3 &&
+              n == (size_t)end + 1 && note[end] == '\n' && size_in_note == sizeof mine,
           "a note that stays is one of this file");
     return 0;
 }
