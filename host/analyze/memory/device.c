@@ -128,6 +128,50 @@ uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to
     return best;
 }
 
+/* ---- Maxima of ranges of points ---- */
+
+#define PEAK_BLOCK 128 /* points of a leaf: the tree is small, and a query reads at most two blocks */
+
+/* The largest value in any range of a column: a tree over the maxima of blocks. */
+struct range_peaks {
+    const int64_t *values;
+    struct peak_tree blocks;
+};
+
+/* The first of the largest values in [from, to). */
+static uint32_t first_peak(const int64_t *values, uint32_t from, uint32_t to) {
+    uint32_t best = from;
+    for (uint32_t i = from + 1; i < to; i++)
+        best = values[i] > values[best] ? i : best;
+    return best;
+}
+
+static bool range_peaks_init(struct range_peaks *peaks, struct arena *arena, const int64_t *values, uint32_t n) {
+    uint32_t n_blocks = n / PEAK_BLOCK + 1;
+    *peaks = (struct range_peaks){.values = values};
+    if (!(peaks->blocks.values = arena_alloc(arena, n_blocks, sizeof *peaks->blocks.values)))
+        return false;
+    peaks->blocks.values[n_blocks - 1] = INT64_MIN; /* not complete: no query reads it */
+    for (uint32_t block = 0; block < n / PEAK_BLOCK; block++)
+        peaks->blocks.values[block] = values[first_peak(values, block * PEAK_BLOCK, (block + 1) * PEAK_BLOCK)];
+    return peak_tree_init(&peaks->blocks, arena, n_blocks);
+}
+
+/* The first point with the largest value in [from, to), which is not empty. */
+static uint32_t range_peaks_find(const struct range_peaks *peaks, uint32_t from, uint32_t to) {
+    const int64_t *values = peaks->values;
+    uint32_t first = from / PEAK_BLOCK + (from % PEAK_BLOCK != 0), end = to / PEAK_BLOCK;
+    if (first >= end)
+        return first_peak(values, from, to);
+    uint32_t block = peak_tree_find(&peaks->blocks, first, end), candidates[3], best = from;
+    candidates[0] = first_peak(values, from, MAX(from + 1, first * PEAK_BLOCK));
+    candidates[1] = first_peak(values, block * PEAK_BLOCK, (block + 1) * PEAK_BLOCK);
+    candidates[2] = first_peak(values, MIN(end * PEAK_BLOCK, to - 1), to);
+    for (size_t i = 0; i < 3; i++)
+        best = values[candidates[i]] > values[best] ? candidates[i] : best;
+    return best;
+}
+
 /* ---- Groups ---- */
 
 /* Sums by name. `slot` of a name is 0 while it has no group. */
@@ -340,42 +384,71 @@ uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
     return at.low;
 }
 
+/* Start or end of a step, and the allocations before it. */
+struct step_boundary {
+    uint32_t event, step;
+    bool is_end;
+};
+
+ORDER_BY(compare_boundaries, struct step_boundary, ASCENDING(event) ASCENDING(step) ASCENDING(is_end))
+
+/* Adds the allocations of each step: one walk over the boundaries of steps and over allocations, both ascending. */
+static enum sutra_status count_allocs_of_steps(struct memory_device *device, const struct memory_allocs *allocs,
+                                               struct arena *scratch, struct sutra_error *error) {
+    uint32_t n = 2 * device->n_steps, at = 0, count = 0;
+    struct step_boundary *boundaries = arena_alloc(scratch, n, sizeof *boundaries);
+    if (!boundaries)
+        return error_memory(error);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct memory_step *step = &device->steps[i / 2];
+        boundaries[i] = (struct step_boundary){i % 2 ? step->end_event : step->first_event, i / 2, i % 2};
+    }
+    qsort(boundaries, n, sizeof *boundaries, compare_boundaries);
+    int64_t bytes = 0;
+    for (uint32_t row = 0; row <= allocs->n && at < n; row++) {
+        if (row < allocs->n && allocs->before[row])
+            continue;
+        for (; at < n && (row == allocs->n || boundaries[at].event < allocs->begin[row]); at++) {
+            struct memory_step *step = &device->steps[boundaries[at].step];
+            step->n_allocs += boundaries[at].is_end ? count : -count; /* unsigned: start before end */
+            step->allocated_bytes += boundaries[at].is_end ? bytes : -bytes;
+        }
+        count += row < allocs->n;
+        bytes += row < allocs->n ? allocs->size[row] : 0;
+    }
+    return SUTRA_OK;
+}
+
+/* Number of events below `event` in an ascending list. */
+static uint32_t events_before(const uint32_t *events, uint32_t n, uint32_t event) {
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, events[bisect_middle(at)] < event);
+    return at.low;
+}
+
 static enum sutra_status fill_steps(struct memory_device *device, const struct memory_facts *facts,
                                     struct arena *scratch, struct sutra_error *error) {
-    const struct memory_allocs *allocs = facts->allocs;
-    uint32_t n = device->n_events;
-    struct peak_tree active = {.values = device->active}, reserved = {.values = device->reserved};
-    uint32_t *counts = arena_zeros(scratch, (size_t)n + 1, sizeof *counts);
-    int64_t *bytes = arena_zeros(scratch, (size_t)n + 1, sizeof *bytes);
-    if (!peak_tree_init(&active, scratch, n + 1) || !peak_tree_init(&reserved, scratch, n + 1) || !counts || !bytes)
+    struct range_peaks active, reserved;
+    if (!range_peaks_init(&active, scratch, device->active, device->n_events + 1) ||
+        !range_peaks_init(&reserved, scratch, device->reserved, device->n_events + 1))
         return error_memory(error);
-    for (uint32_t i = 0; i < allocs->n; i++) {
-        if (allocs->before[i])
-            continue;
-        counts[allocs->begin[i]]++; /* up to the event begin - 1 */
-        bytes[allocs->begin[i]] += allocs->size[i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        counts[i + 1] += counts[i];
-        bytes[i + 1] += bytes[i];
-    }
     for (uint32_t i = 0; i < device->n_steps; i++) {
         struct memory_step *step = &device->steps[i];
         uint32_t a = memory_event_at(device, step->start_ns), b = memory_event_at(device, step->end_ns);
         if (a > b)
             return error_set(error, SUTRA_DATA, "step %" PRId64 " of %s ends before it starts", step->number,
                              device->name);
-        uint32_t peak = peak_tree_find(&active, a, b + 1);
+        uint32_t peak = range_peaks_find(&active, a, b + 1);
         step->first_event = a;
         step->end_event = b;
         step->start_active = device->active[a];
         step->end_active = device->active[b];
         step->peak_active = device->active[peak];
         step->peak_event = peak - 1; /* EVENT_NONE: the state before the first event */
-        step->max_reserved = device->reserved[peak_tree_find(&reserved, a, b + 1)];
-        step->n_allocs = counts[b] - counts[a];
-        step->allocated_bytes = bytes[b] - bytes[a];
-        step->n_segment_allocs = facts->segment_allocs[b] - facts->segment_allocs[a];
+        step->max_reserved = device->reserved[range_peaks_find(&reserved, a, b + 1)];
+        step->n_segment_allocs = events_before(facts->segment_allocs, facts->n_segment_allocs, b) -
+                                 events_before(facts->segment_allocs, facts->n_segment_allocs, a);
         step->growth = i ? step->end_active - step[-1].end_active : 0;
         if (!device->has_step && step->start_ns <= device->time_ns[device->peak] &&
             device->time_ns[device->peak] < step->end_ns) {
@@ -383,7 +456,7 @@ static enum sutra_status fill_steps(struct memory_device *device, const struct m
             device->peak_step = step->number;
         }
     }
-    return SUTRA_OK;
+    return count_allocs_of_steps(device, facts->allocs, scratch, error);
 }
 
 /* ---- Growth ---- */
@@ -543,15 +616,19 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
 enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_device *device,
                                    const struct memory_facts *facts, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    device->max_allocated = device->allocated[0];
-    device->max_reserved = device->reserved[0];
-    for (uint32_t i = 1; i <= device->n_events; i++) {
-        if (device->allocated[i] > device->max_allocated)
-            device->max_allocated = device->allocated[i];
-        if (device->reserved[i] > device->max_reserved)
-            device->max_reserved = device->reserved[i];
-        if (device->active[i] > device->active[device->peak])
+    device->max_allocated = device->max_reserved = INT64_MIN;
+    int64_t peak = INT64_MIN;
+    for (uint32_t i = 0; i <= device->n_events; i++) {
+        device->allocated[i] += facts->before_bytes;
+        device->reserved[i] += facts->before_reserved;
+        if (device->active != device->allocated)
+            device->active[i] += facts->before_bytes;
+        device->max_allocated = MAX(device->max_allocated, device->allocated[i]);
+        device->max_reserved = MAX(device->max_reserved, device->reserved[i]);
+        if (device->active[i] > peak) {
+            peak = device->active[i];
             device->peak = i;
+        }
     }
     struct aside checksum;
     aside_begin(&checksum, memory->has_threads, checksum_timeline, device);

@@ -482,13 +482,13 @@ static enum sutra_status match_events(struct kineto *k, const row_t *positions, 
 
 /* Allocated bytes of the events: sums of allocations, or the allocator's totals if these differ from the sums. */
 static enum sutra_status make_points(struct kineto *k, const row_t *positions, const struct memory_allocs *a,
-                                     int64_t type, struct memory_device *device, uint32_t **segment_allocs,
+                                     int64_t type, struct memory_device *device, struct memory_facts *facts,
                                      struct sutra_error *error) {
     struct arena *arena = &k->memory->arena;
-    uint32_t n = device->n_events, *counts = *segment_allocs = arena_zeros(k->arena, (size_t)n + 1, sizeof *counts);
+    uint32_t n = device->n_events, *segment_allocs = arena_alloc(k->arena, n, sizeof *segment_allocs);
     device->active = device->allocated = arena_zeros(arena, (size_t)n + 1, sizeof *device->allocated);
     device->reserved = arena_zeros(arena, (size_t)n + 1, sizeof *device->reserved);
-    if (!counts || !device->allocated || !device->reserved)
+    if (!segment_allocs || !device->allocated || !device->reserved)
         return error_memory(error);
     bool has_totals = type != 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -512,10 +512,12 @@ static enum sutra_status make_points(struct kineto *k, const row_t *positions, c
             device->untracked = total - k->bytes.key[event] - device->allocated[0];
         device->n_total_mismatches += has_totals && i && total - last_total != k->bytes.key[event];
         device->reserved[i + 1] = type ? reserved : 0;
-        counts[i + 1] = counts[i] + (i && reserved > last_reserved);
+        if (i && reserved > last_reserved)
+            segment_allocs[facts->n_segment_allocs++] = i;
         last_total = total;
         last_reserved = reserved;
     }
+    facts->segment_allocs = segment_allocs;
     device->reserved[0] = n ? device->reserved[1] : 0;
     int64_t sum = device->untracked;
     for (uint32_t i = 0; i <= n; i++)
@@ -584,10 +586,10 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
         device->time_ns[i + 1] = times[positions[i]];
     device->time_ns[0] = device->time_ns[1];
     struct memory_allocs allocs = {0};
-    uint32_t *segment_allocs;
+    struct memory_facts facts = {.allocs = &allocs, .stack_name = stack_name, .arg = &allocs};
     enum sutra_status status;
     if ((status = match_events(k, positions, n, &allocs, device, error)) ||
-        (status = make_points(k, positions, &allocs, type, device, &segment_allocs, error)))
+        (status = make_points(k, positions, &allocs, type, device, &facts, error)))
         return status;
 
     /* Steps: of the profiler, else from one optimizer step to the next. */
@@ -613,7 +615,6 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
     }
     if ((status = copy_ooms(k, type, id, device, error)))
         return status;
-    struct memory_facts facts = {&allocs, segment_allocs, stack_name, &allocs};
     return memory_summarize(k->memory, device, &facts, k->arena, error);
 }
 

@@ -189,7 +189,9 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
 /* What an input knows of a device that memory_summarize() needs. */
 struct memory_facts {
     const struct memory_allocs *allocs;
-    const uint32_t *segment_allocs; /* before each event: n_events + 1 counts */
+    const uint32_t *segment_allocs; /* events that allocate segments, ascending */
+    uint32_t n_segment_allocs;
+    int64_t before_bytes, before_reserved; /* to add to allocated and active, and to reserved bytes of all points */
     enum sutra_status (*stack_name)(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
     void *arg;
 };

@@ -23,12 +23,12 @@
 
 /* ---- Checks ---- */
 
-/* Types of the top-level lists, the number of their elements, and the sum of sizes, which must be below 2^63. */
-static enum sutra_status check_input(const struct snapshot *s, object_t segments, object_t traces,
+/* Types of the top-level lists, the number of their elements, and the sum of sizes, which must be below 2^63.
+ * match_events() adds the sizes of events. */
+static enum sutra_status check_input(struct snapshot *s, object_t segments, object_t traces,
                                      struct sutra_error *error) {
     const struct objects *o = s->objects;
     uint64_t n_elements = 0;
-    int64_t total = 0;
     for (uint32_t i = 0; i < container_of(o, traces)->n; i++) {
         object_t trace = items_of(o, traces)[i];
         if (!is_list(trace))
@@ -48,37 +48,17 @@ static enum sutra_status check_input(const struct snapshot *s, object_t segments
     if (n_elements >= EVENT_NONE / 2)
         return error_file(error, SUTRA_DATA, s->source->name, "more than %" PRIu32 " events and blocks",
                           EVENT_NONE / 2);
-    for (uint32_t i = 0; i < container_of(o, traces)->n; i++) {
-        object_t trace = items_of(o, traces)[i];
-        const object_t *events = items_of(o, trace);
-        for (uint32_t k = 0, n = container_of(o, trace)->n; k < n; k++) {
-            static const enum word fields[] = {WORD_ADDR, WORD_SIZE, WORD_TIME_US};
-            if (object_type(events[k]) != OBJECT_DICT)
-                return snapshot_malformed(s, error, "event %" PRIu32 " is not a dict", k);
-            for (size_t f = 0; f < 3; f++) {
-                object_t value = dict_get(o, events[k], fields[f]);
-                uint64_t number = 0;
-                if (value && !get_unsigned(s, value, &number))
-                    return error_file(error, SUTRA_DATA, s->source->name,
-                                      "event %" PRIu32 ": %s is not an unsigned 64-bit integer", k,
-                                      strings_text(&o->strings, fields[f]));
-                if (fields[f] == WORD_SIZE &&
-                    (number > INT64_MAX || __builtin_add_overflow(total, (int64_t)number, &total)))
-                    return snapshot_malformed(s, error, "sizes up to event %" PRIu32 " sum to more than 2^63 bytes", k);
-                if (fields[f] == WORD_TIME_US && number > TIME_US_MAX)
-                    return snapshot_malformed(s, error, "event %" PRIu32 ": time_us is after the year 2262", k);
-            }
-        }
-    }
     for (uint32_t i = 0; i < container_of(o, segments)->n; i++) {
         object_t segment = items_of(o, segments)[i], blocks = dict_get(o, segment, WORD_BLOCKS);
         int64_t size;
-        if (!get_size(s, dict_get(o, segment, WORD_TOTAL_SIZE), &size) || __builtin_add_overflow(total, size, &total))
+        if (!get_size(s, dict_get(o, segment, WORD_TOTAL_SIZE), &size) ||
+            __builtin_add_overflow(s->total_size, size, &s->total_size))
             return snapshot_malformed(s, error, "segment %" PRIu32 " has no valid total_size", i);
         for (uint32_t k = 0; k < container_of(o, blocks)->n; k++) {
             object_t block = items_of(o, blocks)[k];
             if (object_type(block) != OBJECT_DICT || object_type(dict_get(o, block, WORD_STATE)) != OBJECT_STRING ||
-                !get_size(s, dict_get(o, block, WORD_SIZE), &size) || __builtin_add_overflow(total, size, &total))
+                !get_size(s, dict_get(o, block, WORD_SIZE), &size) ||
+                __builtin_add_overflow(s->total_size, size, &s->total_size))
                 return snapshot_malformed(s, error,
                                           "block %" PRIu32 " of segment %" PRIu32 " has no valid state and size", k, i);
         }
@@ -245,66 +225,108 @@ static enum sutra_status read_category(struct snapshot *s, object_t value, uint3
     return *category == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
 }
 
-/* Makes allocations of the events. `live` maps the address of each live one to its row; addresses that are absent have
- * the second part 1. */
-static enum sutra_status match_events(struct snapshot *s, const struct snapshot_events *events,
-                                      struct memory_device *device, struct pair_table *live,
+/* The event's values that are unsigned integers of 64 bits or absent. */
+static enum sutra_status read_numbers(struct snapshot *s, uint32_t i, object_t address_value, object_t size_value,
+                                      object_t time_value, uint64_t *address, uint64_t *size, uint64_t *time_us,
                                       struct sutra_error *error) {
+    const char *invalid = address_value && !get_unsigned(s, address_value, address) ? "addr"
+                          : size_value && !get_unsigned(s, size_value, size)        ? "size"
+                          : time_value && !get_unsigned(s, time_value, time_us)     ? "time_us"
+                                                                                    : NULL;
+    if (invalid)
+        return error_file(error, SUTRA_DATA, s->source->name, "event %" PRIu32 ": %s is not an unsigned 64-bit integer",
+                          i, invalid);
+    if (*size > INT64_MAX || __builtin_add_overflow(s->total_size, (int64_t)*size, &s->total_size))
+        return snapshot_malformed(s, error, "sizes up to event %" PRIu32 " sum to more than 2^63 bytes", i);
+    if (*time_us > TIME_US_MAX)
+        return snapshot_malformed(s, error, "event %" PRIu32 ": time_us is after the year 2262", i);
+    return SUTRA_OK;
+}
+
+/* Makes allocations of the events, and points relative to the state before the first event. `live` maps the address of
+ * each live allocation to its row; addresses that are absent have the second part 1. */
+static enum sutra_status match_events(struct snapshot *s, const struct snapshot_events *events,
+                                      struct memory_device *device, struct pair_table *live, struct memory_facts *facts,
+                                      struct sutra_error *error) {
+    const struct objects *o = s->objects;
     struct memory_allocs *a = &s->allocs;
+    int64_t allocated = 0, active = 0, reserved = 0;
+    uint32_t *segment_allocs = arena_alloc(s->arena, events->n, sizeof *segment_allocs);
+    if (!segment_allocs)
+        return error_memory(error);
+    facts->segment_allocs = segment_allocs;
+    device->allocated[0] = device->active[0] = device->reserved[0] = 0;
     for (uint32_t i = 0; i < events->n; i++) {
-        object_t event = events->list[i], action = dict_get(s->objects, event, WORD_ACTION),
-                 time_value = dict_get(s->objects, event, WORD_TIME_US),
-                 address_value = dict_get(s->objects, event, WORD_ADDR),
-                 size_value = dict_get(s->objects, event, WORD_SIZE);
-        uint64_t address = 0, size = 0, time_us = 0;
+        if (object_type(events->list[i]) != OBJECT_DICT)
+            return snapshot_malformed(s, error, "event %" PRIu32 " is not a dict", i);
+        const struct container *event = container_of(o, events->list[i]);
+        const uint32_t *position = o->shapes[event->shape].position;
+        const object_t *items = o->items + event->first;
+#define VALUE(word) (position[word] ? items[position[word] - 1] : OBJECT_ABSENT)
+        object_t action = VALUE(WORD_ACTION), size_value = VALUE(WORD_SIZE), time_value = VALUE(WORD_TIME_US),
+                 address_value = VALUE(WORD_ADDR), frames = VALUE(WORD_FRAMES), category = VALUE(WORD_CATEGORY);
+#undef VALUE
+        uint64_t address = 0, unsigned_size = 0, time_us = 0;
+        enum sutra_status status =
+            read_numbers(s, i, address_value, size_value, time_value, &address, &unsigned_size, &time_us, error);
+        if (status)
+            return status;
         if (!action)
             return snapshot_malformed(s, error, "event %" PRIu32 " has no \"action\"", i);
-        get_unsigned(s, address_value, &address);
-        get_unsigned(s, size_value, &size);
-        get_unsigned(s, time_value, &time_us);
+        int64_t size = (int64_t)unsigned_size;
         device->has_time &= time_value != OBJECT_ABSENT;
         device->time_ns[i + 1] = (int64_t)time_us * 1000;
         bool is_known = object_type(action) == OBJECT_STRING && object_payload(action) <= UINT8_MAX;
-        events->action[i] = (uint8_t)(is_known ? object_payload(action) : WORD_N_KEYS);
-        bool is_alloc = action == object_word(WORD_ALLOC), is_request = action == object_word(WORD_FREE_REQUESTED);
-        if (!is_alloc && !is_request && action != object_word(WORD_FREE_COMPLETED)) {
-            if (!size_value && (action == object_word(WORD_OOM) || (action >= object_word(WORD_SEGMENT_ALLOC) &&
-                                                                    action <= object_word(WORD_SEGMENT_UNMAP))))
-                return snapshot_malformed(s, error, "event %" PRIu32 " has no \"size\"", i);
-            continue;
-        }
-        struct pair_entry *entry = pair_table_insert(live, address, !address_value);
-        if (!entry)
-            return error_memory(error);
-        uint32_t row = entry->number;
-        if (is_alloc) {
-            if (row != PAIR_NONE) { /* its free was not recorded */
-                a->end[row] = i;
-                a->request[row] = a->request[row] == EVENT_NONE ? i : a->request[row];
-                device->n_lost_frees++;
+        enum word word = events->action[i] = (uint8_t)(is_known ? object_payload(action) : WORD_N_KEYS);
+        bool is_alloc = word == WORD_ALLOC, is_request = word == WORD_FREE_REQUESTED;
+        if (is_alloc || is_request || word == WORD_FREE_COMPLETED) {
+            struct pair_entry *entry = pair_table_insert(live, address, !address_value);
+            if (!entry)
+                return error_memory(error);
+            uint32_t row = entry->number;
+            if (row == PAIR_NONE && !is_alloc)
+                entry->number = row = add_before(s, size);
+            if (row != PAIR_NONE && a->request[row] == EVENT_NONE) { /* of an alloc: a free was not recorded */
+                a->request[row] = i;
+                allocated -= a->size[row];
             }
-            entry->number = row = a->n++;
-            a->size[row] = (int64_t)size;
-            a->begin[row] = i + 1;
-            a->end[row] = a->request[row] = EVENT_NONE;
-            a->before[row] = 0;
-            enum sutra_status status;
-            if ((status = snapshot_describe_frames(s, dict_get(s->objects, event, WORD_FRAMES), &a->frame[row],
-                                                   &a->operator_name[row], &s->alloc_list[row], error)) ||
-                (status = read_category(s, dict_get(s->objects, event, WORD_CATEGORY), &a->category[row], error)))
-                return status;
-            continue;
+            if (row != PAIR_NONE && !is_request) {
+                a->end[row] = i;
+                active -= a->size[row];
+                entry->number = PAIR_NONE;
+                device->n_lost_frees += is_alloc;
+            }
+            if (is_alloc) {
+                entry->number = row = a->n++;
+                a->size[row] = size;
+                a->begin[row] = i + 1;
+                a->end[row] = a->request[row] = EVENT_NONE;
+                a->before[row] = 0;
+                allocated += size;
+                active += size;
+                if ((status = snapshot_describe_frames(s, frames, &a->frame[row], &a->operator_name[row],
+                                                       &s->alloc_list[row], error)) ||
+                    (status = read_category(s, category, &a->category[row], error)))
+                    return status;
+            }
+        } else if (word == WORD_OOM || (word >= WORD_SEGMENT_ALLOC && word <= WORD_SEGMENT_UNMAP)) {
+            if (!size_value)
+                return snapshot_malformed(s, error, "event %" PRIu32 " has no \"size\"", i);
+            if (word == WORD_SEGMENT_ALLOC || word == WORD_SEGMENT_MAP) {
+                segment_allocs[facts->n_segment_allocs++] = i;
+                device->segment_alloc_bytes += size;
+                reserved += size;
+            } else if (word != WORD_OOM) {
+                device->n_segment_frees++;
+                device->segment_free_bytes += size;
+                reserved -= size;
+            }
         }
-        if (row == PAIR_NONE) {
-            row = add_before(s, (int64_t)size);
-            entry->number = row;
-        }
-        a->request[row] = a->request[row] == EVENT_NONE ? i : a->request[row];
-        if (!is_request) {
-            a->end[row] = i;
-            entry->number = PAIR_NONE;
-        }
+        device->allocated[i + 1] = allocated;
+        device->active[i + 1] = active;
+        device->reserved[i + 1] = reserved;
     }
+    device->n_segment_allocs = facts->n_segment_allocs;
     return SUTRA_OK;
 }
 
@@ -361,58 +383,6 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
     return SUTRA_OK;
 }
 
-/* ---- Points ---- */
-
-static enum sutra_status make_points(struct snapshot *s, const struct snapshot_events *events,
-                                     struct memory_device *device, uint32_t **segment_allocs,
-                                     struct sutra_error *error) {
-    const struct memory_allocs *a = &s->allocs;
-    uint32_t n = events->n;
-    struct arena *arena = &s->memory->arena;
-    device->n_events = n;
-    device->allocated = arena_zeros(arena, (size_t)n + 1, sizeof *device->allocated);
-    device->active = arena_zeros(arena, (size_t)n + 1, sizeof *device->active);
-    device->reserved = arena_zeros(arena, (size_t)n + 1, sizeof *device->reserved);
-    uint32_t *counts = *segment_allocs = arena_alloc(s->arena, (size_t)n + 1, sizeof *counts);
-    if (!device->allocated || !device->active || !device->reserved || !counts)
-        return error_memory(error);
-    for (uint32_t i = 0; i < a->n; i++) {
-        device->allocated[a->begin[i]] += a->size[i];
-        device->active[a->begin[i]] += a->size[i];
-        if (a->request[i] != EVENT_NONE)
-            device->allocated[a->request[i] + 1] -= a->size[i];
-        if (a->end[i] != EVENT_NONE)
-            device->active[a->end[i] + 1] -= a->size[i];
-    }
-    counts[0] = 0;
-    int64_t reserved = device->segments.reserved;
-    for (uint32_t i = 0; i < n; i++) {
-        enum word action = events->action[i];
-        bool allocates = action == WORD_SEGMENT_ALLOC || action == WORD_SEGMENT_MAP;
-        bool frees = action == WORD_SEGMENT_FREE || action == WORD_SEGMENT_UNMAP;
-        int64_t size = allocates || frees ? size_of_event(s, events, i) : 0;
-        counts[i + 1] = counts[i] + allocates;
-        if (allocates) {
-            device->n_segment_allocs++;
-            device->segment_alloc_bytes += size;
-            device->reserved[i + 1] = size;
-        } else if (frees) {
-            device->n_segment_frees++;
-            device->segment_free_bytes += size;
-            device->reserved[i + 1] = -size;
-        }
-        reserved -= device->reserved[i + 1];
-    }
-    device->reserved[0] = reserved;
-    device->is_negative = reserved < 0;
-    for (uint32_t i = 0; i < n; i++) {
-        device->allocated[i + 1] += device->allocated[i];
-        device->active[i + 1] += device->active[i];
-        device->reserved[i + 1] += device->reserved[i];
-    }
-    return SUTRA_OK;
-}
-
 /* ---- Devices ---- */
 
 static enum sutra_status read_device(struct snapshot *s, object_t trace, const object_t *segments, uint32_t n_segments,
@@ -421,15 +391,20 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     const struct objects *o = s->objects;
     struct snapshot_events events = {.list = trace ? items_of(o, trace) : NULL,
                                      .n = trace ? container_of(o, trace)->n : 0};
-    uint32_t n = events.n, n_blocks = 0, *segment_allocs;
+    uint32_t n = events.n, n_blocks = 0;
     snprintf(device->name, sizeof device->name, "cuda:%" PRIu32, number);
     device->step_source = STRING_NONE;
     for (uint32_t i = 0; i < n_segments; i++)
         n_blocks += container_of(o, dict_get(o, segments[i], WORD_BLOCKS))->n;
     events.action = arena_alloc(s->arena, n, sizeof *events.action);
-    device->time_ns = arena_alloc(&s->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
-    if (!events.action || !device->time_ns)
+    struct arena *arena = &s->memory->arena;
+    device->time_ns = arena_alloc(arena, (size_t)n + 1, sizeof *device->time_ns);
+    device->allocated = arena_alloc(arena, (size_t)n + 1, sizeof *device->allocated);
+    device->active = arena_alloc(arena, (size_t)n + 1, sizeof *device->active);
+    device->reserved = arena_alloc(arena, (size_t)n + 1, sizeof *device->reserved);
+    if (!events.action || !device->time_ns || !device->allocated || !device->active || !device->reserved)
         return error_memory(error);
+    device->n_events = n;
     device->has_time = n > 0;
 
     /* Allocations: of events, or else of blocks. */
@@ -442,10 +417,11 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
         !(s->alloc_list = arena_alloc(s->arena, max_allocs, sizeof *s->alloc_list)))
         return error_memory(error);
 #undef COLUMN
+    struct memory_facts facts = {.allocs = a, .stack_name = snapshot_name_stack, .arg = s};
     struct pair_table live = {0};
     enum sutra_status status = pair_table_init(&live) ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = match_events(s, &events, device, &live, error);
+        status = match_events(s, &events, device, &live, &facts, error);
     if (!status)
         status = read_segments(s, segments, n_segments, device, error);
     if (!status)
@@ -457,13 +433,16 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
         device->time_ns[i + 1] = (int64_t)i * 1000;
     device->time_ns[0] = n ? device->time_ns[1] : 0;
 
-    if ((status = make_points(s, &events, device, &segment_allocs, error)) ||
-        (device->has_time && (status = snapshot_find_steps(s, annotations, number, device, error))) ||
+    /* The state before the first event: allocations without an alloc event; reserved bytes are known at the end. */
+    for (uint32_t i = 0; i < a->n; i++)
+        facts.before_bytes += a->before[i] ? a->size[i] : 0;
+    facts.before_reserved = device->segments.reserved - device->reserved[n];
+    device->is_negative = facts.before_reserved < 0;
+    if ((device->has_time && (status = snapshot_find_steps(s, annotations, number, device, error))) ||
         (status = snapshot_find_runs(s, &events, device, error)) ||
-        (status = snapshot_find_ooms(s, &events, device, error)))
+        (status = memory_summarize(s->memory, device, &facts, s->arena, error)))
         return status;
-    struct memory_facts facts = {&s->allocs, segment_allocs, snapshot_name_stack, s};
-    return memory_summarize(s->memory, device, &facts, s->arena, error);
+    return snapshot_find_ooms(s, &events, device, error);
 }
 
 /* Adds a member of the settings as JSON text, except dicts. */

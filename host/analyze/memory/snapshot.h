@@ -28,6 +28,7 @@ struct snapshot {
     struct pair_table frames;         /* name of (function, file, line): first = function and file, second = line */
     uint32_t *copied;                 /* result's name of a string, plus 1 */
     uint32_t before, no_frames, non_python, unknown, empty;
+    int64_t total_size; /* of segments, blocks and events so far */
     struct memory_allocs allocs;
     uint32_t *alloc_list; /* container of the frames, or CONTAINER_NONE */
 };
@@ -68,7 +69,7 @@ static inline bool get_unsigned(const struct snapshot *s, object_t object, uint6
     return s->objects->wide[object_payload(object)].high == 0;
 }
 
-/* Size of an event that check_input() checked; 0: none. */
+/* Size of an event that match_events() checked; 0: none. */
 static inline int64_t size_of_event(const struct snapshot *s, const struct snapshot_events *events, uint32_t i) {
     uint64_t size = 0;
     get_unsigned(s, dict_get(s->objects, events->list[i], WORD_SIZE), &size);
