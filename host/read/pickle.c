@@ -20,12 +20,11 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
-#include "read/json.h"
 #include "read/pickle.h"
 #include "text/strings.h"
 
 /*
- * Objects: growth of the columns, shapes of dicts, JSON.
+ * Objects: growth of the columns, shapes of dicts.
  */
 
 #define N_MAX ((uint32_t)1 << 31) /* containers, items of one container, shapes */
@@ -40,7 +39,7 @@ static const struct {
 };
 
 /* Room for `extra` more elements in a column. */
-static bool grow(void *column, uint64_t n, uint64_t extra, uint64_t *capacity, size_t size) {
+static inline bool grow(void *column, uint64_t n, uint64_t extra, uint64_t *capacity, size_t size) {
     if (*capacity - n >= extra)
         return true;
     uint64_t wanted = MAX(n + extra, 2 * *capacity);
@@ -270,7 +269,7 @@ object_t objects_list(struct objects *objects, enum object_type type, const obje
     return object_make(type, number);
 }
 
-static object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_pairs) {
+object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_pairs) {
     uint32_t shape = find_shape(objects, pairs, n_pairs);
     uint32_t number = shape == SHAPE_PAIRS ? CONTAINER_NONE : new_container(objects, n_pairs);
     if (number == CONTAINER_NONE)
@@ -326,6 +325,7 @@ static bool objects_extend(struct objects *objects, object_t list, const object_
     if (container->n == 0)
         return fill_list(objects, number, items, n);
     if (container->shape & LIST_SHARED) { /* the other lists keep the items */
+        objects->has_unshared = true;
         const uint64_t first = objects->n_items, n_old = container->n;
         if (!grow(&objects->items, first, n_old, &objects->items_capacity, sizeof(object_t)))
             return false;
@@ -401,142 +401,6 @@ static bool objects_finish(struct objects *objects) {
     return true;
 }
 
-/* ---- JSON ---- */
-
-struct json_objects {
-    object_t *stack;
-    uint64_t n, capacity;
-    struct {
-        uint64_t first; /* value of the container on the stack */
-        bool is_dict;
-    } open[DEPTH_MAX];
-    size_t depth;
-};
-
-static object_t json_string(struct objects *objects, const char *text, struct json_span place) {
-    const char *raw = text + place.at + 1;
-    size_t length = place.end - place.at - 1;
-    if (!memchr(raw, '\\', length)) {
-        uint32_t string = strings_intern(&objects->strings, raw, length);
-        return string == STRING_NONE ? OBJECT_ABSENT : object_make(OBJECT_STRING, string);
-    }
-    char *decoded = malloc(length + 64);
-    if (!decoded)
-        return OBJECT_ABSENT;
-    uint32_t string = strings_intern(&objects->strings, decoded, string_decode(raw, length, decoded));
-    free(decoded);
-    return string == STRING_NONE ? OBJECT_ABSENT : object_make(OBJECT_STRING, string);
-}
-
-static object_t json_scalar(struct objects *objects, const char *text) {
-    size_t length;
-    int64_t value;
-    uint64_t digits = 0;
-    switch (*text) {
-    case 't':
-        return object_make(OBJECT_BOOL, 1);
-    case 'f':
-        return object_make(OBJECT_BOOL, 0);
-    case 'n':
-        return OBJECT_NONE;
-    default:
-        if (number_scan(text, &length) != NUMBER_FORM_INTEGER) {
-            double real = double_parse(text, length);
-            memcpy(&digits, &real, sizeof digits);
-            return objects_wide(objects, OBJECT_REAL, digits, 0);
-        }
-        if (integer_parse(text, length, &value))
-            return objects_integer(objects, value);
-        for (size_t i = 0; i < length && *text != '-'; i++)
-            if (__builtin_mul_overflow(digits, 10, &digits) ||
-                __builtin_add_overflow(digits, (uint64_t)(text[i] - '0'), &digits))
-                return objects_wide(objects, OBJECT_WIDE, 0, 1);
-        return *text == '-' ? objects_wide(objects, OBJECT_WIDE, 0, UINT64_MAX)
-                            : objects_wide(objects, OBJECT_WIDE, digits, 0);
-    }
-}
-
-/* Walks one value; containers close as soon as their bracket does. False: out of memory. */
-static bool read_value(struct objects *objects, struct json_walker *walker, struct json_objects *json) {
-    for (bool begins = true;;) {
-        object_t value = OBJECT_ABSENT;
-        char c = walk_char(walker);
-        if (!grow(&json->stack, json->n, 2, &json->capacity, sizeof(object_t)))
-            return false;
-        if (begins && json->depth && json->open[json->depth - 1].is_dict) {
-            struct json_span key = walk_key(walker);
-            if (walker->expected)
-                return true;
-            if (!(json->stack[json->n++] = json_string(objects, walker->text, key)))
-                return false;
-            c = walk_char(walker);
-        }
-        if (begins && (c == '{' || c == '[')) {
-            if (json->depth == DEPTH_MAX) {
-                walk_fail(walker, "at most " DEPTH_MAX_TEXT " open brackets");
-                return true;
-            }
-            json->open[json->depth].first = json->n;
-            json->open[json->depth++].is_dict = c == '{';
-            walk_next(walker);
-            if (walk_char(walker) != c + 2)
-                continue;
-        } else if (begins && c == '"') {
-            struct json_span place = walk_string(walker);
-            if (!walker->expected && !(value = json_string(objects, walker->text, place)))
-                return false;
-        } else if (begins) {
-            const char *text = walker->text + walker->at;
-            walk_scalar(walker);
-            if (!walker->expected && !(value = json_scalar(objects, text)))
-                return false;
-        }
-        if (walker->expected)
-            return true;
-        if (!value) { /* a bracket closes */
-            uint64_t first = json->open[--json->depth].first;
-            walk_next(walker);
-            value = json->open[json->depth].is_dict
-                        ? objects_dict(objects, json->stack + first, (json->n - first) / 2)
-                        : objects_list(objects, OBJECT_LIST, json->stack + first, json->n - first);
-            if (!value)
-                return false;
-            json->n = first;
-        }
-        json->stack[json->n++] = value;
-        if (json->depth == 0)
-            return true;
-        c = walk_char(walker);
-        bool is_dict = json->open[json->depth - 1].is_dict;
-        if (c == ',')
-            walk_next(walker);
-        else if (c != (is_dict ? '}' : ']'))
-            walk_fail(walker, is_dict ? "',' or '}'" : "',' or ']'");
-        begins = c == ',';
-        if (walker->expected)
-            return true;
-    }
-}
-
-enum sutra_status objects_read_json(struct objects *objects, const struct source *source, object_t *root,
-                                    struct sutra_error *error) {
-    struct json_objects *json = calloc(1, sizeof *json);
-    struct json_walker walker = walk_from(source, 0);
-    enum sutra_status status = json ? SUTRA_OK : error_memory(error);
-    if (!status && !read_value(objects, &walker, json))
-        status = error_memory(error);
-    if (!status && !walker.expected && walker.at < source->size)
-        walk_fail(&walker, "the end of the file");
-    if (!status)
-        status = walk_error(&walker, error);
-    if (!status)
-        *root = json->stack[0];
-    if (json)
-        free(json->stack);
-    free(json);
-    return status;
-}
-
 #define INTEGER_BYTES_MAX 16
 
 /* Opcodes that run code, or that belong to types which memory snapshots do not contain. */
@@ -576,6 +440,9 @@ struct machine {
     object_t *sparse_values;
     uint64_t n_sparse, sparse_capacity;
     bool is_overwritten; /* an entry of the memo has changed */
+    bool aliases;        /* an expected list becomes another name of the list with the same items */
+    bool has_aliases;
+    uint32_t dict_shape; /* of the last dict that read_dict() read */
     struct list_history lists;
 };
 
@@ -644,24 +511,24 @@ static inline void note_list(struct list_history *lists, struct objects *objects
     lists->last = shared;
 }
 
-/* Fills an empty list if the next opcodes are those of an expected list. Returns the number of their bytes, or 0. */
-static inline size_t fill_expected(struct machine *m, struct objects *objects, const struct source *source, size_t at,
-                                   object_t list) {
-    if (object_type(list) != OBJECT_LIST || container_of(objects, list)->n || !objects->n_shared_lists ||
-        m->is_overwritten)
-        return 0;
+#define SHARED_NONE UINT32_MAX
+
+/* The expected list, a shared list, whose opcodes are at `at`; or SHARED_NONE. */
+static inline uint32_t match_expected(struct machine *m, struct objects *objects, const struct source *source,
+                                      size_t at) {
+    if (!objects->n_shared_lists || m->is_overwritten)
+        return SHARED_NONE;
     __builtin_prefetch(source->bytes + at + PREFETCH_BYTES);
     uint32_t candidates[] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
     for (size_t i = 0; i < 2; i++) {
         const struct shared_list *shared = &objects->shared_lists[candidates[i]];
         if (shared->length && shared->length <= source->size - at &&
             memcmp(source->bytes + at, source->bytes + shared->at, shared->length) == 0) {
-            share_list(objects, (uint32_t)object_payload(list), candidates[i]);
             note_list(&m->lists, objects, candidates[i]);
-            return shared->length;
+            return candidates[i];
         }
     }
-    return 0;
+    return SHARED_NONE;
 }
 
 __attribute__((format(printf, 4, 5))) static enum sutra_status
@@ -697,6 +564,135 @@ static object_t read_long(struct objects *objects, const unsigned char *bytes, s
         high |= sign << 8 * (n - 8);
     bool fits = high == ((int64_t)low < 0 ? UINT64_MAX : 0);
     return fits ? objects_integer(objects, (int64_t)low) : objects_wide(objects, OBJECT_WIDE, low, high);
+}
+
+/* Reads an EMPTY_LIST of a dict that is empty, or that is expected; moves *at to the next opcode. OBJECT_ABSENT: another
+ * list, or out of memory; nothing has changed. */
+static inline object_t read_known_list(struct machine *m, struct objects *objects, const struct source *source,
+                                       size_t *at) {
+    const unsigned char *text = (const unsigned char *)source->bytes + *at;
+    size_t length = 2;
+    uint32_t shared = SHARED_NONE, number = CONTAINER_NONE;
+    if (text[1] != 0x94)
+        return OBJECT_ABSENT;
+    if (text[2] == '(') {
+        if ((text[3] != 'h' && text[3] != 'j') || (shared = match_expected(m, objects, source, *at + 3)) == SHARED_NONE)
+            return OBJECT_ABSENT;
+        length = 3 + objects->shared_lists[shared].length;
+        number = objects->shared_lists[shared].container;
+        if (!m->aliases || objects->containers[number].shape != (LIST_SHARED | shared))
+            number = CONTAINER_NONE;
+        else
+            m->has_aliases = true;
+    }
+    if (number == CONTAINER_NONE) {
+        if ((number = new_container(objects, 0)) == CONTAINER_NONE)
+            return OBJECT_ABSENT;
+        if (shared != SHARED_NONE)
+            share_list(objects, number, shared);
+    }
+    object_t list = object_make(OBJECT_LIST, number);
+    if (!memoize(m, m->n_memo, list))
+        return OBJECT_ABSENT;
+    *at += length;
+    return list;
+}
+
+/* A value of the memo, an integer or a constant at *at, which moves to the next opcode. OBJECT_ABSENT: another opcode. */
+static inline object_t read_plain(const struct machine *m, const unsigned char *text, size_t *at) {
+    const unsigned char *bytes = text + *at;
+    object_t value;
+    uint64_t slot;
+    switch (bytes[0]) {
+    case 'h': /* BINGET */
+        value = bytes[1] < m->memo_capacity ? m->memo[bytes[1]] : OBJECT_ABSENT;
+        *at += value ? 2 : 0;
+        return value;
+    case 'j': /* LONG_BINGET */
+        slot = little_endian(bytes + 1, 4);
+        value = slot < m->memo_capacity ? m->memo[slot] : OBJECT_ABSENT;
+        *at += value ? 5 : 0;
+        return value;
+    case 'K': /* BININT1 */
+        *at += 2;
+        return object_make(OBJECT_INTEGER, bytes[1]);
+    case 'M': /* BININT2 */
+        *at += 3;
+        return object_make(OBJECT_INTEGER, little_endian(bytes + 1, 2));
+    case 'J': /* BININT */
+        *at += 5;
+        return object_make(OBJECT_INTEGER, (uint64_t)(int64_t)(int32_t)(uint32_t)little_endian(bytes + 1, 4));
+    case 0x8a: /* LONG1 */
+        if (bytes[1] - 1u >= 7)
+            return OBJECT_ABSENT;
+        *at += 2u + bytes[1];
+        unsigned unused = 64 - 8u * bytes[1];
+        return object_make(OBJECT_INTEGER, (uint64_t)((int64_t)(little_endian(bytes + 2, 8) << unused) >> unused));
+    case 'N': /* NONE */
+        *at += 1;
+        return OBJECT_NONE;
+    case 0x88: /* NEWTRUE */
+    case 0x89: /* NEWFALSE */
+        *at += 1;
+        return object_make(OBJECT_BOOL, bytes[0] == 0x88);
+    default:
+        return OBJECT_ABSENT;
+    }
+}
+
+#define DICT_PAIRS 24 /* pairs that read_dict() reads; the switch reads the others */
+#define PAIR_BYTES 32 /* of the opcodes of a key and a value, and 8 bytes more that little_endian() reads */
+
+/* Reads a dict after its EMPTY_DICT, MEMOIZE and MARK, as pickle writes them, in one loop: keys from the memo, integers,
+ * constants, values from the memo, and expected lists. Stops before any other opcode, with the stack as the switch
+ * leaves it. Moves *at to the next opcode. False: out of memory. */
+static bool read_dict(struct machine *m, struct objects *objects, const struct source *source, size_t *at) {
+    const unsigned char *text = (const unsigned char *)source->bytes;
+    uint32_t number = new_container(objects, 0), n = 0;
+    object_t dict = object_make(OBJECT_DICT, number), value;
+    if (number == CONTAINER_NONE || !memoize(m, m->n_memo, dict) ||
+        (m->capacity - m->n < 2 * DICT_PAIRS + 2 && !enlarge(&m->stack, &m->capacity, m->n + 2 * DICT_PAIRS + 2)) ||
+        (m->n_marks == m->marks_capacity && !enlarge(&m->marks, &m->marks_capacity, m->n_marks + 1)))
+        return false;
+    m->stack[m->n++] = dict;
+    object_t *pairs = m->stack + m->n;
+    const object_t *keys = objects->shape_keys + objects->shapes[m->dict_shape].first;
+    uint32_t n_keys = objects->shapes[m->dict_shape].n;
+    bool is_expected = true, has_key = false;
+    size_t next = *at;
+    while (source->size - next > PAIR_BYTES) {
+        if (text[next] == 'u') { /* SETITEMS */
+            uint32_t shape = is_expected && n == n_keys ? m->dict_shape : find_shape(objects, pairs, n);
+            if (shape == SHAPE_PAIRS ||
+                !grow(&objects->items, objects->n_items, n, &objects->items_capacity, sizeof(object_t)))
+                return false;
+            object_t *items = objects->items + objects->n_items;
+            objects->containers[number] = (struct container){objects->n_items, n, shape};
+            objects->n_items += n;
+            for (uint32_t i = 0; i < n; i++)
+                items[i] = pairs[2 * i + 1];
+            m->dict_shape = shape;
+            *at = next + 1;
+            return true;
+        }
+        size_t begin = next;
+        if (n == DICT_PAIRS || object_type(value = read_plain(m, text, &next)) != OBJECT_STRING) {
+            next = begin;
+            break;
+        }
+        pairs[2 * n] = value;
+        is_expected = is_expected && n < n_keys && keys[n] == value;
+        value = text[next] == ']' ? read_known_list(m, objects, source, &next) : read_plain(m, text, &next);
+        if (!value) {
+            has_key = true;
+            break;
+        }
+        pairs[2 * n++ + 1] = value;
+    }
+    m->marks[m->n_marks++] = m->n;
+    m->n += 2 * n + has_key;
+    *at = next;
+    return true;
 }
 
 static bool keys_are_valid(const object_t *pairs, size_t n) {
@@ -750,6 +746,13 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             next += 8;
             break;
         case '}': /* EMPTY_DICT */
+            if (text[next] == 0x94 && text[next + 1] == '(' && size - next > 2) {
+                next += 2;
+                if (!read_dict(m, objects, source, &next))
+                    return error_memory(error);
+                break;
+            }
+            __attribute__((fallthrough));
         case ']': /* EMPTY_LIST, most often with MEMOIZE */
             value = opcode == '}' ? objects_dict(objects, NULL, 0) : objects_list(objects, OBJECT_LIST, NULL, 0);
             PUSH(value);
@@ -766,8 +769,12 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             if (m->n_marks == m->marks_capacity && !enlarge(&m->marks, &m->marks_capacity, m->n_marks + 1))
                 return error_memory(error);
             if ((text[next] == 'h' || text[next] == 'j') && m->n) {
-                if ((n = fill_expected(m, objects, source, next, m->stack[m->n - 1]))) {
-                    next += n;
+                value = m->stack[m->n - 1];
+                bool is_empty = object_type(value) == OBJECT_LIST && container_of(objects, value)->n == 0;
+                uint32_t shared = is_empty ? match_expected(m, objects, source, next) : SHARED_NONE;
+                if (shared != SHARED_NONE) {
+                    share_list(objects, (uint32_t)object_payload(value), shared);
+                    next += objects->shared_lists[shared].length;
                     break;
                 }
                 m->lists.begin = next;
@@ -984,12 +991,18 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
 
 enum sutra_status pickle_read(struct objects *objects, const struct source *source, object_t *root, size_t *end,
                               struct sutra_error *error) {
-    struct machine machine = {0};
-    enum sutra_status status = run(&machine, objects, source, root, end, error);
-    free(machine.stack);
-    free(machine.marks);
-    free(machine.memo);
-    free(machine.sparse_values);
-    pair_table_free(&machine.sparse);
-    return status;
+    for (bool aliases = true;; aliases = false) {
+        struct machine machine = {.aliases = aliases};
+        enum sutra_status status = run(&machine, objects, source, root, end, error);
+        free(machine.stack);
+        free(machine.marks);
+        free(machine.memo);
+        free(machine.sparse_values);
+        pair_table_free(&machine.sparse);
+        if (status || !machine.has_aliases || !objects->has_unshared)
+            return status;
+        objects_free(objects); /* a list has grown that may have other names: each list needs its own container */
+        if (!objects_init(objects))
+            return error_memory(error);
+    }
 }

@@ -134,7 +134,7 @@ struct objects {
     uint64_t n_list_slots, n_shared_lists, shared_lists_capacity;
     uint32_t recent[RECENT_SHAPES]; /* shapes by a hash of length, first and last key */
     unsigned shape_turn;
-    bool has_pairs;
+    bool has_pairs, has_unshared; /* a list that shared its items has grown */
 };
 
 /* All return false, or OBJECT_ABSENT, when memory runs out. objects_free() is due in any case. */
@@ -146,7 +146,9 @@ object_t objects_wide(struct objects *objects, enum object_type type, uint64_t l
 /* A new list, tuple or dict; items of a dict are keys and values in turn. */
 object_t objects_list(struct objects *objects, enum object_type type, const object_t *items, size_t n);
 
-/* Reads JSON. SUTRA_DATA: malformed, with byte and line. Integers beyond 64 bits become 2^64. */
+object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_pairs);
+
+/* Reads JSON. SUTRA_DATA: malformed, with byte and line. Integers beyond 64 bits become 2^64, reals become text. */
 enum sutra_status objects_read_json(struct objects *objects, const struct source *source, object_t *root,
                                     struct sutra_error *error);
 
