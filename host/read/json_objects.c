@@ -1,5 +1,5 @@
 /*
- * json_objects.c - the values of a JSON text as the values of a pickle (pickle.h).
+ * json_objects.c - the values of a JSON text as the values of a pickle (objects.h).
  *
  * Input: a JSON text. Output: objects; containers are created when their bracket closes, from the values on a stack.
  * Reals become text, as Python's json.loads(parse_float=str) reads them: no number of a memory snapshot is a real.
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/json.h"
-#include "read/pickle.h"
+#include "read/objects.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 
