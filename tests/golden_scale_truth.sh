@@ -44,6 +44,9 @@ for jitter in 0 2; do
     base="jitter=$jitter steps=3"
     predicts $exact "$base pp=4 layers=8 micro=6" "--micro-batches 3" "$base pp=4 layers=8 micro=3"
     predicts $exact "$base pp=4 layers=8 micro=6" "--micro-batches 13" "$base pp=4 layers=8 micro=13"
+    # Fewer micro-batches than stages: the steps of the first stages do not show their warm-up.
+    predicts $exact "$base pp=4 layers=8 micro=2" "--micro-batches 7" "$base pp=4 layers=8 micro=7"
+    predicts $exact "$base pp=5 tp=2 layers=10 micro=3" "--micro-batches 6" "$base pp=5 tp=2 layers=10 micro=6"
     predicts $exact "$base pp=4 layers=8 micro=6 schedule=gpipe" "--micro-batches 9" "$base pp=4 layers=8 micro=9 schedule=gpipe"
     predicts 0.001 "$base pp=2 tp=2 layers=8 micro=4" "--layers 4" "$base pp=2 tp=2 layers=4 micro=4"
     predicts 0.001 "$base pp=2 tp=2 layers=8 micro=4" "--layers 14" "$base pp=2 tp=2 layers=14 micro=4"

@@ -404,6 +404,8 @@ static void unknown_jobs_are_refused(void **state) {
         {"Sfg", {.micro_batches = 2}, "no backward pass"},
         {"Sfb", {.micro_batches = 2}, "only one micro-batch"},
         {"SfsgbcSfsgbc", {.micro_batches = 2}, "neither 1F1B nor"},
+        /* the last stage has a warm-up pass, so the warm-up of the first one is unknown */
+        {"Sfsfsfsrbrbrb Srfrfbsrfbsbs", {.micro_batches = 5}, "the warm-up of more micro-batches is unknown"},
         {"Sfgbc", {.layers = 2}, "no repeated layer"},
         {"Sfgsbc Sfgrbc", {.layers = 3}, "not a multiple of the 2 pipeline stages"},
         {"Sfbgc Sfbgc", {.data_parallel = 4}, "no data-parallel replicas"},

@@ -312,14 +312,92 @@ static enum sutra_status check_schedules(const struct programs *programs, const 
     return SUTRA_OK;
 }
 
-/* Appends the units of a step in the order of m micro-batches. */
+/* The stage to which the forward passes of a program send, or UINT32_MAX. */
+static uint32_t next_stage(const struct programs *programs, uint32_t p, const struct program_units *units) {
+    const struct program *program = &programs->list[p];
+    const struct rank_graph *graph = program_graph_of(programs, program);
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        for (uint32_t u = units->steps[s].first_unit; u < units->steps[s].first_unit + units->steps[s].n_units; u++)
+            for (row_t i = units->list[u].first; i < units->list[u].after && !units->list[u].is_backward; i++) {
+                const struct program_item *item = &program->items.list[i];
+                if (!item_is_message(graph, item) || item->receives)
+                    continue;
+                const struct program_group *group = &programs->groups[item->group];
+                for (uint32_t k = 0; k < group->n && group->members; k++)
+                    if (group->members[k] != p)
+                        return group->members[k];
+            }
+    return UINT32_MAX;
+}
+
+/* The warm-up passes of each program with more micro-batches. With at most as many micro-batches as stages, all forward
+ * passes of the first stages precede the backward passes, so their steps do not show the warm-up. In 1F1B a stage has
+ * one warm-up pass more than the next stage, as the other stages confirm. Fills after[p], the number of stages after a
+ * program, and sets *confirmed. False: out of memory. O(items). */
+static bool count_later_stages(const struct programs *programs, const struct program_units *units, uint32_t *after,
+                               bool *confirmed, struct arena *scratch) {
+    uint32_t *next = arena_alloc(scratch, programs->n, sizeof *next);
+    *confirmed = true;
+    if (!next)
+        return false;
+    for (uint32_t p = 0; p < programs->n; p++) {
+        next[p] = next_stage(programs, p, &units[p]);
+        after[p] = UINT32_MAX;
+    }
+    for (uint32_t p = 0; p < programs->n; p++) {
+        uint32_t n = 0, last = p;
+        while (after[last] == UINT32_MAX && next[last] != UINT32_MAX && n <= programs->n) {
+            last = next[last];
+            n++;
+        }
+        if (n > programs->n) { /* a ring */
+            *confirmed = false;
+            return true;
+        }
+        after[last] = after[last] == UINT32_MAX ? 0 : after[last];
+        for (uint32_t q = p, base = after[last]; q != last; q = next[q])
+            after[q] = base + n--;
+    }
+    for (uint32_t p = 0; p < programs->n; p++)
+        for (uint32_t s = 0; s < units[p].n_steps; s++) {
+            const struct schedule schedule = schedule_find(&units[p], &units[p].steps[s]);
+            *confirmed = *confirmed && (schedule.kind != SCHEDULE_1F1B || schedule.n_warmup == after[p]);
+        }
+    return true;
+}
+
+/* Finds the warm-up passes of each program in a 1F1B schedule of m micro-batches. */
+static enum sutra_status find_warmups(const struct programs *programs, const struct program_units *units, uint32_t m,
+                                      uint32_t *warmup, struct arena *scratch, struct sutra_error *error) {
+    bool confirmed;
+    uint32_t *after = arena_alloc(scratch, programs->n, sizeof *after);
+    if (!after || !count_later_stages(programs, units, after, &confirmed, scratch))
+        return error_memory(error);
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const struct program_step *step = &units[p].steps[0];
+        const struct schedule schedule = schedule_find(&units[p], step);
+        warmup[p] = schedule.n_warmup;
+        if (schedule.kind == SCHEDULE_1F1B || m <= schedule.n_micro_batches)
+            continue;
+        if (!confirmed)
+            return error_set(error, SUTRA_DATA,
+                             "rank %" PRIu64
+                             ", step %d: all forward passes precede the backward passes, so the warm-up "
+                             "of more micro-batches is unknown; record more micro-batches than pipeline stages",
+                             programs->list[p].rank, step->step);
+        warmup[p] = MAX(warmup[p], after[p]);
+    }
+    return SUTRA_OK;
+}
+
+/* Appends the units of a step in the order of m micro-batches, `warmup` of them before the first backward pass. */
 static bool append_step(struct program_items *edited, const struct program *program, const struct program_units *units,
-                        const struct program_step *step, enum schedule_kind kind, uint32_t m, struct arena *scratch,
+                        const struct program_step *step, uint32_t warmup, uint32_t m, struct arena *scratch,
                         struct arena *arena) {
     const struct schedule schedule = schedule_find(units, step);
     const struct program_unit *list = units->list + step->first_unit;
     const uint32_t n = schedule.n_micro_batches;
-    const uint32_t n_warmup = kind == SCHEDULE_ALL_FORWARD ? m - 1 : MIN(schedule.n_warmup, m);
+    const uint32_t n_warmup = MIN(warmup, m);
     uint32_t *sources[2] = {arena_alloc(scratch, n, sizeof **sources), arena_alloc(scratch, n, sizeof **sources)};
     uint32_t counts[2] = {0, 0}; /* forward and backward passes */
     if (scratch->failed)
@@ -346,7 +424,12 @@ enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t
     for (uint32_t p = 0; p < programs->n && done; p++)
         done = program_units_find(programs, &programs->list[p], &scratch, &units[p]);
     enum schedule_kind kind;
-    enum sutra_status status = done ? check_schedules(programs, units, &kind, error) : error_memory(error);
+    uint32_t *warmup = arena_zeros(&scratch, programs->n, sizeof *warmup);
+    enum sutra_status status = done && warmup ? check_schedules(programs, units, &kind, error) : error_memory(error);
+    if (!status && kind == SCHEDULE_1F1B)
+        status = find_warmups(programs, units, n_micro_batches, warmup, &scratch, error);
+    for (uint32_t p = 0; p < programs->n && !status && kind == SCHEDULE_ALL_FORWARD; p++)
+        warmup[p] = n_micro_batches - 1;
     for (uint32_t p = 0; p < programs->n && !status; p++) {
         struct program *program = &programs->list[p];
         struct program_items edited = {0};
@@ -354,8 +437,9 @@ enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t
         for (uint32_t s = 0; s < units[p].n_steps && done; s++) {
             const struct program_step *step = &units[p].steps[s];
             const struct program_unit *list = units[p].list + step->first_unit;
-            done = program_append(&edited, program, last, list->first, false, programs->arena) &&
-                   append_step(&edited, program, &units[p], step, kind, n_micro_batches, &scratch, programs->arena);
+            done =
+                program_append(&edited, program, last, list->first, false, programs->arena) &&
+                append_step(&edited, program, &units[p], step, warmup[p], n_micro_batches, &scratch, programs->arena);
             last = list[step->n_units - 1].after;
         }
         done = done && program_append(&edited, program, last, program->items.n, false, programs->arena);
