@@ -66,6 +66,11 @@ predicts 0.002 "dp=8 rph=4 recorded=1" "--data-parallel 16 --hop 3" "dp=16 rph=4
 predicts 0.002 "dp=2 tp=2 rph=64" "--data-parallel 8 --hop 1 --ranks-per-host 64" "dp=8 tp=2 rph=64"
 predicts 0.006 "dp=2 tp=2 pp=2 micro=4 rph=64 layers=6" "--data-parallel 3 --hop 1 --micro-batches 2 --layers 8 --ranks-per-host 64" \
     "dp=3 tp=2 pp=2 micro=2 layers=8 rph=64"
+# A network of another bandwidth for more replicas; one replica, whose reductions move nothing with any algorithm.
+predicts 0.006 "dp=2 tp=2 rph=64" "--data-parallel 8 --hop 1 --ranks-per-host 64 --bandwidth x0.25" "dp=8 tp=2 rph=64 speed=0.25"
+predicts 0.002 "dp=4 algorithm=TREE" "--data-parallel 16 --hop 1 --ranks-per-host 64" "dp=16 algorithm=TREE rph=64"
+make base dp=4 && ring=$(simulated base --data-parallel 1)
+make base dp=4 algorithm=TREE && near "one replica" "$(simulated base --data-parallel 1)" "$ring" 0.01
 predicts 0.01 "dp=4 experts=1" "--data-parallel 8 --hop 1" "dp=8 experts=1"
 
 # The order of the files has no effect, and other what-ifs follow.

@@ -6,6 +6,7 @@ Writes DIR/rank.N.lines for `sutra convert`. Durations are constants, or vary by
 other numbers is the known answer of a what-if. Stages run 1F1B, or all forward passes first with schedule=gpipe.
 Experts (experts=1) exchange tokens before and after the fourth kernel of a layer, which takes `skew` times as long on the
 last rank. reduce=scatter reduces gradients with reduce-scatter. recorded=1 records the ranks per host (rph) in the files.
+algorithm=TREE reduces with NCCL's trees. `speed` multiplies the bandwidth.
 """
 
 import json
@@ -13,7 +14,8 @@ import os
 import sys
 
 DEFAULTS = {"dp": 1, "pp": 1, "tp": 1, "micro": 1, "layers": 4, "steps": 2, "rph": 8, "hop": 1.0, "hop2": 3.0,
-            "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2, "recorded": 0}
+            "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2, "recorded": 0,
+            "speed": 1.0, "algorithm": "RING"}
 COMPUTE, GRADIENTS, TENSORS, TOKENS = 7, 20, 24, 28
 
 
@@ -60,9 +62,11 @@ def transfer(job, kind, group, size):
     """Microseconds of a collective."""
     n, hosts = len(group), len({rank // job["rph"] for rank in group})
     hop, rate = (job["hop2"], 10000) if hosts > 1 else (job["hop"], 40000)
-    hops, share = {"all-reduce": (2 * (n - 1), 2 * (n - 1) / n), "reduce-scatter": (n - 1, (n - 1) / n),
+    tree = job["algorithm"] == "TREE"
+    hops, share = {"all-reduce": (2 * (n - 1).bit_length(), 2) if tree else (2 * (n - 1), 2 * (n - 1) / n),
+                   "reduce-scatter": (n - 1, (n - 1) / n),
                    "all-to-all": (1, (n - 1) / n)}.get(kind, (1, 1))
-    return 6 + hops * hop + share * size / rate
+    return 6 + hops * hop + share * size / (rate * job["speed"])
 
 
 def make_rank(job, rank):
@@ -89,7 +93,7 @@ def make_rank(job, rank):
     def gather(kind, group, size, stream):
         if len(group) < 2:
             return []
-        return [r.collective(kind, f"ncclDevKernel_{kind}_RING_LL", group, size, stream, [r.last.get(COMPUTE)])]
+        return [r.collective(kind, f"ncclDevKernel_{kind}_{job['algorithm']}_LL", group, size, stream, [r.last.get(COMPUTE)])]
 
     def block(tid, names, gradients):
         waits = []

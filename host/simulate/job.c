@@ -277,7 +277,7 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
     for (uint32_t r = 0; r < n && made->slowness; r++)
         made->slowness[r] = (struct rank_slowness){1, 1};
-    status = network_fit(&made->network, made->graphs, n, &made->arena, error);
+    status = network_fit(&made->network, NULL, made->graphs, n, &made->arena, error);
     if (!status && n > 1)
         status = slowness_find(made->graphs, n, made->slowness, error);
     return status;

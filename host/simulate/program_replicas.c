@@ -38,7 +38,7 @@ static unsigned item_kind(const struct programs *programs, const struct rank_gra
 /* Bytes that a rank's link moves per byte of the collective. */
 static double kind_factor(unsigned kind, uint32_t n) {
     if (kind == KIND_TREE)
-        return 2;
+        return n > 1 ? 2 : 0;
     const double share = collective_bus_share((enum comm_kind)kind, n);
     return isnan(share) ? 1 : share;
 }
@@ -47,7 +47,7 @@ static double kind_factor(unsigned kind, uint32_t n) {
 static double kind_steps(unsigned kind, uint32_t n) {
     switch (kind) {
     case KIND_TREE:
-        return 2 * ceil(log2(MAX(n, 2)));
+        return 2 * ceil(log2(MAX(n, 1)));
     case COMM_ALL_REDUCE:
         return 2 * (double)(n - 1);
     case COMM_ALL_GATHER:
@@ -216,6 +216,8 @@ static double time_in_group(const struct job_network *network, enum network_boun
     const struct level_network *to = &network->levels[group_level(after, network->ranks_per_host)];
     if (!to->is_known)
         return run_ns; /* --network sets the time */
+    if (after->n == 1 && which == NETWORK_LOW)
+        return 0; /* one rank may run no kernel */
     const double steps_ns =
         kind_steps(kind, after->n) * to->hop_ns[which] - kind_steps(kind, n_before) * from->hop_ns[which];
     const double moving_ns = to->ns_per_byte[which] * kind_factor(kind, after->n) * bytes -

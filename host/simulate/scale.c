@@ -198,7 +198,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
         (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
     for (uint32_t r = 0; r < (*made)->n; r++)
         (*made)->slowness[r] = (struct rank_slowness){1, 1};
-    status = network_fit(&(*made)->network, (*made)->graphs, (*made)->n, &(*made)->arena, error);
+    status = network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error);
     if (!status && (*made)->n > 1)
         status = slowness_find((*made)->graphs, (*made)->n, (*made)->slowness, error);
     return status;
@@ -280,7 +280,7 @@ enum sutra_status sutra_simulate_interval(struct sutra_context *context, const s
                 if (!copy.graphs || !bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], &arena))
                     status = error_memory(error);
             if (!status)
-                status = network_fit(&copy.network, copy.graphs, copy.n, &arena, error);
+                status = network_fit(&copy.network, &ranks->network, copy.graphs, copy.n, &arena, error);
         }
         if (!status)
             status = sutra_simulate_ranks(context, &copy, options, &simulation, error);

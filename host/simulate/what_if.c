@@ -77,8 +77,8 @@ static void add_squares(struct line_sums *sums, double bytes, double ns) {
     sums->rest += y * y;
 }
 
-enum sutra_status network_fit(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena,
-                              struct sutra_error *error) {
+enum sutra_status network_fit(struct network *network, const struct network *recorded, const struct rank_graph *graphs,
+                              uint32_t n, struct arena *arena, struct sutra_error *error) {
     *network = (struct network){0};
     if (!number_links(network, graphs, n, arena))
         return error_memory(error);
@@ -103,14 +103,17 @@ enum sutra_status network_fit(struct network *network, const struct rank_graph *
         n_fitted++;
     }
 
-    /* Other links get the mean alpha, but not more than their own time. */
+    /* Other links get the recorded or the mean alpha, but not more than their own time. */
     const double mean_alpha_ns = n_fitted > 0 ? fmax(0, alpha_ns / n_fitted) : 0;
     for (uint32_t i = 0; i < network->n; i++) {
         struct network_link *link = &network->links[i];
         if (link->is_fitted)
             continue;
-        double bytes = sums[i].bytes / sums[i].n, ns = sums[i].ns / sums[i].n;
-        link->alpha_ns = bytes > 0 ? fmin(mean_alpha_ns, ns) : ns;
+        double bytes = sums[i].bytes / sums[i].n, ns = sums[i].ns / sums[i].n, known_ns = mean_alpha_ns;
+        for (uint32_t k = 0; recorded && k < recorded->n; k++)
+            if (recorded->links[k].kind == link->kind && recorded->links[k].n_ranks == link->n_ranks)
+                known_ns = fmax(0, recorded->links[k].alpha_ns);
+        link->alpha_ns = bytes > 0 ? fmin(known_ns, ns) : ns;
         link->ns_per_byte = bytes > 0 ? (ns - link->alpha_ns) / bytes : 0;
         link->residual_ns = sqrt(sums[i].rest / sums[i].n);
     }

@@ -14,7 +14,8 @@
  *     transfers of one kind and number of ranks     time = alpha + bytes / bandwidth      a line through all of them
  *
  * Only the transfer of data scales with the bandwidth: alpha stays. If all transfers of a kind have one size, alpha is
- * the mean of the other kinds. Cost: O(transfers).
+ * the mean of the other kinds. In a job with another number of replicas, it is the alpha of the recorded job, if that
+ * job has transfers of this kind and number of ranks. Cost: O(transfers).
  */
 
 /* The network for transfers of one kind among a number of ranks. */
@@ -35,9 +36,10 @@ struct network {
     uint32_t n;
 };
 
-/* Fits the lines; the arena owns them. SUTRA_SYSTEM: out of memory. */
-enum sutra_status network_fit(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena,
-                              struct sutra_error *error);
+/* Fits the lines; the arena owns them. `recorded`: the network of the recorded job, or NULL. SUTRA_SYSTEM: out of
+ * memory. */
+enum sutra_status network_fit(struct network *network, const struct network *recorded, const struct rank_graph *graphs,
+                              uint32_t n, struct arena *arena, struct sutra_error *error);
 
 /* A given network: "alpha=12us,beta=50GB/s", in any order; ns, us, ms, s, and B/s to TB/s. A missing value stays as
  * fitted: NAN. */
