@@ -27,7 +27,7 @@ static object_t read_pickle(const char *bytes, size_t size, const char *expected
     objects_free(&objects);
     assert_true(objects_init(&objects));
     assert_int_equal(source_copy_any(&source, "p", bytes, size, &error), SUTRA_OK);
-    enum sutra_status status = pickle_read(&objects, &source, &root, &end, &error);
+    enum sutra_status status = pickle_read(&objects, &source, NULL, &root, &end, &error);
     source_close(&source);
     if (status)
         sutra_error_text(&error, text, sizeof text);

@@ -39,6 +39,7 @@ enum object_type {
     OBJECT_LIST,
     OBJECT_TUPLE,
     OBJECT_DICT,
+    OBJECT_EVENT, /* on the stack of pickle_read(): an event that was delivered */
 };
 
 /* X(identifier, text): strings that memory snapshots contain. The id of each is its number in enum word. */
@@ -96,6 +97,7 @@ struct container {
 };
 
 #define LIST_SHARED ((uint32_t)1 << 31)
+#define LIST_EVENTS (UINT32_MAX - 1) /* of a list without items: pickle_read() delivered them as events */
 
 /* Items that any number of short lists have in common; they never change. */
 struct shared_list {

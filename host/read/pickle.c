@@ -54,18 +54,24 @@ struct list_history {
 };
 
 struct machine {
-    object_t *stack, *memo;
+    object_t *stack;
+    uint32_t *memo;  /* codes of strings and containers; 0: not set */
     uint64_t *marks; /* heights of the stack */
     uint64_t n, capacity, n_marks, marks_capacity;
-    uint64_t n_memo, memo_capacity; /* entries that are set, and slots, zeros where not set */
-    struct pair_table sparse;       /* of indices far beyond the number of entries: position in sparse_values */
-    object_t *sparse_values;
+    uint64_t n_memo, memo_end, memo_capacity; /* entries that are set; slots after memo_end are not set */
+    struct pair_table sparse;                 /* other values, and indices far beyond the number of entries: */
+    object_t *sparse_values;                  /* position in sparse_values */
     uint64_t n_sparse, sparse_capacity;
     bool is_overwritten; /* an entry of the memo has changed */
     bool aliases;        /* an expected list becomes another name of the list with the same items */
     bool has_aliases;
     uint32_t dict_shape; /* of the last dict that read_dict() read */
     struct list_history lists;
+
+    struct pickle_events *events;      /* or NULL */
+    uint32_t event_list;               /* the last list of events */
+    uint64_t event_marks, n_delivered; /* marks while a list of events is read; height of its delivered items */
+    bool restarts;                     /* the values are to be read again, without events */
 };
 
 /* Indices that the column `memo` has room for: pickles number their entries without gaps. */
@@ -80,7 +86,26 @@ static bool enlarge(void *column, uint64_t *capacity, uint64_t wanted) {
     return true;
 }
 
-static bool memoize_sparse(struct machine *machine, uint64_t slot, object_t value) {
+/* A string or a container as 32 bits: payload and type, plus 1. 0: another type, or a large number. */
+static inline uint32_t memo_code(object_t value) {
+    uint32_t type = (uint32_t)object_type(value) - OBJECT_STRING;
+    return type < 4 && object_payload(value) < UINT32_MAX >> 2 ? (uint32_t)(object_payload(value) << 2 | type) + 1 : 0;
+}
+
+static object_t recall_sparse(const struct machine *machine, uint64_t slot) {
+    uint32_t number = machine->n_sparse ? pair_table_find(&machine->sparse, slot, 0) : PAIR_NONE;
+    return number == PAIR_NONE ? OBJECT_ABSENT : machine->sparse_values[number];
+}
+
+/* The value of a memo entry, or OBJECT_ABSENT. */
+static inline object_t recall(const struct machine *machine, uint64_t slot) {
+    uint32_t code = slot < machine->memo_end ? machine->memo[slot] : 0;
+    if (!code)
+        return recall_sparse(machine, slot);
+    return object_make(OBJECT_STRING + ((code - 1) & 3), (code - 1) >> 2);
+}
+
+static bool store_sparse(struct machine *machine, uint64_t slot, object_t value) {
     if (!machine->sparse.entries && !pair_table_init(&machine->sparse))
         return false;
     struct pair_entry *entry = pair_table_insert(&machine->sparse, slot, 0);
@@ -91,34 +116,35 @@ static bool memoize_sparse(struct machine *machine, uint64_t slot, object_t valu
             !enlarge(&machine->sparse_values, &machine->sparse_capacity, machine->n_sparse + 1))
             return false;
         entry->number = (uint32_t)machine->n_sparse++;
-        machine->n_memo++;
-    } else {
-        machine->is_overwritten = true;
     }
     machine->sparse_values[entry->number] = value;
     return true;
 }
 
-static object_t recall_sparse(const struct machine *machine, uint64_t slot) {
-    uint32_t number = machine->n_sparse ? pair_table_find(&machine->sparse, slot, 0) : PAIR_NONE;
-    return number == PAIR_NONE ? OBJECT_ABSENT : machine->sparse_values[number];
+/* Sets a memo entry that is counted already. */
+static bool store(struct machine *m, uint64_t slot, object_t value) {
+    uint32_t code = memo_code(value);
+    if (slot >= m->memo_end) {
+        if (!code || slot >= DENSE_MEMO(m->n_memo))
+            return store_sparse(m, slot, value);
+        if (slot >= m->memo_capacity) {
+            uint64_t capacity = MAX(slot + 1, 2 * m->memo_capacity);
+            if (!column_resize(&m->memo, capacity, sizeof *m->memo))
+                return false;
+            m->memo_capacity = capacity;
+        }
+        memset(m->memo + m->memo_end, 0, (slot - m->memo_end) * sizeof *m->memo);
+        m->memo_end = slot + 1;
+    }
+    m->memo[slot] = code;
+    return code || store_sparse(m, slot, value);
 }
 
 static bool memoize(struct machine *machine, uint64_t slot, object_t value) {
-    uint64_t capacity = machine->memo_capacity;
-    if (slot >= capacity && (slot >= DENSE_MEMO(machine->n_memo) || machine->n_sparse))
-        return memoize_sparse(machine, slot, value);
-    if (slot >= capacity) {
-        if (!enlarge(&machine->memo, &machine->memo_capacity, slot + 1))
-            return false;
-        memset(machine->memo + capacity, 0, (machine->memo_capacity - capacity) * sizeof(object_t));
-    }
-    if (machine->memo[slot] == OBJECT_ABSENT)
-        machine->n_memo++;
-    else
-        machine->is_overwritten = true;
-    machine->memo[slot] = value;
-    return true;
+    bool is_set = recall(machine, slot) != OBJECT_ABSENT;
+    machine->is_overwritten |= is_set;
+    machine->n_memo += !is_set;
+    return store(machine, slot, value);
 }
 
 static inline uint32_t *expected_list(struct list_history *lists) {
@@ -224,15 +250,13 @@ static inline object_t read_known_list(struct machine *m, struct objects *object
 static inline object_t read_plain(const struct machine *m, const unsigned char *text, size_t *at) {
     const unsigned char *bytes = text + *at;
     object_t value;
-    uint64_t slot;
     switch (bytes[0]) {
     case 'h': /* BINGET */
-        value = bytes[1] < m->memo_capacity ? m->memo[bytes[1]] : OBJECT_ABSENT;
+        value = recall(m, bytes[1]);
         *at += value ? 2 : 0;
         return value;
     case 'j': /* LONG_BINGET */
-        slot = little_endian(bytes + 1, 4);
-        value = slot < m->memo_capacity ? m->memo[slot] : OBJECT_ABSENT;
+        value = recall(m, little_endian(bytes + 1, 4));
         *at += value ? 5 : 0;
         return value;
     case 'K': /* BININT1 */
@@ -262,6 +286,74 @@ static inline object_t read_plain(const struct machine *m, const unsigned char *
     }
 }
 
+/* ---- Events ---- */
+
+/* Whether the dicts above the last mark are items of a list of events, or may be. */
+static inline bool may_deliver(const struct machine *m, const struct objects *objects) {
+    if (!m->events || !m->n_marks || !m->marks[m->n_marks - 1])
+        return false;
+    if (m->event_marks)
+        return m->event_marks == m->n_marks;
+    object_t list = m->stack[m->marks[m->n_marks - 1] - 1];
+    const struct container *container = container_of(objects, list);
+    return object_type(list) == OBJECT_LIST &&
+           (container->shape == LIST_EVENTS ||
+            (container->n == 0 && container->first < m->memo_end && m->memo[container->first] == memo_code(list)));
+}
+
+/* Delivers dicts on the stack from n_delivered to `end`. False: another value, or an event that needs to be an object. */
+static bool deliver_dicts(struct machine *m, const struct objects *objects, uint64_t end) {
+    for (; m->n_delivered < end; m->n_delivered++) {
+        object_t dict = m->stack[m->n_delivered];
+        if (object_type(dict) != OBJECT_DICT || container_of(objects, dict)->shape == SHAPE_PAIRS)
+            return false;
+        const struct container *container = container_of(objects, dict);
+        const uint32_t *position = objects->shapes[container->shape].position;
+        if (!position[WORD_ACTION] ||
+            !m->events->add(m->events->arg, m->event_list, position, objects->items + container->first, 1))
+            return false;
+    }
+    return true;
+}
+
+/* Delivers the dict on top of the stack, an item of the list below the last mark, and the dicts before it. */
+static bool deliver(struct machine *m, struct objects *objects, const uint32_t *position, const object_t *pairs) {
+    if (m->event_marks != m->n_marks) {
+        m->n_delivered = m->marks[m->n_marks - 1];
+        m->event_marks = m->n_marks;
+        uint32_t number = (uint32_t)object_payload(m->stack[m->n_delivered - 1]);
+        struct container *list = &objects->containers[number];
+        if (list->shape != LIST_EVENTS) { /* no other value may contain the list */
+            list->shape = LIST_EVENTS;
+            m->memo[list->first] = 0;
+            m->event_list = number;
+        } else if (number != m->event_list) {
+            return false;
+        }
+    }
+    if (!deliver_dicts(m, objects, m->n - 1) || !m->events->add(m->events->arg, m->event_list, position, pairs + 1, 2))
+        return false;
+    m->stack[m->n_delivered++] = object_make(OBJECT_EVENT, 0);
+    return true;
+}
+
+/* APPEND and APPENDS: whether the last n values, which are above the stack, complete items of a list of events. Sets
+ * `restarts` if values are not events. */
+static bool append_events(struct machine *m, struct objects *objects, uint64_t n, bool had_mark) {
+    bool is_open = had_mark && m->event_marks && m->event_marks == m->n_marks + 1;
+    object_t list = m->stack[m->n - 1];
+    struct container *container = &objects->containers[object_payload(list)];
+    if (object_type(list) != OBJECT_LIST || container->shape != LIST_EVENTS)
+        return false;
+    if (!is_open)
+        m->n_delivered = m->n;
+    m->restarts = object_payload(list) != m->event_list || (m->event_marks && !is_open) ||
+                  container->n + n >= UINT32_MAX / 2 || !deliver_dicts(m, objects, m->n + n);
+    container->n += (uint32_t)n;
+    m->event_marks = 0;
+    return true;
+}
+
 #define DICT_PAIRS 24 /* pairs that read_dict() reads; the switch reads the others */
 #define PAIR_BYTES 32 /* of the opcodes of a key and a value, and 8 bytes more that little_endian() reads */
 
@@ -272,7 +364,10 @@ static bool read_dict(struct machine *m, struct objects *objects, const struct s
     const unsigned char *text = (const unsigned char *)source->bytes;
     uint32_t number = objects_container(objects, 0), n = 0;
     object_t dict = object_make(OBJECT_DICT, number), value;
-    if (number == CONTAINER_NONE || !memoize(m, m->n_memo, dict) ||
+    uint64_t slot = m->n_memo;
+    bool delivers = may_deliver(m, objects) && !recall(m, slot); /* an event needs no memo entry */
+    m->n_memo += delivers;
+    if (number == CONTAINER_NONE || (!delivers && !memoize(m, slot, dict)) ||
         (m->capacity - m->n < 2 * DICT_PAIRS + 2 && !enlarge(&m->stack, &m->capacity, m->n + 2 * DICT_PAIRS + 2)) ||
         (m->n_marks == m->marks_capacity && !enlarge(&m->marks, &m->marks_capacity, m->n_marks + 1)))
         return false;
@@ -285,15 +380,22 @@ static bool read_dict(struct machine *m, struct objects *objects, const struct s
     while (source->size - next > PAIR_BYTES) {
         if (text[next] == 'u') { /* SETITEMS */
             uint32_t shape = is_expected && n == n_keys ? m->dict_shape : objects_shape(objects, pairs, n);
-            if (shape == SHAPE_PAIRS || !objects_reserve(objects, n))
+            if (shape == SHAPE_PAIRS)
+                return false;
+            m->dict_shape = shape;
+            *at = next + 1;
+            if (delivers && objects->shapes[shape].position[WORD_ACTION]) {
+                objects->n_containers -= number + 1 == objects->n_containers;
+                m->restarts = !deliver(m, objects, objects->shapes[shape].position, pairs);
+                return !m->restarts;
+            }
+            if (!objects_reserve(objects, n) || (delivers && !store(m, slot, dict)))
                 return false;
             object_t *items = objects->items + objects->n_items;
             objects->containers[number] = (struct container){objects->n_items, n, shape};
             objects->n_items += n;
             for (uint32_t i = 0; i < n; i++)
                 items[i] = pairs[2 * i + 1];
-            m->dict_shape = shape;
-            *at = next + 1;
             return true;
         }
         size_t begin = next;
@@ -313,7 +415,7 @@ static bool read_dict(struct machine *m, struct objects *objects, const struct s
     m->marks[m->n_marks++] = m->n;
     m->n += 2 * n + has_key;
     *at = next;
-    return true;
+    return !delivers || store(m, slot, dict);
 }
 
 static bool keys_are_valid(const object_t *pairs, size_t n) {
@@ -339,6 +441,11 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
 #define NEED_BYTES(count)                                                                                              \
     if (size - next < (count))                                                                                         \
     return refuse(source, at, error, "truncated pickle")
+#define RESTART                                                                                                        \
+    do {                                                                                                               \
+        m->restarts = true;                                                                                            \
+        return SUTRA_DATA;                                                                                             \
+    } while (0)
 #define PUSH(value)                                                                                                    \
     do {                                                                                                               \
         object_t pushed = value;                                                                                       \
@@ -369,8 +476,11 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
         case '}': /* EMPTY_DICT */
             if (text[next] == 0x94 && text[next + 1] == '(' && size - next > 2) {
                 next += 2;
-                if (!read_dict(m, objects, source, &next))
+                if (!read_dict(m, objects, source, &next)) {
+                    if (m->restarts)
+                        return SUTRA_DATA;
                     return error_memory(error);
+                }
                 break;
             }
             __attribute__((fallthrough));
@@ -379,6 +489,7 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             PUSH(value);
             if (next < size && text[next] == 0x94) {
                 next++;
+                objects->containers[object_payload(value)].first = m->n_memo; /* for may_deliver(), while it is empty */
                 if (!memoize(m, m->n_memo, value))
                     return error_memory(error);
             }
@@ -413,20 +524,23 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             next += n;
             if (m->n == 0)
                 return refuse(source, at, error, "pickle stack underflow");
+            if (m->event_list != CONTAINER_NONE && /* entries of events are not set */
+                (first < m->n_memo || object_type(m->stack[m->n - 1]) == OBJECT_EVENT))
+                RESTART;
             if (!memoize(m, first, m->stack[m->n - 1]))
                 return error_memory(error);
             break;
         case 0x94: /* MEMOIZE */
             if (m->n == 0)
                 return refuse(source, at, error, "pickle stack underflow");
+            if (object_type(m->stack[m->n - 1]) == OBJECT_EVENT)
+                RESTART;
             if (!memoize(m, m->n_memo, m->stack[m->n - 1]))
                 return error_memory(error);
             break;
         case 'j': /* LONG_BINGET */
         case 'h': /* BINGET: with LONG_BINGET most opcodes of a snapshot, many in a row or before an integer */
             NEED_BYTES(opcode == 'j' ? 4u : 1u);
-            const object_t *memo = m->memo;
-            uint64_t n_memo = m->memo_capacity;
             object_t *to = m->stack + m->n, *stack_end = m->stack + m->capacity;
             next = at;
             do {
@@ -437,7 +551,9 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                         first = little_endian(text + next + 1, 4);
                         length = 5;
                     }
-                    object_t known = first < n_memo ? memo[first] : recall_sparse(m, first);
+                    object_t known = recall(m, first);
+                    if (!known && m->event_list != CONTAINER_NONE) /* it may be an event */
+                        RESTART;
                     if (!known)
                         return refuse(source, next, error, "pickle memo %zu is not set", first);
                     *to++ = known;
@@ -535,11 +651,20 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             n = opcode - 0x84u;
             NEED_VALUES(n);
             m->n -= n;
+            if (m->event_marks && m->n < m->n_delivered)
+                RESTART;
             PUSH(objects_list(objects, OBJECT_TUPLE, m->stack + m->n, n));
             break;
         case 'a': /* APPEND */
             NEED_VALUES(1);
             value = m->stack[--m->n];
+            if (m->event_marks && m->n < m->n_delivered)
+                RESTART;
+            if (m->n && append_events(m, objects, 1, false)) {
+                if (m->restarts)
+                    return SUTRA_DATA;
+                break;
+            }
             if (m->n == 0 || object_type(m->stack[m->n - 1]) != OBJECT_LIST)
                 return refuse(source, at, error, "pickle: APPEND without a list");
             if (!objects_extend(objects, m->stack[m->n - 1], &value, 1))
@@ -548,6 +673,8 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
         case 's': /* SETITEM */
             NEED_VALUES(2);
             m->n -= 2;
+            if (m->event_marks && m->n <= m->n_delivered)
+                RESTART;
             if (!keys_are_valid(m->stack + m->n, 1))
                 return refuse(source, at, error, "pickle: dict key is neither text nor integer");
             if (m->n == 0 || object_type(m->stack[m->n - 1]) != OBJECT_DICT)
@@ -566,6 +693,13 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             first = m->marks[--m->n_marks];
             n = m->n - first;
             m->n = first;
+            if (opcode == 'e' && first && append_events(m, objects, n, true)) {
+                if (m->restarts)
+                    return SUTRA_DATA;
+                break;
+            }
+            if (m->event_marks && (m->event_marks > m->n_marks || m->n <= m->n_delivered))
+                RESTART;
             if ((opcode == 'd' || opcode == 'u') && n % 2)
                 return refuse(source, at, error, "pickle: odd number of dict items");
             if ((opcode == 'd' || opcode == 'u') && !keys_are_valid(m->stack + first, n / 2))
@@ -610,19 +744,25 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
     }
 }
 
-enum sutra_status pickle_read(struct objects *objects, const struct source *source, object_t *root, size_t *end,
-                              struct sutra_error *error) {
-    for (bool aliases = true;; aliases = false) {
-        struct machine machine = {.aliases = aliases};
+enum sutra_status pickle_read(struct objects *objects, const struct source *source, struct pickle_events *events,
+                              object_t *root, size_t *end, struct sutra_error *error) {
+    for (bool is_first = true;; is_first = false) {
+        struct machine machine = {
+            .aliases = is_first, .events = is_first ? events : NULL, .event_list = CONTAINER_NONE};
         enum sutra_status status = run(&machine, objects, source, root, end, error);
         free(machine.stack);
         free(machine.marks);
         free(machine.memo);
         free(machine.sparse_values);
         pair_table_free(&machine.sparse);
-        if (status || !machine.has_aliases || !objects->has_unshared)
+        /* A list has grown that may have other names, or a dict after it was delivered. */
+        bool has_changed = !status && ((machine.has_aliases && objects->has_unshared) ||
+                                       (machine.event_list != CONTAINER_NONE && objects->has_pairs));
+        if (!machine.restarts && !has_changed)
             return status;
-        objects_free(objects); /* a list has grown that may have other names: each list needs its own container */
+        if (events)
+            events->failed = true;
+        objects_free(objects);
         if (!objects_init(objects))
             return error_memory(error);
     }

@@ -24,7 +24,7 @@
 /* ---- Checks ---- */
 
 /* Types of the top-level lists, the number of their elements, and the sum of sizes, which must be below 2^63.
- * match_events() adds the sizes of events. */
+ * The sizes of events are added later. */
 static enum sutra_status check_input(struct snapshot *s, object_t segments, object_t traces,
                                      struct sutra_error *error) {
     const struct objects *o = s->objects;
@@ -199,143 +199,11 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
 
 /* ---- Allocations ---- */
 
-/* Adds an allocation that was made before the recording. */
-static uint32_t add_before(struct snapshot *s, int64_t size) {
-    struct memory_allocs *a = &s->allocs;
-    uint32_t row = a->n++;
-    a->size[row] = size;
-    a->begin[row] = 0;
-    a->end[row] = a->request[row] = EVENT_NONE;
-    a->frame[row] = s->before;
-    a->operator_name[row] = s->empty;
-    a->category[row] = s->unknown;
-    a->before[row] = 1;
-    s->alloc_list[row] = CONTAINER_NONE;
-    return row;
-}
-
-static enum sutra_status read_category(struct snapshot *s, object_t value, uint32_t *category,
-                                       struct sutra_error *error) {
-    *category = s->unknown;
-    if (object_type(value) <= OBJECT_NONE || value == object_word(WORD_N_KEYS))
-        return SUTRA_OK;
-    if (object_type(value) != OBJECT_STRING)
-        return snapshot_malformed(s, error, "\"category\" is not text");
-    *category = snapshot_copy_name(s, (uint32_t)object_payload(value));
-    return *category == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
-}
-
-/* The event's values that are unsigned integers of 64 bits or absent. */
-static enum sutra_status read_numbers(struct snapshot *s, uint32_t i, object_t address_value, object_t size_value,
-                                      object_t time_value, uint64_t *address, uint64_t *size, uint64_t *time_us,
-                                      struct sutra_error *error) {
-    const char *invalid = address_value && !get_unsigned(s, address_value, address) ? "addr"
-                          : size_value && !get_unsigned(s, size_value, size)        ? "size"
-                          : time_value && !get_unsigned(s, time_value, time_us)     ? "time_us"
-                                                                                    : NULL;
-    if (invalid)
-        return error_file(error, SUTRA_DATA, s->source->name, "event %" PRIu32 ": %s is not an unsigned 64-bit integer",
-                          i, invalid);
-    if (*size > INT64_MAX || __builtin_add_overflow(s->total_size, (int64_t)*size, &s->total_size))
-        return snapshot_malformed(s, error, "sizes up to event %" PRIu32 " sum to more than 2^63 bytes", i);
-    if (*time_us > TIME_US_MAX)
-        return snapshot_malformed(s, error, "event %" PRIu32 ": time_us is after the year 2262", i);
-    return SUTRA_OK;
-}
-
-/* Makes allocations of the events, and points relative to the state before the first event. `live` maps the address of
- * each live allocation to its row; addresses that are absent have the second part 1. */
-static enum sutra_status match_events(struct snapshot *s, const struct snapshot_events *events,
-                                      struct memory_device *device, struct pair_table *live, struct memory_facts *facts,
-                                      struct sutra_error *error) {
-    const struct objects *o = s->objects;
-    struct memory_allocs *a = &s->allocs;
-    int64_t allocated = 0, active = 0, reserved = 0;
-    uint32_t *segment_allocs = arena_alloc(s->arena, events->n, sizeof *segment_allocs);
-    if (!segment_allocs)
-        return error_memory(error);
-    facts->segment_allocs = segment_allocs;
-    device->allocated[0] = device->active[0] = device->reserved[0] = 0;
-    for (uint32_t i = 0; i < events->n; i++) {
-        if (object_type(events->list[i]) != OBJECT_DICT)
-            return snapshot_malformed(s, error, "event %" PRIu32 " is not a dict", i);
-        const struct container *event = container_of(o, events->list[i]);
-        const uint32_t *position = o->shapes[event->shape].position;
-        const object_t *items = o->items + event->first;
-#define VALUE(word) (position[word] ? items[position[word] - 1] : OBJECT_ABSENT)
-        object_t action = VALUE(WORD_ACTION), size_value = VALUE(WORD_SIZE), time_value = VALUE(WORD_TIME_US),
-                 address_value = VALUE(WORD_ADDR), frames = VALUE(WORD_FRAMES), category = VALUE(WORD_CATEGORY);
-#undef VALUE
-        uint64_t address = 0, unsigned_size = 0, time_us = 0;
-        enum sutra_status status =
-            read_numbers(s, i, address_value, size_value, time_value, &address, &unsigned_size, &time_us, error);
-        if (status)
-            return status;
-        if (!action)
-            return snapshot_malformed(s, error, "event %" PRIu32 " has no \"action\"", i);
-        int64_t size = (int64_t)unsigned_size;
-        device->has_time &= time_value != OBJECT_ABSENT;
-        device->time_ns[i + 1] = (int64_t)time_us * 1000;
-        bool is_known = object_type(action) == OBJECT_STRING && object_payload(action) <= UINT8_MAX;
-        enum word word = events->action[i] = (uint8_t)(is_known ? object_payload(action) : WORD_N_KEYS);
-        bool is_alloc = word == WORD_ALLOC, is_request = word == WORD_FREE_REQUESTED;
-        if (is_alloc || is_request || word == WORD_FREE_COMPLETED) {
-            struct pair_entry *entry = pair_table_insert(live, address, !address_value);
-            if (!entry)
-                return error_memory(error);
-            uint32_t row = entry->number;
-            if (row == PAIR_NONE && !is_alloc)
-                entry->number = row = add_before(s, size);
-            if (row != PAIR_NONE && a->request[row] == EVENT_NONE) { /* of an alloc: a free was not recorded */
-                a->request[row] = i;
-                allocated -= a->size[row];
-            }
-            if (row != PAIR_NONE && !is_request) {
-                a->end[row] = i;
-                active -= a->size[row];
-                entry->number = PAIR_NONE;
-                device->n_lost_frees += is_alloc;
-            }
-            if (is_alloc) {
-                entry->number = row = a->n++;
-                a->size[row] = size;
-                a->begin[row] = i + 1;
-                a->end[row] = a->request[row] = EVENT_NONE;
-                a->before[row] = 0;
-                allocated += size;
-                active += size;
-                if ((status = snapshot_describe_frames(s, frames, &a->frame[row], &a->operator_name[row],
-                                                       &s->alloc_list[row], error)) ||
-                    (status = read_category(s, category, &a->category[row], error)))
-                    return status;
-            }
-        } else if (word == WORD_OOM || (word >= WORD_SEGMENT_ALLOC && word <= WORD_SEGMENT_UNMAP)) {
-            if (!size_value)
-                return snapshot_malformed(s, error, "event %" PRIu32 " has no \"size\"", i);
-            if (word == WORD_SEGMENT_ALLOC || word == WORD_SEGMENT_MAP) {
-                segment_allocs[facts->n_segment_allocs++] = i;
-                device->segment_alloc_bytes += size;
-                reserved += size;
-            } else if (word != WORD_OOM) {
-                device->n_segment_frees++;
-                device->segment_free_bytes += size;
-                reserved -= size;
-            }
-        }
-        device->allocated[i + 1] = allocated;
-        device->active[i + 1] = active;
-        device->reserved[i + 1] = reserved;
-    }
-    device->n_segment_allocs = facts->n_segment_allocs;
-    return SUTRA_OK;
-}
-
 /* Adds live blocks that no event allocates, and counts live allocations without a block. */
 static enum sutra_status match_blocks(struct snapshot *s, const object_t *segments, uint32_t n,
-                                      struct memory_device *device, struct pair_table *live,
-                                      struct sutra_error *error) {
+                                      struct memory_device *device, struct sutra_error *error) {
     const struct objects *o = s->objects;
-    struct memory_allocs *a = &s->allocs;
+    struct memory_allocs *a = &s->trace->allocs;
     uint32_t n_matched = 0, n_live = 0, n_of_events = a->n;
     uint8_t *is_matched = arena_zeros(s->arena, n_of_events, 1);
     if (!is_matched)
@@ -355,24 +223,23 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
             if (value && !get_unsigned(s, value, &address))
                 return snapshot_malformed(s, error, "a block has no valid address");
             if (dict_get(o, block, WORD_STATE) == object_word(WORD_ACTIVE_ALLOCATED)) {
-                uint32_t row = pair_table_find(live, address, 0), frame;
+                uint32_t row = pair_table_find(&s->trace->live, address, 0);
                 if (row != PAIR_NONE) {
                     n_matched += !is_matched[row];
                     is_matched[row] = 1;
                 } else {
-                    object_t frames = block_frames(s, block);
+                    object_t frames = block_frames(s, block), category = dict_get(o, block, WORD_CATEGORY);
                     block_requested(s, block, &size);
-                    row = add_before(s, size);
-                    enum sutra_status status =
-                        snapshot_describe_frames(s, frames, &frame, &a->operator_name[row], &s->alloc_list[row], error);
-                    if (!status)
-                        status = read_category(s, dict_get(o, block, WORD_CATEGORY), &a->category[row], error);
-                    if (status)
-                        return status;
-                    if (is_list(frames) && container_of(o, frames)->n)
-                        a->frame[row] = frame;
-                    if (frames == OBJECT_NONE)
-                        s->alloc_list[row] = CONTAINER_NONE;
+                    if ((row = trace_add_before(s->trace, size)) == EVENT_NONE)
+                        return error_memory(error);
+                    if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+                        return snapshot_malformed(s, error, "\"frames\" is not a list");
+                    if (frames != OBJECT_NONE)
+                        s->trace->alloc_list[row] = frames ? (uint32_t)object_payload(frames) : LIST_EMPTY;
+                    if (object_type(category) > OBJECT_NONE && object_type(category) != OBJECT_STRING)
+                        return snapshot_malformed(s, error, "\"category\" is not text");
+                    if (object_type(category) == OBJECT_STRING)
+                        a->category[row] = (uint32_t)object_payload(category);
                 }
             }
             get_size(s, dict_get(o, block, WORD_SIZE), &size);
@@ -383,66 +250,103 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
     return SUTRA_OK;
 }
 
+/* Names frame, operator and category of each allocation. */
+static enum sutra_status name_allocs(struct snapshot *s, struct sutra_error *error) {
+    struct memory_allocs *a = &s->trace->allocs;
+    a->frame = arena_alloc(s->arena, a->n, sizeof *a->frame);
+    a->operator_name = arena_alloc(s->arena, a->n, sizeof *a->operator_name);
+    if (!a->frame || !a->operator_name)
+        return error_memory(error);
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint32_t list = s->trace->alloc_list[i], category = a->category[i];
+        a->frame[i] = s->before;
+        a->operator_name[i] = s->empty;
+        if (list != CONTAINER_NONE) {
+            list = s->trace->alloc_list[i] = first_equal_list(s->objects, list);
+            bool is_named = !a->before[i] || s->objects->containers[list].n;
+            enum sutra_status status =
+                is_named ? snapshot_describe_frames(s, list, &a->frame[i], &a->operator_name[i], error) : SUTRA_OK;
+            if (status)
+                return status;
+        }
+        a->category[i] = category == WORD_N_KEYS ? s->unknown : snapshot_copy_name(s, category);
+        if (a->category[i] == STRING_NONE)
+            return memory_name_error(s->memory, error);
+    }
+    return SUTRA_OK;
+}
+
 /* ---- Devices ---- */
 
-static enum sutra_status read_device(struct snapshot *s, object_t trace, const object_t *segments, uint32_t n_segments,
+/* Adds the events of a list to a trace. */
+static enum sutra_status add_events(const struct snapshot *s, object_t list, struct snapshot_trace *trace,
+                                    struct sutra_error *error) {
+    const struct objects *o = s->objects;
+    for (uint32_t i = 0, n = list ? container_of(o, list)->n : 0; i < n; i++) {
+        object_t event = items_of(o, list)[i];
+        if (object_type(event) != OBJECT_DICT)
+            return snapshot_malformed(s, error, "event %" PRIu32 " is not a dict", i);
+        const struct container *dict = container_of(o, event);
+        struct snapshot_event decoded;
+        enum sutra_status status =
+            decode_event(s, i, o->shapes[dict->shape].position, o->items + dict->first, 1, &decoded, error);
+        if (status || (status = trace_add_event(s, trace, &decoded, error)))
+            return status;
+    }
+    return SUTRA_OK;
+}
+
+static enum sutra_status read_device(struct snapshot *s, const object_t *segments, uint32_t n_segments,
                                      object_t annotations, uint32_t number, struct memory_device *device,
                                      struct sutra_error *error) {
-    const struct objects *o = s->objects;
-    struct snapshot_events events = {.list = trace ? items_of(o, trace) : NULL,
-                                     .n = trace ? container_of(o, trace)->n : 0};
-    uint32_t n = events.n, n_blocks = 0;
+    struct snapshot_trace *trace = s->trace;
+    struct memory_allocs *a = &trace->allocs;
+    uint32_t n = trace->n;
     snprintf(device->name, sizeof device->name, "cuda:%" PRIu32, number);
     device->step_source = STRING_NONE;
-    for (uint32_t i = 0; i < n_segments; i++)
-        n_blocks += container_of(o, dict_get(o, segments[i], WORD_BLOCKS))->n;
-    events.action = arena_alloc(s->arena, n, sizeof *events.action);
-    struct arena *arena = &s->memory->arena;
-    device->time_ns = arena_alloc(arena, (size_t)n + 1, sizeof *device->time_ns);
-    device->allocated = arena_alloc(arena, (size_t)n + 1, sizeof *device->allocated);
-    device->active = arena_alloc(arena, (size_t)n + 1, sizeof *device->active);
-    device->reserved = arena_alloc(arena, (size_t)n + 1, sizeof *device->reserved);
-    if (!events.action || !device->time_ns || !device->allocated || !device->active || !device->reserved)
-        return error_memory(error);
     device->n_events = n;
-    device->has_time = n > 0;
-
-    /* Allocations: of events, or else of blocks. */
-    struct memory_allocs *a = &s->allocs;
-    uint32_t max_allocs = n + n_blocks;
-    *a = (struct memory_allocs){0};
-#define COLUMN(name) !(a->name = arena_alloc(s->arena, max_allocs, sizeof *a->name))
-    if (COLUMN(size) || COLUMN(begin) || COLUMN(end) || COLUMN(request) || COLUMN(frame) || COLUMN(operator_name) ||
-        COLUMN(category) || COLUMN(before) ||
-        !(s->alloc_list = arena_alloc(s->arena, max_allocs, sizeof *s->alloc_list)))
-        return error_memory(error);
-#undef COLUMN
-    struct memory_facts facts = {.allocs = a, .stack_name = snapshot_name_stack, .arg = s};
-    struct pair_table live = {0};
-    enum sutra_status status = pair_table_init(&live) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = match_events(s, &events, device, &live, &facts, error);
-    if (!status)
-        status = read_segments(s, segments, n_segments, device, error);
-    if (!status)
-        status = match_blocks(s, segments, n_segments, device, &live, error);
-    pair_table_free(&live);
-    if (status)
+    device->time_ns = trace->time_ns;
+    device->allocated = trace->allocated;
+    device->active = trace->active;
+    device->reserved = trace->reserved;
+    device->has_time = n > 0 && trace->has_time;
+    device->n_lost_frees = trace->n_lost_frees;
+    enum sutra_status status;
+    if (__builtin_add_overflow(s->total_size, trace->total_size, &s->total_size))
+        return snapshot_malformed(s, error, "sizes sum to more than 2^63 bytes");
+    if ((status = read_segments(s, segments, n_segments, device, error)) ||
+        (status = match_blocks(s, segments, n_segments, device, error)) || (status = name_allocs(s, error)))
         return status;
     for (uint32_t i = 0; i < n && !device->has_time; i++)
         device->time_ns[i + 1] = (int64_t)i * 1000;
     device->time_ns[0] = n ? device->time_ns[1] : 0;
 
     /* The state before the first event: allocations without an alloc event; reserved bytes are known at the end. */
+    struct memory_facts facts = {.allocs = a, .stack_name = snapshot_name_stack, .arg = s};
     for (uint32_t i = 0; i < a->n; i++)
         facts.before_bytes += a->before[i] ? a->size[i] : 0;
     facts.before_reserved = device->segments.reserved - device->reserved[n];
     device->is_negative = facts.before_reserved < 0;
+    uint32_t *segment_allocs = arena_alloc(s->arena, trace->n_segment_events, sizeof *segment_allocs);
+    if (!segment_allocs)
+        return error_memory(error);
+    facts.segment_allocs = segment_allocs;
+    for (uint32_t i = 0; i < trace->n_segment_events; i++) {
+        const struct segment_event *event = &trace->segment_events[i];
+        if (event->action == WORD_SEGMENT_ALLOC || event->action == WORD_SEGMENT_MAP) {
+            segment_allocs[facts.n_segment_allocs++] = event->event;
+            device->segment_alloc_bytes += event->size;
+        } else if (event->action != WORD_OOM) {
+            device->n_segment_frees++;
+            device->segment_free_bytes += event->size;
+        }
+    }
+    device->n_segment_allocs = facts.n_segment_allocs;
     if ((device->has_time && (status = snapshot_find_steps(s, annotations, number, device, error))) ||
-        (status = snapshot_find_runs(s, &events, device, error)) ||
+        (status = snapshot_find_runs(s, device, error)) ||
         (status = memory_summarize(s->memory, device, &facts, s->arena, error)))
         return status;
-    return snapshot_find_ooms(s, &events, device, error);
+    return snapshot_find_ooms(s, device, error);
 }
 
 /* Adds a member of the settings as JSON text, except dicts. */
@@ -558,10 +462,19 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
             uint32_t n_own = counts[d + 1] - counts[d];
             if (!n_own && (!trace || !container_of(o, trace)->n))
                 continue;
-            struct arena_mark mark = arena_mark(s->arena);
-            if (pass)
-                status = read_device(s, trace, sorted + counts[d], n_own, annotations, d, &input->devices[n], error);
-            arena_release(s->arena, mark);
+            if (pass) {
+                bool is_streamed = trace && container_of(o, trace)->shape == LIST_EVENTS;
+                struct arena_mark mark = arena_mark(s->arena);
+                struct snapshot_trace own = {0};
+                s->trace = is_streamed ? stream_next_trace(s->stream) : &own;
+                if (!is_streamed && !(status = trace_begin(&own, &s->memory->arena, s->arena,
+                                                           trace ? container_of(o, trace)->n : 0, error)))
+                    status = add_events(s, trace, &own, error);
+                if (!status)
+                    status = read_device(s, sorted + counts[d], n_own, annotations, d, &input->devices[n], error);
+                trace_free(&own);
+                arena_release(s->arena, mark);
+            }
             n++;
         }
         if (!pass && !(input->devices = arena_zeros(&s->memory->arena, n, sizeof *input->devices)))
@@ -579,8 +492,23 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     const struct source *source = s->source;
     struct objects *o = s->objects;
     object_t root = OBJECT_ABSENT;
-    enum sutra_status status = is_pickle(source->bytes, source->size) ? pickle_read(o, source, &root, end, error)
-                                                                      : objects_read_json(o, source, &root, error);
+    enum sutra_status status;
+    if (is_pickle(source->bytes, source->size)) {
+        struct pickle_events events;
+        if (!(s->stream = stream_begin(s, s->memory->has_threads, &events)))
+            return error_memory(error);
+        status = pickle_read(o, source, &events, &root, end, error);
+        stream_end(s->stream);
+        if (!status && !events.failed && !stream_matches(s->stream, root)) { /* lists of events in other places */
+            events.failed = true;
+            objects_free(o);
+            status = objects_init(o) ? pickle_read(o, source, NULL, &root, end, error) : error_memory(error);
+        }
+        if (events.failed)
+            stream_drop_traces(s->stream);
+    } else {
+        status = objects_read_json(o, source, &root, error);
+    }
     if (status)
         return status;
     object_t first = is_list(root) && container_of(o, root)->n ? items_of(o, root)[0] : OBJECT_ABSENT;
@@ -633,6 +561,7 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
             status = error_memory(error);
         context_warn(context, "%s: %s", source->name, text);
     }
+    stream_free(s.stream);
     pair_table_free(&s.frames);
     objects_free(&objects);
     arena_free(&arena);

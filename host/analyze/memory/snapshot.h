@@ -17,6 +17,40 @@ struct list_facts {
     uint32_t frame, operator_name, stack;
 };
 
+/* An event as numbers. */
+struct snapshot_event {
+    uint64_t address, time_us;
+    int64_t size;
+    object_t frames, free_value; /* `free_value`: "device_free", else "addr" */
+    uint32_t category;           /* string; "": none */
+    uint8_t action;              /* enum word; WORD_N_KEYS: another text */
+    bool has_address, has_size, has_time;
+};
+
+/* An event of segments or an out-of-memory event. */
+struct segment_event {
+    uint32_t event;
+    uint8_t action;
+    int64_t size;
+    object_t frames, free_value;
+};
+
+/* The events of a device: points relative to the state before the first event, and allocations. */
+struct snapshot_trace {
+    struct arena *points_arena, *arena; /* of the result; until the input is read */
+    uint32_t list, n, n_lost_frees;
+    uint32_t last_change; /* last event that changes active or reserved bytes */
+    uint64_t capacity, alloc_capacity, segment_capacity;
+    int64_t *time_ns, *allocated, *active, *reserved; /* n + 1 points */
+    int64_t total_size;                               /* of all events */
+    bool has_time;                                    /* of all events */
+    struct memory_allocs allocs;                      /* `category`: strings; `frame` and `operator_name` are not set */
+    uint32_t *alloc_list; /* container of the frames; CONTAINER_NONE: before the recording */
+    struct segment_event *segment_events;
+    uint32_t n_segment_events;
+    struct pair_table live; /* from the address of a live allocation to its row; absent addresses: second part 1 */
+};
+
 struct snapshot {
     struct sutra_memory *memory;
     struct objects *objects;
@@ -28,16 +62,9 @@ struct snapshot {
     struct pair_table frames;         /* name of (function, file, line): first = function and file, second = line */
     uint32_t *copied;                 /* result's name of a string, plus 1 */
     uint32_t before, no_frames, non_python, unknown, empty;
-    int64_t total_size; /* of segments, blocks and events so far */
-    struct memory_allocs allocs;
-    uint32_t *alloc_list; /* container of the frames, or CONTAINER_NONE */
-};
-
-/* The events of the device that is read. */
-struct snapshot_events {
-    const object_t *list; /* dicts */
-    uint8_t *action;      /* enum word; other text: WORD_N_KEYS, or a number from N_WORDS on */
-    uint32_t n;
+    int64_t total_size;           /* of segments, blocks and events so far */
+    struct snapshot_trace *trace; /* of the device that is read */
+    struct event_stream *stream;  /* or NULL */
 };
 
 static inline bool is_list(object_t object) {
@@ -69,13 +96,6 @@ static inline bool get_unsigned(const struct snapshot *s, object_t object, uint6
     return s->objects->wide[object_payload(object)].high == 0;
 }
 
-/* Size of an event that match_events() checked; 0: none. */
-static inline int64_t size_of_event(const struct snapshot *s, const struct snapshot_events *events, uint32_t i) {
-    uint64_t size = 0;
-    get_unsigned(s, dict_get(s->objects, events->list[i], WORD_SIZE), &size);
-    return (int64_t)size;
-}
-
 /* A size that may be added to others: check_input() checked the sum. */
 static inline bool get_size(const struct snapshot *s, object_t object, int64_t *value) {
     return get_integer(s, object, value) && *value >= 0;
@@ -90,9 +110,47 @@ static inline uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string) {
     return memory_copy_name(s->memory, &s->objects->strings, string, s->copied);
 }
 
-/* The frame and operator of a list of frames, which may be absent; *list is its container. */
-enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, uint32_t *frame,
-                                           uint32_t *operator_name, uint32_t *list, struct sutra_error *error);
+/* Prepares a trace for n events; more are possible. Free with trace_free(). */
+enum sutra_status trace_begin(struct snapshot_trace *trace, struct arena *points_arena, struct arena *arena, uint32_t n,
+                              struct sutra_error *error);
+void trace_free(struct snapshot_trace *trace);
+
+/* Reads event number i of a trace: values by key as in struct pickle_events. SUTRA_DATA: malformed. */
+enum sutra_status decode_event(const struct snapshot *s, uint32_t i, const uint32_t *position, const object_t *values,
+                               size_t stride, struct snapshot_event *event, struct sutra_error *error);
+
+/* Appends an event: matches it with the allocation of its address. O(1). */
+enum sutra_status trace_add_event(const struct snapshot *s, struct snapshot_trace *trace,
+                                  const struct snapshot_event *event, struct sutra_error *error);
+
+/* Adds an allocation that was made before the recording; its row, or EVENT_NONE: out of memory. */
+uint32_t trace_add_before(struct snapshot_trace *trace, int64_t size);
+
+/*
+ * Traces of the events that pickle_read() delivers. A second thread appends them, while the first one reads on:
+ *
+ *     pickle_read()  -->  decode_event()  -->  batches of events  -->  trace_add_event()
+ *     first thread                             ring                    second thread
+ */
+struct event_stream;
+struct event_stream *stream_begin(const struct snapshot *s, bool has_threads, struct pickle_events *events);
+
+/* Waits for the second thread. Sets `failed` of the events if not all of them were added. */
+void stream_end(struct event_stream *stream);
+
+/* Whether all lists of events are items of "device_traces" of the root, and in their order. */
+bool stream_matches(struct event_stream *stream, object_t root);
+
+/* The traces of these lists, one after the other. */
+struct snapshot_trace *stream_next_trace(struct event_stream *stream);
+
+/* Frees the traces, with their memory in the arenas: all that was allocated since stream_begin(). */
+void stream_drop_traces(struct event_stream *stream);
+void stream_free(struct event_stream *stream);
+
+/* The frame and operator of a list of frames, by the container. */
+enum sutra_status snapshot_describe_frames(struct snapshot *s, uint32_t list, uint32_t *frame, uint32_t *operator_name,
+                                           struct sutra_error *error);
 
 /* The stack of an allocation: "outermost;...;innermost", each "file:line:function". `arg` is the snapshot. */
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
@@ -100,9 +158,7 @@ enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name,
 /* Fill steps, runs of freed segments, and out-of-memory events of a device. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,
                                       struct memory_device *device, struct sutra_error *error);
-enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_events *events,
-                                     struct memory_device *device, struct sutra_error *error);
-enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_events *events,
-                                     struct memory_device *device, struct sutra_error *error);
+enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *device, struct sutra_error *error);
+enum sutra_status snapshot_find_ooms(struct snapshot *s, struct memory_device *device, struct sutra_error *error);
 
 #endif

@@ -273,22 +273,16 @@ static enum sutra_status find_operator(struct snapshot *s, object_t list, uint32
     return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
 }
 
-/* Frames of an event or block: a list, or nothing. Fills the names of both; *list is its container. */
-enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, uint32_t *frame,
-                                           uint32_t *operator_name, uint32_t *list, struct sutra_error *error) {
+enum sutra_status snapshot_describe_frames(struct snapshot *s, uint32_t list, uint32_t *frame, uint32_t *operator_name,
+                                           struct sutra_error *error) {
     *frame = s->no_frames;
     *operator_name = s->empty;
-    *list = LIST_EMPTY;
-    if (object_type(frames) <= OBJECT_NONE)
+    if (s->objects->containers[list].n == 0)
         return SUTRA_OK;
-    if (!is_list(frames))
-        return snapshot_malformed(s, error, "\"frames\" is not a list");
-    *list = first_equal_list(s->objects, (uint32_t)object_payload(frames));
-    if (container_of(s->objects, frames)->n == 0)
-        return SUTRA_OK;
-    struct list_facts *facts = &s->lists[*list];
+    struct list_facts *facts = &s->lists[list];
     if (!facts->frame) {
         enum sutra_status status;
+        object_t frames = object_make(OBJECT_LIST, list);
         if ((status = find_user_frame(s, frames, frame, error)) ||
             (status = find_operator(s, frames, operator_name, error)))
             return status;
@@ -333,8 +327,8 @@ static bool append_frame(struct snapshot *s, object_t object, struct buffer *tex
 
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error) {
     struct snapshot *s = arg;
-    uint32_t list = s->alloc_list[alloc];
-    *name = s->allocs.frame[alloc];
+    uint32_t list = s->trace->alloc_list[alloc];
+    *name = s->trace->allocs.frame[alloc];
     if (list == CONTAINER_NONE)
         return SUTRA_OK;
     *name = s->non_python;
@@ -481,22 +475,20 @@ static bool frees_segment(enum word action) {
 }
 
 /* Consecutive frees of segments: of empty_cache(), or before an allocation that failed first (a retry). */
-enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_events *events,
-                                     struct memory_device *device, struct sutra_error *error) {
-    uint32_t n_runs = 0, n = events->n;
-    for (uint32_t i = 0; i < n; i++)
-        n_runs += frees_segment(events->action[i]) && (!i || !frees_segment(events->action[i - 1]));
-    device->runs = arena_zeros(&s->memory->arena, n_runs, sizeof *device->runs);
+enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *device, struct sutra_error *error) {
+    const struct segment_event *events = s->trace->segment_events;
+    uint32_t n = s->trace->n_segment_events;
+    device->runs = arena_zeros(&s->memory->arena, n, sizeof *device->runs);
     if (!device->runs)
         return error_memory(error);
     for (uint32_t i = 0, end; i < n; i = end) {
         end = i + 1;
-        if (!frees_segment(events->action[i]))
+        if (!frees_segment(events[i].action))
             continue;
         struct memory_run *run = &device->runs[device->n_runs++];
 
         /* Is torch.cuda.empty_cache() among the frames? */
-        object_t frames = dict_get(s->objects, events->list[i], WORD_FRAMES);
+        object_t frames = events[i].frames;
         bool is_requested = false;
         if (object_type(frames) > OBJECT_NONE && !is_list(frames))
             return snapshot_malformed(s, error, "\"frames\" is not a list");
@@ -506,12 +498,12 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_e
                 return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
             is_requested = flags & FRAME_EMPTY_CACHE;
         }
-        for (end = i; end < n && frees_segment(events->action[end]); end++)
-            run->bytes += size_of_event(s, events, end);
-        enum word next = end < n ? events->action[end] : WORD_N_KEYS;
-        bool is_retry = next == WORD_SEGMENT_ALLOC || next == WORD_SEGMENT_MAP || next == WORD_OOM;
+        uint32_t event = events[i].event;
+        for (end = i; end < n && frees_segment(events[end].action) && events[end].event == event; end++, event++)
+            run->bytes += events[end].size;
+        bool is_retry = end < n && events[end].event == event; /* allocates a segment, or fails */
         run->kind = is_requested ? "empty_cache" : is_retry ? "retry" : "other";
-        run->event = i;
+        run->event = events[i].event;
         run->n_segments = end - i;
         device->n_empty_cache += is_requested;
         device->n_retries += !is_requested && is_retry;
@@ -544,21 +536,21 @@ static void change_frame_total(struct frame_totals *h, uint32_t name, int64_t by
     peak_tree_set(&h->tree, slot, h->counts[slot] ? h->bytes[slot] : -1);
 }
 
-static enum sutra_status fill_oom(struct snapshot *s, const struct snapshot_events *events, uint32_t i,
-                                  struct memory_device *device, struct frame_totals *h, bool is_last,
-                                  struct sutra_error *error) {
+static enum sutra_status fill_oom(struct snapshot *s, const struct segment_event *event, struct memory_device *device,
+                                  struct frame_totals *h, struct sutra_error *error) {
     struct memory_oom *oom = &device->ooms[device->n_ooms++];
-    object_t event = events->list[i], free_value = dict_get(s->objects, event, WORD_DEVICE_FREE);
-    uint32_t unused;
-    free_value = free_value ? free_value : dict_get(s->objects, event, WORD_ADDR);
+    object_t free_value = event->free_value, frames = event->frames;
+    uint32_t i = event->event;
+    if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+        return snapshot_malformed(s, error, "\"frames\" is not a list");
     if (free_value && (!get_integer(s, free_value, &oom->device_free) || llabs(oom->device_free) > (int64_t)1 << 60))
         return snapshot_malformed(s, error, "event %" PRIu32 " has no valid device_free", i);
     oom->event = i;
     oom->time_ns = device->time_ns[i + 1];
-    oom->requested = size_of_event(s, events, i);
+    oom->requested = event->size;
     oom->active = device->active[i + 1];
     oom->reserved = device->reserved[i + 1];
-    oom->largest_free_block = is_last ? device->segments.largest_free_block : -1;
+    oom->largest_free_block = i >= s->trace->last_change ? device->segments.largest_free_block : -1;
     oom->fits_unfragmented = oom->requested <= oom->reserved - oom->active + oom->device_free;
     oom->live_bytes = h->live_bytes;
     while (h->n && oom->n_frames < MEMORY_N_OOM_FRAMES) {
@@ -570,29 +562,24 @@ static enum sutra_status fill_oom(struct snapshot *s, const struct snapshot_even
     }
     for (uint32_t k = 0; k < oom->n_frames; k++)
         peak_tree_set(&h->tree, h->slot[oom->largest_frames[k].name], oom->largest_frames[k].bytes);
-    return snapshot_describe_frames(s, dict_get(s->objects, event, WORD_FRAMES), &oom->frame, &oom->operator_name,
-                                    &unused, error);
+    uint32_t list = is_list(frames) ? first_equal_list(s->objects, (uint32_t)object_payload(frames)) : LIST_EMPTY;
+    return snapshot_describe_frames(s, list, &oom->frame, &oom->operator_name, error);
 }
 
 /* Repeats the events to sum live bytes by frame at each out-of-memory event: O(log frames) for each event. */
-enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_events *events,
-                                     struct memory_device *device, struct sutra_error *error) {
-    const struct memory_allocs *a = &s->allocs;
-    uint32_t n_ooms = 0, last_change = 0;
-    for (uint32_t i = 0; i < events->n; i++) {
-        enum word action = events->action[i];
-        n_ooms += action == WORD_OOM;
-        if (action == WORD_ALLOC || action == WORD_FREE_COMPLETED || action == WORD_SEGMENT_ALLOC ||
-            action == WORD_SEGMENT_MAP || frees_segment(action))
-            last_change = i;
-    }
+enum sutra_status snapshot_find_ooms(struct snapshot *s, struct memory_device *device, struct sutra_error *error) {
+    const struct memory_allocs *a = &s->trace->allocs;
+    const struct segment_event *events = s->trace->segment_events;
+    uint32_t n_ooms = 0, n_events = device->n_events;
+    for (uint32_t i = 0; i < s->trace->n_segment_events; i++)
+        n_ooms += events[i].action == WORD_OOM;
     if (!n_ooms)
         return SUTRA_OK;
     struct frame_totals h = {0};
     h.slot = arena_zeros(s->arena, s->memory->names.n, sizeof *h.slot);
     h.names = arena_alloc(s->arena, (size_t)a->n + 1, sizeof *h.names);
     device->ooms = arena_zeros(&s->memory->arena, n_ooms, sizeof *device->ooms);
-    uint32_t *freed = arena_alloc(s->arena, events->n, sizeof *freed); /* allocation that an event frees */
+    uint32_t *freed = arena_alloc(s->arena, n_events, sizeof *freed); /* allocation that an event frees */
     if (!h.slot || !h.names || !device->ooms || !freed)
         return error_memory(error);
     for (uint32_t i = 0; i < a->n; i++)
@@ -606,7 +593,7 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_e
     if (!peak_tree_init(&h.tree, s->arena, h.n ? h.n : 1) || !h.counts || !h.bytes)
         return error_memory(error);
 
-    memset(freed, 0xff, events->n * sizeof *freed);
+    memset(freed, 0xff, n_events * sizeof *freed);
     for (uint32_t i = 0; i < a->n; i++) {
         if (a->end[i] != EVENT_NONE)
             freed[a->end[i]] = i;
@@ -614,17 +601,19 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_e
             change_frame_total(&h, a->frame[i], a->size[i], true);
     }
     uint32_t next = 0; /* allocations are in the order of events; allocations before the recording are between them */
-    for (uint32_t i = 0; i < events->n; i++) {
+    for (uint32_t i = 0; i < n_events; i++) {
         enum sutra_status status;
         if (freed[i] != EVENT_NONE)
             change_frame_total(&h, a->frame[freed[i]], a->size[freed[i]], false);
-        if (events->action[i] == WORD_OOM && (status = fill_oom(s, events, i, device, &h, i >= last_change, error)))
-            return status;
-        if (events->action[i] != WORD_ALLOC)
-            continue;
-        while (a->begin[next] != i + 1)
+        for (; events < s->trace->segment_events + s->trace->n_segment_events && events->event <= i; events++)
+            if (events->action == WORD_OOM && (status = fill_oom(s, events, device, &h, error)))
+                return status;
+        while (next < a->n && a->begin[next] == 0)
             next++;
-        change_frame_total(&h, a->frame[next], a->size[next], true);
+        if (next < a->n && a->begin[next] == i + 1) {
+            change_frame_total(&h, a->frame[next], a->size[next], true);
+            next++;
+        }
     }
     return SUTRA_OK;
 }
