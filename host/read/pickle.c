@@ -40,17 +40,20 @@ static const char *const refused[256] = {
 };
 
 /*
- * The lists of frames of a snapshot repeat in the same order, step by step. So the list that followed the last two
- * lists the last time, or the last one, is expected again: if its opcodes are the next bytes of the pickle, and no
- * entry of the memo has changed, then its items are the same, and the opcodes are skipped.
+ * The lists of frames of a snapshot repeat in the same order, step by step. So these lists are expected: the list that
+ * followed the last two lists the last time, the list that followed the last one, and the last list that began with the
+ * same opcodes. If the opcodes of one of them are the next bytes of the pickle, and no entry of the memo has changed,
+ * then its items are the same, and the opcodes are skipped.
  */
 #define N_EXPECTED     8192
+#define PREFIX_BYTES   32   /* of opcodes */
 #define PREFETCH_BYTES 2048 /* the processor does not read ahead across pages */
 
 struct list_history {
     uint64_t begin, end;           /* the opcodes that push the items of the list that is read */
     uint32_t last, before_last;    /* shared lists */
     uint32_t expected[N_EXPECTED]; /* shared list, by a hash of the last two */
+    uint32_t latest[N_EXPECTED];   /* shared list, by a hash of its first opcodes: the last one that was read */
 };
 
 struct machine {
@@ -151,6 +154,10 @@ static inline uint32_t *expected_list(struct list_history *lists) {
     return &lists->expected[(lists->last * 31 ^ lists->before_last) % N_EXPECTED];
 }
 
+static inline uint32_t *latest_list(struct list_history *lists, const struct source *source, size_t at) {
+    return &lists->latest[hash_bytes(source->bytes + at, PREFIX_BYTES, 0) % N_EXPECTED];
+}
+
 /* A list with these items follows the last one. */
 static inline void note_list(struct list_history *lists, struct objects *objects, uint32_t shared) {
     *expected_list(lists) = shared;
@@ -167,8 +174,10 @@ static inline uint32_t match_expected(struct machine *m, struct objects *objects
     if (!objects->n_shared_lists || m->is_overwritten)
         return SHARED_NONE;
     __builtin_prefetch(source->bytes + at + PREFETCH_BYTES);
-    uint32_t candidates[] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
-    for (size_t i = 0; i < 2; i++) {
+    uint32_t candidates[3] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
+    for (size_t i = 0; i < 3 && source->size - at > PREFIX_BYTES; i++) {
+        if (i == 2)
+            candidates[2] = *latest_list(&m->lists, source, at);
         const struct shared_list *shared = &objects->shared_lists[candidates[i]];
         if (shared->length && shared->length <= source->size - at &&
             memcmp(source->bytes + at, source->bytes + shared->at, shared->length) == 0) {
@@ -246,18 +255,28 @@ static inline object_t read_known_list(struct machine *m, struct objects *object
     return list;
 }
 
+/* Whether a list has no items yet. Nothing may refer to a list before its events are delivered. */
+static inline bool is_empty_list(const struct objects *objects, object_t value) {
+    return object_type(value) == OBJECT_LIST && container_of(objects, value)->n == 0;
+}
+
 /* A value of the memo, an integer or a constant; moves *at to the next opcode. OBJECT_ABSENT: another opcode. */
-static inline object_t read_plain(const struct machine *m, const unsigned char *text, size_t *at) {
+static inline object_t read_plain(const struct machine *m, const struct objects *objects, const unsigned char *text,
+                                  size_t *at) {
     const unsigned char *bytes = text + *at;
     object_t value;
     switch (bytes[0]) {
     case 'h': /* BINGET */
         value = recall(m, bytes[1]);
-        *at += value ? 2 : 0;
+        if (!value || is_empty_list(objects, value))
+            return OBJECT_ABSENT;
+        *at += 2;
         return value;
     case 'j': /* LONG_BINGET */
         value = recall(m, little_endian(bytes + 1, 4));
-        *at += value ? 5 : 0;
+        if (!value || is_empty_list(objects, value))
+            return OBJECT_ABSENT;
+        *at += 5;
         return value;
     case 'K': /* BININT1 */
         *at += 2;
@@ -399,13 +418,13 @@ static bool read_dict(struct machine *m, struct objects *objects, const struct s
             return true;
         }
         size_t begin = next;
-        if (n == DICT_PAIRS || object_type(value = read_plain(m, text, &next)) != OBJECT_STRING) {
+        if (n == DICT_PAIRS || object_type(value = read_plain(m, objects, text, &next)) != OBJECT_STRING) {
             next = begin;
             break;
         }
         pairs[2 * n] = value;
         is_expected = is_expected && n < n_keys && keys[n] == value;
-        value = text[next] == ']' ? read_known_list(m, objects, source, &next) : read_plain(m, text, &next);
+        value = text[next] == ']' ? read_known_list(m, objects, source, &next) : read_plain(m, objects, text, &next);
         if (!value) {
             has_key = true;
             break;
@@ -502,8 +521,8 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                 return error_memory(error);
             if ((text[next] == 'h' || text[next] == 'j') && m->n) {
                 value = m->stack[m->n - 1];
-                bool is_empty = object_type(value) == OBJECT_LIST && container_of(objects, value)->n == 0;
-                uint32_t shared = is_empty ? match_expected(m, objects, source, next) : SHARED_NONE;
+                uint32_t shared =
+                    is_empty_list(objects, value) ? match_expected(m, objects, source, next) : SHARED_NONE;
                 if (shared != SHARED_NONE) {
                     share_list(objects, (uint32_t)object_payload(value), shared);
                     next += objects->shared_lists[shared].length;
@@ -552,8 +571,8 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                         length = 5;
                     }
                     object_t known = recall(m, first);
-                    if (!known && m->event_list != CONTAINER_NONE) /* it may be an event */
-                        RESTART;
+                    if (m->events && (known ? is_empty_list(objects, known) : m->event_list != CONTAINER_NONE))
+                        RESTART; /* without a value, it may be an event */
                     if (!known)
                         return refuse(source, next, error, "pickle memo %zu is not set", first);
                     *to++ = known;
@@ -723,6 +742,8 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                         shared->at = m->lists.begin;
                         shared->length = (uint32_t)(next - m->lists.begin);
                     }
+                    if (shared->length && size - shared->at > PREFIX_BYTES)
+                        *latest_list(&m->lists, source, shared->at) = shape & ~LIST_SHARED;
                     note_list(&m->lists, objects, shape & ~LIST_SHARED);
                 }
             }

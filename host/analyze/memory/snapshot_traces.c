@@ -315,8 +315,10 @@ bool stream_matches(struct event_stream *stream, object_t root) {
     uint64_t n_known = 0;
     for (uint32_t i = 0; is_list(lists) && i < container_of(o, lists)->n; i++) {
         object_t list = items_of(o, lists)[i];
-        if (is_list(list) && container_of(o, list)->shape == LIST_EVENTS && n_known < stream->n_traces)
-            n_known += stream->traces[n_known].list == object_payload(list);
+        if (!is_list(list) || container_of(o, list)->shape != LIST_EVENTS)
+            continue;
+        if (n_known == stream->n_traces || stream->traces[n_known++].list != object_payload(list))
+            return false;
     }
     return n_known == stream->n_traces;
 }
