@@ -631,7 +631,7 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         }
     }
     struct aside checksum;
-    aside_begin(&checksum, memory->has_threads, checksum_timeline, device);
+    aside_begin(&checksum, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline, device);
     enum sutra_status status = group_peak(memory, device, facts, scratch, error);
     if (!status)
         status = group_lifetimes(memory, device, facts->allocs, scratch, error);

@@ -251,7 +251,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     switch (find_format(&source)) {
     case FORMAT_SNAPSHOT: {
         struct aside mapping;
-        bool maps_pages = memory->has_threads && source.mapping;
+        bool maps_pages = memory->has_threads && source.mapping && source.size >= MEMORY_THREAD_BYTES;
         if (maps_pages)
             aside_begin(&mapping, true, source_map_pages, &source);
         status = memory_read_snapshot(context, memory, input, &source, error);

@@ -24,6 +24,10 @@
 #define EVENT_NONE      UINT32_MAX
 #define MEMORY_NO_BYTES INT64_MIN /* of a finding */
 
+/* Below these sizes, starting a thread takes longer than its work. */
+#define MEMORY_THREAD_BYTES  ((size_t)2 << 20)
+#define MEMORY_THREAD_EVENTS 10000
+
 enum { MEMORY_N_LIFETIMES = 7, MEMORY_N_SIZES = 7, MEMORY_N_OOM_FRAMES = 5 };
 
 struct memory_group {

@@ -495,7 +495,8 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     enum sutra_status status;
     if (is_pickle(source->bytes, source->size)) {
         struct pickle_events events;
-        if (!(s->stream = stream_begin(s, s->memory->has_threads, &events)))
+        bool has_threads = s->memory->has_threads && source->size >= MEMORY_THREAD_BYTES;
+        if (!(s->stream = stream_begin(s, has_threads, &events)))
             return error_memory(error);
         status = pickle_read(o, source, &events, &root, end, error);
         stream_end(s->stream);
