@@ -222,6 +222,73 @@ static void lists_with_several_names_grow_alone(void **state) {
     }
 }
 
+/* Sizes of the delivered events, in their order; fails at an event of size 9. */
+struct delivery {
+    uint32_t list;
+    int64_t sizes[16];
+    size_t n;
+};
+
+static bool add_size(void *arg, uint32_t list, const uint32_t *position, const object_t *values, size_t stride) {
+    struct delivery *delivery = arg;
+    assert_true(position[WORD_ACTION]);
+    object_t size = position[WORD_SIZE] ? values[(position[WORD_SIZE] - 1) * stride] : OBJECT_ABSENT;
+    delivery->list = list;
+    delivery->sizes[delivery->n++] = object_small(size);
+    return object_small(size) != 9;
+}
+
+/* {'x': [{'action': 'a', 'size': 1}, ...]}: memo 0 is the dict, 1 "x", 2 the list; 3 and 6 are the first two events, 4
+ * "action", 5 "size". The first event defines the keys, so that it is an object. */
+#define EVENTS_BEGIN     "\x80\x04}\x94(\x8c\1x\x94]\x94(}\x94(\x8c\6action\x94N\x8c\4size\x94K\1u"
+#define EVENT_SIZE(size) "}\x94(h\4Nh\5K" size "u"
+static void events_are_delivered_in_order_or_become_objects(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *expected; /* sizes of the delivered events; NULL: all become objects */
+    } cases[] = {
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") EVENT_SIZE("\3") "eh\1" LONG_TEXT "u."), "\1\2\3"},
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "}\x94(h\4Nh\5M\3\0\x8c\1yNu" EVENT_SIZE("\4") "eh\1" LONG_TEXT "u."),
+         "\1\2\3\4"},
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "e(" EVENT_SIZE("\3")
+                   EVENT_SIZE("\4") "e" EVENT_SIZE("\5") "ah\1" LONG_TEXT "u."),
+         "\1\2\3\4\5"},
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") EVENT_SIZE("\x09") "eh\1" LONG_TEXT "u."), NULL}, /* refused */
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "h\6eh\1" LONG_TEXT "u."), NULL},                 /* the event twice */
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "eh\1h\2" LONG_TEXT "\x85u."), NULL},             /* the list twice */
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "Neh\1" LONG_TEXT "u."), NULL},                   /* another item */
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "h\5K\7seh\1" LONG_TEXT "u."), NULL},             /* an event changes */
+        {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "eh\1h\3h\5K\1sh\1" LONG_TEXT "u."), NULL},       /* an object changes */
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct source source;
+        struct sutra_error error;
+        struct delivery delivery = {0};
+        struct pickle_events events = {.add = add_size, .arg = &delivery};
+        object_t root = OBJECT_ABSENT;
+        size_t end;
+        objects_free(&objects);
+        assert_true(objects_init(&objects));
+        assert_int_equal(source_copy_any(&source, "p", cases[c].bytes, cases[c].size, &error), SUTRA_OK);
+        enum sutra_status status = pickle_read(&objects, &source, &events, &root, &end, &error);
+        source_close(&source);
+        assert_int_equal(events.failed, cases[c].expected == NULL);
+        if (cases[c].expected) {
+            assert_int_equal(status, SUTRA_OK);
+            assert_int_equal(delivery.n, strlen(cases[c].expected));
+            for (size_t i = 0; i < delivery.n; i++)
+                assert_int_equal(delivery.sizes[i], cases[c].expected[i]);
+            assert_int_equal(objects.containers[delivery.list].n, delivery.n);
+            assert_int_equal(objects.containers[delivery.list].shape, LIST_EVENTS);
+        } else if (!status) {
+            object_t list = items_of(&objects, root)[0];
+            assert_int_equal(object_small(dict_get(&objects, items_of(&objects, list)[0], WORD_SIZE)), 1);
+        }
+    }
+}
+
 static void long_lists_keep_their_order(void **state) {
     (void)state;
     struct buffer bytes = {0};
@@ -315,6 +382,7 @@ int main(void) {
         cmocka_unit_test(equal_lists_share_items_until_one_grows),
         cmocka_unit_test(repeated_opcodes_give_equal_lists_until_the_memo_changes),
         cmocka_unit_test(lists_with_several_names_grow_alone),
+        cmocka_unit_test(events_are_delivered_in_order_or_become_objects),
         cmocka_unit_test(long_lists_keep_their_order),
         cmocka_unit_test(deep_nesting_needs_no_recursion),
         cmocka_unit_test(memo_indices_may_have_gaps),

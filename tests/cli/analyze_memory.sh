@@ -93,6 +93,35 @@ grep -c '"kind": "kineto"' trace.out
 for input in array_more.json array_cut.json array_other.json; do
     try sutra analyze memory $input
 done
+echo "--- a snapshot of several MB: events on two threads, on one, and of the JSON form"
+python3 - <<'END'
+import json, pickle, random
+rng = random.Random(1)
+frames = [{"name": f"f{i}", "filename": f"/home/train{i % 7}.py", "line": i} for i in range(90)]
+stacks = [rng.sample(frames, rng.randint(1, 40)) for _ in range(60)]
+def events(device):
+    live, time = {}, 10 ** 15
+    for i in range(15000):
+        time += rng.randrange(3)
+        address = rng.choice(list(live)) if len(live) > 99 else 2 ** 40 + 512 * rng.randrange(1000)
+        size = live.pop(address, None)
+        event = {"action": "free_completed" if size else "alloc", "addr": address, "time_us": time, "stream": 0,
+                 "size": size or rng.choice((512, 70000, 2 ** 31)), "frames": list(rng.choice(stacks))}
+        if rng.random() < 0.01:
+            event["action"] = rng.choice(("segment_alloc", "segment_free", "oom", "free_requested"))
+        elif not size:
+            live[address] = event["size"]
+        yield event
+snapshot = {"segments": [{"device": 1, "address": 2 ** 40, "total_size": 1 << 30, "blocks": [
+    {"size": 512, "state": "active_allocated", "frames": stacks[0]}]}], "device_traces": [[], [*events(1)], [*events(2)]]}
+pickle.dump(snapshot, open("large.pickle", "wb"), protocol=4)
+json.dump(snapshot, open("large.json", "w"))
+END
+devices large.json >large.out
+for n in 1 3; do
+    devices large.pickle --threads $n | cmp - large.out
+done
+grep -c '"device": "cuda:' large.out
 echo "--- errors"
 python3 - <<'END'
 import os, pickle
