@@ -22,31 +22,26 @@
 
 /* ---- Columns ---- */
 
-/* Moves the first n elements of a column to room for `capacity` elements. */
-static bool enlarge(struct arena *arena, void *column, uint64_t n, uint64_t capacity, size_t size) {
+/* A copy of the first n elements of a column, with room for `capacity` elements; NULL: out of memory. */
+static void *enlarged(struct arena *arena, const void *column, uint64_t n, uint64_t capacity, size_t size) {
     void *larger = arena_alloc(arena, capacity, size);
-    if (!larger)
-        return false;
-    if (n)
-        memcpy(larger, *(void **)column, n * size);
-    memcpy(column, &larger, sizeof larger);
-    return true;
+    if (larger && n)
+        memcpy(larger, column, n * size);
+    return larger;
 }
 
 static bool enlarge_points(struct snapshot_trace *trace, uint64_t capacity) {
-    struct arena *arena = trace->points_arena;
     uint64_t n = trace->time_ns ? (uint64_t)trace->n + 1 : 0;
     trace->capacity = capacity;
-    return enlarge(arena, &trace->time_ns, n, capacity + 1, sizeof *trace->time_ns) &&
-           enlarge(arena, &trace->allocated, n, capacity + 1, sizeof *trace->allocated) &&
-           enlarge(arena, &trace->active, n, capacity + 1, sizeof *trace->active) &&
-           enlarge(arena, &trace->reserved, n, capacity + 1, sizeof *trace->reserved);
+#define COLUMN(column) (column = enlarged(trace->points_arena, column, n, capacity + 1, sizeof *column))
+    return COLUMN(trace->time_ns) && COLUMN(trace->allocated) && COLUMN(trace->active) && COLUMN(trace->reserved);
+#undef COLUMN
 }
 
 static bool enlarge_allocs(struct snapshot_trace *trace, uint64_t capacity) {
     struct memory_allocs *a = &trace->allocs;
     trace->alloc_capacity = capacity;
-#define COLUMN(column) enlarge(trace->arena, &column, a->n, capacity, sizeof *column)
+#define COLUMN(column) (column = enlarged(trace->arena, column, a->n, capacity, sizeof *column))
     return COLUMN(a->size) && COLUMN(a->begin) && COLUMN(a->end) && COLUMN(a->request) && COLUMN(a->category) &&
            COLUMN(a->before) && COLUMN(trace->alloc_list);
 #undef COLUMN
@@ -171,8 +166,9 @@ enum sutra_status trace_add_event(const struct snapshot *s, struct snapshot_trac
                (event->action >= WORD_SEGMENT_ALLOC && event->action <= WORD_SEGMENT_UNMAP)) {
         if (trace->n_segment_events == trace->segment_capacity) {
             trace->segment_capacity = GROWTH * trace->segment_capacity + 64;
-            if (!enlarge(trace->arena, &trace->segment_events, trace->n_segment_events, trace->segment_capacity,
-                         sizeof *trace->segment_events))
+            trace->segment_events = enlarged(trace->arena, trace->segment_events, trace->n_segment_events,
+                                             trace->segment_capacity, sizeof *trace->segment_events);
+            if (!trace->segment_events)
                 return error_memory(error);
         }
         trace->segment_events[trace->n_segment_events++] =
