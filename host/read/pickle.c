@@ -320,7 +320,7 @@ static inline bool may_deliver(const struct machine *m, const struct objects *ob
             (container->n == 0 && container->first < m->memo_end && m->memo[container->first] == memo_code(list)));
 }
 
-/* Delivers dicts on the stack from n_delivered to `end`. False: another value, or an event that needs to be an object. */
+/* Delivers dicts on the stack from n_delivered to `end`. False: another value, or the event needs to be an object. */
 static bool deliver_dicts(struct machine *m, const struct objects *objects, uint64_t end) {
     for (; m->n_delivered < end; m->n_delivered++) {
         object_t dict = m->stack[m->n_delivered];

@@ -21,8 +21,8 @@ static inline bool is_pickle(const char *bytes, size_t size) {
  * items, but no items (LIST_EVENTS).
  *
  * add() receives an event as values and their positions by key, as in struct dict_shape: the value of a key is
- * values[(position - 1) * stride]. It returns false if the event needs to be an object. Then, or if the pickle refers to
- * an event or a list of events a second time, `failed` is set, and all values are read again as objects.
+ * values[(position - 1) * stride]. It returns false if the event needs to be an object. Then, or if the pickle refers
+ * to an event or a list of events a second time, `failed` is set, and all values are read again as objects.
  */
 struct pickle_events {
     bool (*add)(void *arg, uint32_t list, const uint32_t *position, const object_t *values, size_t stride);
@@ -30,8 +30,8 @@ struct pickle_events {
     bool failed;
 };
 
-/* Reads a pickle of protocol 2 to 5. `events` may be NULL. *end is the offset of the byte after it. SUTRA_DATA: malformed, truncated, or an
- * opcode that is not allowed, with its byte offset; SUTRA_SYSTEM: out of memory. O(size). */
+/* Reads a pickle of protocol 2 to 5. `events` may be NULL. *end is the offset of the byte after it. SUTRA_DATA:
+ * malformed, truncated, or an opcode that is not allowed, with its byte offset; SUTRA_SYSTEM: out of memory. O(size). */
 enum sutra_status pickle_read(struct objects *objects, const struct source *source, struct pickle_events *events,
                               object_t *root, size_t *end, struct sutra_error *error);
 

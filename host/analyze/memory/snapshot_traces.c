@@ -2,8 +2,8 @@
  * snapshot_traces.c - the events of a memory snapshot: points and allocations of each device.
  *
  * Input: events as dicts, from objects or while pickle_read() reads them. An event finds the allocation of its address
- * in a hash table. Allocations that are freed without an alloc event were made before the recording. Sizes of points are
- * relative to the state before the first event, which is known at the end.
+ * in a hash table. Allocations that are freed without an alloc event were made before the recording. Bytes of points
+ * are relative to the state before the first event, which is known at the end.
  * Cost: O(1) per event, 32 bytes per event and 37 per allocation.
  */
 #include <inttypes.h>
@@ -50,7 +50,8 @@ static bool enlarge_allocs(struct snapshot_trace *trace, uint64_t capacity) {
 enum sutra_status trace_begin(struct snapshot_trace *trace, struct arena *points_arena, struct arena *arena, uint32_t n,
                               struct sutra_error *error) {
     *trace = (struct snapshot_trace){.points_arena = points_arena, .arena = arena, .has_time = true};
-    if (!pair_table_init(&trace->live) || !enlarge_points(trace, n) || !enlarge_allocs(trace, n))
+    if (!pair_table_init(&trace->live) || !enlarge_points(trace, n) || !enlarge_allocs(trace, n) || !trace->time_ns ||
+        !trace->allocated || !trace->active || !trace->reserved)
         return error_memory(error);
     trace->time_ns[0] = trace->allocated[0] = trace->active[0] = trace->reserved[0] = 0;
     return SUTRA_OK;
