@@ -31,7 +31,8 @@ struct pickle_events {
 };
 
 /* Reads a pickle of protocol 2 to 5. `events` may be NULL. *end is the offset of the byte after it. SUTRA_DATA:
- * malformed, truncated, or an opcode that is not allowed, with its byte offset; SUTRA_SYSTEM: out of memory. O(size). */
+ * malformed, truncated, or an opcode that is not allowed, with its byte offset; SUTRA_SYSTEM: out of memory.
+ * O(size). */
 enum sutra_status pickle_read(struct objects *objects, const struct source *source, struct pickle_events *events,
                               object_t *root, size_t *end, struct sutra_error *error);
 

@@ -214,7 +214,8 @@ static bool add_batch(struct event_stream *stream, const struct event_batch *bat
     struct arena *arena = stream->s->arena, *points_arena = &stream->s->memory->arena;
     struct snapshot_trace *trace = stream->n_traces ? &stream->traces[stream->n_traces - 1] : NULL;
     if (!trace || trace->list != batch->list) {
-        if (!arena_grow(arena, &stream->traces, stream->n_traces, &stream->capacity, sizeof *stream->traces))
+        if (!arena_grow(arena, &stream->traces, stream->n_traces, &stream->capacity, sizeof *stream->traces) ||
+            !stream->traces)
             return false;
         trace = &stream->traces[stream->n_traces++];
         if (trace_begin(trace, points_arena, arena, BATCH_EVENTS, NULL))
