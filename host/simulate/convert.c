@@ -14,220 +14,6 @@
 #include "simulate/plus.h"
 #include "text/quantities.h"
 
-/* ---- Attributes: listed node by node, once to count and once to store them ---- */
-
-/* The maximum number of attributes of a node. */
-#define ATTRIBUTES_MAX 20
-
-/* A range of nodes; node 0 is the first of the range. */
-struct making {
-    struct et_nodes *nodes;
-    const struct node_graph *graph;
-    const struct et_maker *maker;
-    const row_t *slot; /* per node */
-    row_t n;
-};
-
-struct listed_attribute {
-    enum et_name name;
-    enum et_kind kind;
-    struct et_text text;
-    uint64_t bits;
-};
-
-struct listed_attributes {
-    struct listed_attribute list[ATTRIBUTES_MAX];
-    unsigned n;
-};
-
-static void add_integer(struct listed_attributes *attributes, enum et_name name, int64_t value) {
-    attributes->list[attributes->n++] =
-        (struct listed_attribute){.name = name, .kind = ET_INT64, .bits = (uint64_t)value};
-}
-
-static void add_text(struct listed_attributes *attributes, enum et_name name, struct et_text text) {
-    attributes->list[attributes->n++] = (struct listed_attribute){.name = name, .kind = ET_STRING, .text = text};
-}
-
-static void add_empty(struct listed_attributes *attributes, enum et_name name) {
-    attributes->list[attributes->n++] = (struct listed_attribute){.name = name};
-}
-
-static void add_rank(struct listed_attributes *attributes, enum et_name name, int64_t rank) {
-    if (rank != RANK_NOT_RECORDED)
-        attributes->list[attributes->n++] =
-            (struct listed_attribute){.name = name, .kind = ET_INT32, .bits = (uint64_t)rank};
-}
-
-static void list_communication(const struct making *making, row_t row, struct listed_attributes *attributes) {
-    const struct node_graph *graph = making->graph;
-    const struct comm_groups *groups = making->maker->groups;
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    enum et_type type = graph_type(graph, row);
-    if (type == ET_COMP || type == ET_METADATA)
-        return;
-    if (type == ET_COMM_COLL)
-        add_integer(attributes, ET_NAME_COMM_TYPE, kernel_collective(nodes->name[row], true));
-    add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
-    row_t group = graph_group_row(graph, row);
-    struct et_text name = nodes->pg_name[group];
-    if (nodes->flags[group] & PLUS_PG_NULL && !groups)
-        add_empty(attributes, ET_NAME_PG_NAME);
-    else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
-        add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
-    const struct comm_ends *ends = making->maker->ends;
-    const struct comm_end *end = ends && type != ET_COMM_COLL ? comm_end_of(ends, row) : NULL;
-    if (end) {
-        const bool sent = type == ET_COMM_SEND;
-        add_rank(attributes, ET_NAME_COMM_SRC, sent ? ends->own : end->peer);
-        add_rank(attributes, ET_NAME_COMM_DST, sent ? end->peer : ends->own);
-        add_rank(attributes, ET_NAME_COMM_TAG, end->tag);
-    }
-}
-
-static void list_attributes(const struct making *making, row_t slot, struct listed_attributes *attributes) {
-    const struct plus_nodes *nodes = &making->graph->plus->nodes;
-    row_t row = making->graph->message[slot];
-    bool gpu = nodes->flags[row] & PLUS_IS_GPU;
-    attributes->n = 0;
-    /* The attributes of every operator; a null attribute has no value. */
-    static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
-                                         ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
-    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++) {
-        if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
-            continue;
-        if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
-            add_empty(attributes, names[i]);
-        else if (i < PLUS_N_NUMBERS)
-            add_integer(attributes, names[i], nodes->number[i][row]);
-        else
-            add_text(attributes, names[i], nodes->op_schema[row]);
-    }
-    attributes->list[attributes->n++] = (struct listed_attribute){ET_NAME_IS_CPU_OP, ET_BOOL, .bits = !gpu};
-    if (!(nodes->flags[row] & PLUS_NO_STREAM))
-        add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
-    if (gpu)
-        list_communication(making, row, attributes);
-    const struct kernel_work *work = making->maker->work;
-    if (work && work->n_bytes[slot]) {
-        add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
-        attributes->list[attributes->n++] =
-            (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
-    }
-}
-
-static uint64_t slot_id(const struct making *making, row_t slot) {
-    return making->graph->plus->nodes.id[making->graph->message[slot]];
-}
-
-static void count_attributes(void *arg, size_t task) {
-    struct making *making = arg;
-    struct listed_attributes attributes;
-    row_t end = et_task_end(making->n, task);
-    for (row_t node = et_task_start(task); node < end; node++) {
-        list_attributes(making, making->slot[node], &attributes);
-        making->nodes->attr_first[node + 1] = attributes.n;
-    }
-}
-
-static void fill_nodes(void *arg, size_t task) {
-    struct making *making = arg;
-    row_t end = et_task_end(making->n, task);
-    for (row_t node = et_task_start(task); node < end; node++) {
-        const struct plus_nodes *plus = &making->graph->plus->nodes;
-        struct et_nodes *nodes = making->nodes;
-        row_t row = making->graph->message[making->slot[node]];
-        nodes->id[node] = plus->id[row];
-        nodes->type[node] = (int32_t)graph_type(making->graph, row);
-        nodes->duration_us[node] = kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
-        if (making->maker->start_times)
-            nodes->start_us[node] = plus->start_us[row];
-        nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-        et_text_set(nodes->text[ET_NODE_NAME], node, plus->name[row]);
-        for (int i = 0; i < PLUS_N_IO; i++)
-            et_text_set(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
-        const struct node_graph *graph = making->graph;
-        uint64_t at = nodes->data.first[node];
-        if (graph->under[making->slot[node]] != ROW_NONE)
-            nodes->ctrl.ids[nodes->ctrl.first[node]] = slot_id(making, graph->under[making->slot[node]]);
-        for (row_t dep = graph->first_dep[making->slot[node]]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            nodes->data.ids[at++] = slot_id(making, graph->deps[dep].slot);
-        struct et_attributes *to = &making->nodes->attributes;
-        struct listed_attributes attributes;
-        list_attributes(making, making->slot[node], &attributes);
-        uint64_t a = making->nodes->attr_first[node];
-        for (unsigned k = 0; k < attributes.n; k++, a++) {
-            const struct listed_attribute *attribute = &attributes.list[k];
-            to->name[a] = (uint32_t)attribute->name;
-            to->kind[a] = (uint8_t)attribute->kind;
-            to->length[a] = attribute->text.length;
-            if (attribute->kind == ET_STRING)
-                to->value[a].bytes = attribute->text.bytes;
-            else
-                to->value[a].bits = attribute->bits;
-        }
-    }
-}
-
-/* Sorts the nodes by id; the list is in the arena. O(n log n) if ids do not ascend. SUTRA_SYSTEM: out of memory. */
-static enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
-                                        struct sutra_error *error) {
-    struct arena scratch = {0};
-    maker->graph = graph;
-    maker->slot = arena_alloc(arena, graph->n_made, sizeof *maker->slot);
-    uint64_t *ids = arena_alloc(&scratch, graph->n_made, sizeof *ids);
-    for (row_t i = 0; i < graph->n_made && maker->slot && ids; i++)
-        if (graph->kept[graph->made[i]]) {
-            maker->slot[maker->n] = graph->made[i];
-            ids[maker->n++] = graph->plus->nodes.id[graph->message[graph->made[i]]];
-        }
-    const struct engine *engine = &graph->context->engine;
-    enum sutra_status status =
-        maker->slot && ids
-            ? engine->sort_keys(engine->state, &(struct sort_keys_step){ids, maker->slot, maker->n}, error)
-            : error_memory(error);
-    arena_free(&scratch);
-    return status;
-}
-
-static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, size_t task), struct making *making) {
-    if (pool)
-        pool_run(pool, n_tasks, work, making);
-    for (size_t task = 0; task < n_tasks && !pool; task++)
-        work(making, task);
-}
-
-enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
-                                struct pool *pool, struct sutra_error *error) {
-    struct making making = {nodes, maker->graph, maker, maker->slot + first, end - first};
-    size_t n_tasks = et_tasks(making.n);
-    /* The number of data dependencies of the nodes. */
-    const struct node_graph *graph = making.graph;
-    uint64_t n_data = 0;
-    for (row_t i = 0; i < making.n; i++)
-        for (row_t dep = graph->first_dep[making.slot[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            n_data++;
-    enum sutra_status status = et_nodes_take(nodes, making.n, making.n, n_data, 0, error);
-    if (status)
-        return status;
-    /* The offsets of the dependencies of each node. */
-    for (row_t node = 0; node < making.n; node++) {
-        row_t slot = making.slot[node];
-        uint64_t n = 0;
-        for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            n++;
-        nodes->data.first[node + 1] = nodes->data.first[node] + n;
-        nodes->ctrl.first[node + 1] = nodes->ctrl.first[node] + (graph->under[slot] != ROW_NONE);
-    }
-    run(pool, n_tasks, count_attributes, &making);
-    for (row_t node = 0; node < making.n; node++)
-        nodes->attr_first[node + 1] += nodes->attr_first[node];
-    status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[making.n], error);
-    if (!status)
-        run(pool, n_tasks, fill_nodes, &making);
-    return status;
-}
-
 static struct figure lacking(uint64_t n_messages) {
     return counted_text(n_messages, "send or receive lacks comm_src, comm_dst and comm_tag",
                         "sends and receives lack comm_src, comm_dst and comm_tag");
@@ -372,26 +158,6 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
     return status;
 }
 
-static void free_input(struct sutra_converted *converted) {
-    node_graph_free(&converted->graph);
-    plus_nodes_free(&converted->plus.nodes);
-}
-
-enum sutra_status converted_complete(struct sutra_converted *converted, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    if (converted->complete)
-        return SUTRA_OK;
-    stage_begin(context, "make nodes", converted->maker.n);
-    enum sutra_status status =
-        et_maker_fill(&converted->maker, 0, converted->maker.n, &converted->nodes, context->pool, error);
-    stage_end(context);
-    if (status)
-        return status;
-    converted->complete = true;
-    free_input(converted);
-    return SUTRA_OK;
-}
-
 /* The input: a file, or linked traces. */
 struct convert_input {
     const struct source_input *file;
@@ -481,13 +247,13 @@ void sutra_converted_report(const struct sutra_converted *converted, struct sutr
 
 enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
                                         const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    return et_write(&converted->nodes, converted->complete ? NULL : &converted->maker, context, path, n_bytes, error);
+    return et_write(&converted->nodes, &converted->maker, context, path, n_bytes, error);
 }
 
 void sutra_converted_free(struct sutra_converted *converted) {
     if (!converted)
         return;
-    free_input(converted);
+    node_graph_free(&converted->graph);
     et_nodes_free(&converted->nodes);
     comm_groups_free(&converted->groups);
     plus_trace_free(&converted->plus);

@@ -1,8 +1,6 @@
 /*
  * convert.h - ET+ into .et files: makes nodes from the graph, the kept nodes by ascending id with their attributes, and
- * writes them.
- *
- * Columns of all nodes need as much memory as the graph and its input, so a writer makes some nodes at a time.
+ * writes them. The nodes of a file are made in pieces while it is written.
  */
 #ifndef SIMULATE_CONVERT_H
 #define SIMULATE_CONVERT_H
@@ -17,34 +15,56 @@
 #include "simulate/timeline.h"
 #include "sutra/convert.h"
 
-/* Makes nodes of the kept slots of the graph, any range at a time. */
+/*
+ * ---- Nodes of the kept slots of the graph (et_make.c) ----
+ *
+ * Plain nodes have the durations and dependencies of ET+. Measured nodes replace them (faithful.h): each has its own
+ * times and dependencies, and the other fields of its plain node.
+ */
+
 struct et_maker {
     const struct node_graph *graph;
-    bool start_times;                 /* write start times */
+    bool start_times;                 /* write start times of plain nodes */
     const struct comm_groups *groups; /* numbers of process groups; NULL: keep their names */
     const struct comm_ends *ends;     /* ranks of sends and receives; NULL: not written */
     const struct kernel_work *work;   /* operations of kernels; NULL: not written */
-    row_t *slot;                      /* of each node, by ascending id */
-    row_t n;
+    row_t *slot;                      /* of each plain node, by ascending id */
+    row_t n;                          /* plain nodes */
+    const struct et_nodes *measured;  /* in outline, by ascending id; NULL: plain nodes are made */
+    const row_t *plain;               /* the plain node of each measured node, or ROW_NONE */
 };
 
-/* Fills `nodes`, initialized with the names of attributes, with the nodes from `first` up to `end`. Their texts are
- * in the memory of ET+. With a pool its threads help; without (NULL) the caller works alone. O(nodes + attributes). */
-enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
-                                struct pool *pool, struct sutra_error *error);
+/* Lists the plain nodes by ascending id; the list is in the arena. O(n log n) if ids do not ascend. SUTRA_SYSTEM: out
+ * of memory. */
+enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
+                                 struct sutra_error *error);
 
-/* ---- struct sutra_converted: the input of protobuf nodes, or the nodes as columns ---- */
+/* The number of nodes that it makes. */
+static inline row_t et_maker_count(const struct et_maker *maker) {
+    return maker->measured ? maker->measured->n : maker->n;
+}
+
+/* Fills `nodes`, initialized with the names of attributes, with all plain nodes in outline: without inputs, outputs,
+ * data dependencies and start times, and only with the attributes that the timeline and its simulation read. */
+enum sutra_status et_maker_outline(const struct et_maker *maker, struct et_nodes *nodes, struct pool *pool,
+                                   struct sutra_error *error);
+
+/* Fills `nodes`, initialized with the names of attributes, with the nodes from `first` up to `end`. Their texts are in
+ * the memory of ET+ or of the measured nodes. O(nodes + attributes). */
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
+                                struct sutra_error *error);
+
+/* ---- struct sutra_converted: the input of protobuf nodes ---- */
 
 struct sutra_converted {
-    struct document document;  /* ET+, unless linked traces are converted */
-    struct plus_trace plus;    /* columns are freed when all nodes are made; texts stay */
-    struct node_graph graph;   /* until then */
+    struct document document; /* ET+, unless linked traces are converted */
+    struct plus_trace plus;
+    struct node_graph graph;
     struct comm_groups groups; /* not used by compat */
     struct comm_ends ends;
     struct kernel_work work;
     struct et_maker maker;
-    struct et_nodes nodes; /* only the metadata, until all nodes are made */
-    bool complete;         /* all nodes are made */
+    struct et_nodes nodes; /* the metadata, and the measured nodes in outline, if there are any */
     struct sutra_convert_report report;
     struct timeline_input times; /* if they are kept; in times_arena */
     struct arena times_arena;
@@ -56,11 +76,6 @@ struct sutra_converted {
 enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *disposable,
                                           const struct sutra_convert_options *options,
                                           struct sutra_converted **converted, struct sutra_error *error);
-
-/* Makes all nodes, which otherwise are made while they are written, and frees their input. SUTRA_SYSTEM: out of
- * memory. */
-enum sutra_status converted_complete(struct sutra_converted *converted, struct sutra_context *context,
-                                     struct sutra_error *error);
 
 /*
  * ---- Output (et_write.c) ----
@@ -80,7 +95,7 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out);
 
 /* Writes the file atomically: a temporary file, then renamed. "-" is standard output; a name that ends in .gz or .zst
  * is compressed. The threads of the context encode nodes in pieces; the bytes are the same for any number of threads.
- * With a maker (else NULL) the nodes of a piece are made when it is encoded, and `nodes` has only the metadata.
+ * With a maker (else NULL) the nodes of a piece are made when it is encoded, and `nodes` has the metadata.
  * *n_bytes (may be NULL): bytes written, before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
 enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
                            const char *path, uint64_t *n_bytes, struct sutra_error *error);

@@ -176,6 +176,14 @@ struct et_ids {
     uint64_t *ids;
 };
 
+/* Copies the list of a node to the next node `node`, and sets its end. */
+static inline void et_ids_copy(struct et_ids *to, row_t node, const struct et_ids *from, row_t of) {
+    uint64_t n = to->first[node];
+    for (uint64_t i = from->first[of]; i < from->first[of + 1]; i++)
+        to->ids[n++] = from->ids[i];
+    to->first[node + 1] = n;
+}
+
 struct et_nodes {
     bool slim; /* of the texts only names, and only attributes that a simulator needs */
     row_t n;
@@ -250,6 +258,15 @@ static inline struct et_text et_text_at(struct et_texts column, row_t row) {
 static inline void et_text_set(struct et_texts column, row_t row, struct et_text text) {
     column.bytes[row] = text.bytes;
     column.length[row] = text.length;
+}
+
+/* Copies the i-th attribute of `from` to index `at`, without documentation. */
+static inline void et_attribute_copy(struct et_attributes *to, uint64_t at, const struct et_attributes *from,
+                                     uint64_t i) {
+    to->name[at] = from->name[i];
+    to->kind[at] = from->kind[i];
+    to->length[at] = from->length[i];
+    to->value[at] = from->value[i];
 }
 
 /* The text of the name of an attribute. */

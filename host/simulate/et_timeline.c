@@ -48,6 +48,7 @@ struct timeline_making {
     struct pool *pool;
     struct arena *arena;
 
+    row_t *plain_of;            /* per made node: its plain node, or ROW_NONE */
     row_t *op_row, *kernel_row; /* per operator and kernel: its plain node, or ROW_NONE */
     row_t *row_op;        /* per plain node: its operator; without times: the operator up to its id; or ROW_NONE */
     row_t *op_first_part; /* per operator: the timeline row of its first part */
@@ -230,13 +231,6 @@ static void set_attribute(struct et_attributes *attributes, uint64_t at, enum et
     attributes->value[at].bits = bits;
 }
 
-static void copy_attribute(struct et_attributes *to, uint64_t at, const struct et_attributes *from, uint64_t i) {
-    to->name[at] = from->name[i];
-    to->kind[at] = from->kind[i];
-    to->length[at] = from->length[i];
-    to->value[at] = from->value[i];
-}
-
 /* A part of a kernel gets its share of operations and bytes. */
 static void share_operations(const struct timeline_making *making, row_t node, struct et_attributes *attributes,
                              uint64_t begin, uint64_t end) {
@@ -261,7 +255,7 @@ static void fill_attributes(const struct timeline_making *making, row_t node) {
         return;
     }
     for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++)
-        copy_attribute(to, at++, from, i);
+        et_attribute_copy(to, at++, from, i);
     if (at < making->made->attr_first[node + 1]) {
         share_operations(making, node, to, making->made->attr_first[node], at);
         set_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
@@ -285,6 +279,7 @@ static void fill_node(const struct timeline_making *making, row_t node) {
     struct et_nodes *made = making->made;
     const struct timeline_nodes *timeline = making->timeline;
     const bool timed = source.timeline != ROW_NONE, plain = source.plain != ROW_NONE;
+    making->plain_of[node] = source.plain;
     made->id[node] = source_id(making, source);
     made->type[node] = plain ? making->plain->type[source.plain] : ET_COMP;
     made->start_us[node] =
@@ -293,9 +288,6 @@ static void fill_node(const struct timeline_making *making, row_t node) {
     made->flags[node] = plain ? making->plain->flags[source.plain] : ET_HAS_INPUTS | ET_HAS_OUTPUTS;
     et_text_set(made->text[ET_NODE_NAME], node,
                 plain ? et_text_at(making->plain->text[ET_NODE_NAME], source.plain) : (struct et_text){"[gap]", 5});
-    for (int column = ET_INPUT_VALUES; column < ET_TEXT_COLUMNS; column++)
-        et_text_set(made->text[column], node,
-                    plain ? et_text_at(making->plain->text[column], source.plain) : (struct et_text){"", 0});
     if (making->parent[node] != ROW_NONE)
         made->ctrl.ids[made->ctrl.first[node]] = timeline->id[making->parent[node]];
     fill_data_deps(making, node);
@@ -322,6 +314,8 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     struct et_nodes *made = making->made;
     const uint64_t most_deps = making->timeline->n_deps + making->plain->n;
     making->parent = arena_alloc(making->arena, making->n, sizeof *making->parent);
+    making->plain_of = arena_alloc(&made->arena, making->n, sizeof *making->plain_of);
+    made->slim = true;
     enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
     if (status || making->arena->failed)
         return error_memory(error);
@@ -389,7 +383,7 @@ static bool is_same_kernel(const struct timeline_nodes *one, const struct timeli
 }
 
 /* Makes the kernels that a resource per stream changes; `making` has made all nodes for one resource. */
-static enum sutra_status make_stream_kernels(struct timeline_making *making, struct et_nodes *made,
+static enum sutra_status make_stream_kernels(struct timeline_making *making, struct measured_nodes *made,
                                              struct sutra_error *error) {
     const struct timeline_nodes *one = making->timeline;
     making->n = 0;
@@ -397,35 +391,42 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
         if (!is_same_kernel(one, one->per_stream, k))
             making->sources[making->n++] = (struct source_node){k, making->kernel_row[k]};
     making->timeline = one->per_stream;
-    making->made = made;
+    making->made = &made->nodes;
     if (!measure_parts(making))
         return error_memory(error);
     enum sutra_status status = fill(making, error);
+    made->plain = making->plain_of;
     if (!status)
-        status = copy_metadata(made, making->plain, 2, error);
+        status = copy_metadata(&made->nodes, making->plain, 2, error);
     if (status)
         return status;
-    const uint64_t at = made->metadata.n - 1;
-    set_gpu_attribute(made, at - 1, true);
-    set_attribute(&made->metadata, at, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
+    struct et_attributes *metadata = &made->nodes.metadata;
+    set_gpu_attribute(&made->nodes, metadata->n - 2, true);
+    set_attribute(metadata, metadata->n - 1, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
     return SUTRA_OK;
 }
 
-enum sutra_status et_timeline_make(struct et_nodes *made, struct et_nodes *streams, const struct et_nodes *plain,
-                                   const struct timeline_input *input, const struct timeline_nodes *timeline,
-                                   struct sutra_context *context, struct sutra_error *error) {
+enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_nodes *streams,
+                                   const struct et_nodes *plain, const struct timeline_input *input,
+                                   const struct timeline_nodes *timeline, struct sutra_context *context,
+                                   struct sutra_error *error) {
     struct arena scratch = {0};
-    struct timeline_making making = {
-        .made = made, .plain = plain, .input = input, .timeline = timeline, .pool = context->pool, .arena = &scratch};
+    struct timeline_making making = {.made = &made->nodes,
+                                     .plain = plain,
+                                     .input = input,
+                                     .timeline = timeline,
+                                     .pool = context->pool,
+                                     .arena = &scratch};
     bool listed = pair_rows(&making) && list_sources(&making, &context->engine, error) && find_first_parts(&making) &&
                   measure_parts(&making);
     enum sutra_status status = listed ? SUTRA_OK : error_memory(error);
     if (!status)
         status = fill(&making, error);
     if (!status)
-        status = copy_metadata(made, plain, 1, error);
+        status = copy_metadata(&made->nodes, plain, 1, error);
     if (!status)
-        set_gpu_attribute(made, plain->metadata.n, input->options.per_stream);
+        set_gpu_attribute(&made->nodes, plain->metadata.n, input->options.per_stream);
+    made->plain = making.plain_of;
     if (!status && streams)
         status = make_stream_kernels(&making, streams, error);
     arena_free(&scratch);
@@ -636,7 +637,7 @@ static void add_collective(struct job_copy *copy, row_t i) {
     const struct et_nodes *alone = copy->alone;
     for (uint64_t a = alone->attr_first[row]; a < alone->attr_first[row + 1]; a++)
         if (!is_replaced(copy, alone->attributes.name[a]))
-            copy_attribute(&copy->made->attributes, copy->n_attributes++, &alone->attributes, a);
+            et_attribute_copy(&copy->made->attributes, copy->n_attributes++, &alone->attributes, a);
     if (copy->rank->astra && node->is_modeled) {
         /* A message is an all-reduce of its two ranks, which moves as much. */
         const enum et_collective type = node->kind == COMM_MESSAGE ? ET_ALL_REDUCE : type_of_kind(node->kind);
@@ -716,7 +717,7 @@ static void add_nodes(struct job_copy *copy) {
             if (row == copy->first)
                 add_data_dep(copy, copy->start_id);
             for (uint64_t i = copy->alone->attr_first[row]; i < copy->alone->attr_first[row + 1]; i++)
-                copy_attribute(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
+                et_attribute_copy(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
             end_node(copy, row);
         }
     }

@@ -77,9 +77,9 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
     return status;
 }
 
-/* Target size of a piece, and the approximate bytes of a node without its texts. */
-#define NODES_PIECE_BYTES (1 << 18)
-#define NODE_BYTES        256
+/* The nodes of a piece, and the bytes that they usually need. */
+#define PIECE_NODES 512
+#define ET_PIECE_BYTES ((size_t)PIECE_NODES * 1024)
 
 /*
  * ---- Encoding ----
@@ -235,56 +235,16 @@ struct et_writing {
     const struct et_nodes *nodes;
     const struct et_maker *maker; /* NULL: the nodes are made */
     struct sink *sink;
-    row_t *first; /* first node of each piece, and the number of nodes */
-    size_t n_pieces;
+    row_t n;            /* nodes */
     atomic_bool failed; /* out of memory */
 };
-
-static uint64_t made_bytes(const struct et_maker *maker, row_t node) {
-    const struct plus_nodes *plus = &maker->graph->plus->nodes;
-    row_t row = maker->graph->message[maker->slot[node]];
-    uint64_t bytes = plus->name[row].length;
-    for (int i = 0; i < PLUS_N_IO; i++)
-        bytes += plus->io[i][row].length;
-    return bytes;
-}
-
-static uint64_t node_bytes(const struct et_nodes *nodes, row_t row) {
-    uint64_t bytes = 0;
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
-        bytes += nodes->text[column].length[row];
-    return bytes;
-}
-
-static row_t count_nodes(const struct et_writing *writing) {
-    return writing->maker ? writing->maker->n : writing->nodes->n;
-}
-
-/* Cuts the nodes into pieces of about NODES_PIECE_BYTES. Returns their number. `first` may be NULL. */
-static size_t cut_pieces(const struct et_writing *writing, row_t *first) {
-    size_t n = 0;
-    uint64_t bytes = NODES_PIECE_BYTES;
-    row_t n_nodes = count_nodes(writing);
-    for (row_t row = 0; row < n_nodes; row++) {
-        if (bytes >= NODES_PIECE_BYTES) {
-            if (first)
-                first[n] = row;
-            n++;
-            bytes = 0;
-        }
-        bytes += NODE_BYTES + (writing->maker ? made_bytes(writing->maker, row) : node_bytes(writing->nodes, row));
-    }
-    if (first)
-        first[n] = n_nodes;
-    return n;
-}
 
 /* Encodes the nodes from `first` up to `end`. */
 static bool encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
     struct et_nodes made = {.names = writing->nodes->names};
     const struct et_nodes *nodes = writing->nodes;
     if (writing->maker) {
-        if (et_maker_fill(writing->maker, first, end, &made, NULL, NULL) != SUTRA_OK) {
+        if (et_maker_fill(writing->maker, first, end, &made, NULL) != SUTRA_OK) {
             arena_free(&made.arena);
             return false;
         }
@@ -301,8 +261,9 @@ static bool encode(const struct et_writing *writing, row_t first, row_t end, str
 static void write_piece(void *arg, size_t number) {
     struct et_writing *writing = arg;
     struct buffer out = {0};
-    buffer_reserve(&out, 2 * NODES_PIECE_BYTES);
-    if (!sink_failed(writing->sink) && !encode(writing, writing->first[number], writing->first[number + 1], &out))
+    row_t first = (row_t)number * PIECE_NODES, n = MIN(writing->n - first, PIECE_NODES);
+    buffer_reserve(&out, ET_PIECE_BYTES);
+    if (!sink_failed(writing->sink) && !encode(writing, first, first + n, &out))
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, out.bytes, out.length);
     buffer_free(&out);
@@ -315,7 +276,7 @@ static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_c
     enum sutra_status status = head.failed ? error_memory(error) : sink_open(&writing->sink, context, path, error);
     if (!status) {
         sink_write(writing->sink, 0, head.bytes, head.length);
-        pool_run(context->pool, writing->n_pieces, write_piece, writing);
+        pool_run(context->pool, ((size_t)writing->n + PIECE_NODES - 1) / PIECE_NODES, write_piece, writing);
         bool is_complete = !atomic_load(&writing->failed);
         status = sink_close(writing->sink, is_complete, n_bytes, error);
         if (!status && !is_complete)
@@ -327,15 +288,9 @@ static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_c
 
 enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
                            const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    struct et_writing writing = {.nodes = nodes, .maker = maker};
-    writing.n_pieces = cut_pieces(&writing, NULL);
-    writing.first = malloc((writing.n_pieces + 1) * sizeof *writing.first);
-    if (!writing.first)
-        return error_memory(error);
-    cut_pieces(&writing, writing.first);
-    stage_begin(context, "write", count_nodes(&writing));
+    struct et_writing writing = {.nodes = nodes, .maker = maker, .n = maker ? et_maker_count(maker) : nodes->n};
+    stage_begin(context, "write", writing.n);
     enum sutra_status status = write_pieces(&writing, context, path, n_bytes, error);
     stage_end(context);
-    free(writing.first);
     return status;
 }

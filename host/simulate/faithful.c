@@ -113,11 +113,15 @@ static bool fill_marks(const struct timeline_input *input, const struct et_nodes
     return true;
 }
 
-static enum sutra_status make_nodes(struct sutra_context *context, struct timeline_input *input,
-                                    const struct et_nodes *plain, struct rank_of_job *job, struct et_nodes *made,
+/* Fills `made` with the measured nodes, and sets maker->plain. */
+static enum sutra_status make_nodes(struct sutra_context *context, struct timeline_input *input, struct et_maker *maker,
+                                    struct et_nodes *plain, struct rank_of_job *job, struct et_nodes *made,
                                     struct timeline_report *report, struct sutra_error *error) {
     struct arena arena = {0};
     struct timeline_nodes timeline;
+    enum sutra_status status = et_maker_outline(maker, plain, context->pool, error);
+    if (status)
+        return status;
     et_timeline_prepare(plain, input);
     if (job) {
         /* Kernels of a collective communicate, regardless of their names. */
@@ -129,7 +133,7 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
     input->ops.end = round_to_ns(input->ops.end, input->ops.n, &arena);
     input->kernels.end = round_to_ns(input->kernels.end, input->kernels.n, &arena);
     input->kernels.launch_end = round_to_ns(input->kernels.launch_end, input->kernels.n, &arena);
-    enum sutra_status status = (!arena.failed) ? SUTRA_OK : error_memory(error);
+    status = arena.failed ? error_memory(error) : SUTRA_OK;
     if (!status)
         status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)
@@ -140,26 +144,29 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
     return status;
 }
 
-/* Replaces the plain nodes by nodes with the measured time. `job` is NULL for a rank alone. SUTRA_SYSTEM: out of
- * memory. O(n log n). */
-static enum sutra_status faithful_make(struct sutra_context *context, struct timeline_input *input,
-                                       struct et_nodes *nodes, struct rank_of_job *job, struct faithful_report *report,
+/* Makes the measured nodes in outline. `job` is NULL for a rank alone. SUTRA_SYSTEM: out of memory. O(n log n). */
+static enum sutra_status faithful_make(struct sutra_context *context, struct sutra_converted *converted,
+                                       struct rank_of_job *job, struct faithful_report *report,
                                        struct sutra_error *error) {
-    struct et_nodes made;
+    struct measured_nodes made;
+    struct et_nodes *plain = &converted->nodes;
+    const bool per_stream = converted->times.options.per_stream;
     *report = (struct faithful_report){.departs = ROW_NONE};
-    enum sutra_status status = et_nodes_begin(&made, error);
+    enum sutra_status status = et_nodes_begin(&made.nodes, error);
     if (!status)
-        status = make_nodes(context, input, nodes, job, &made, &report->timeline, error);
-    stage_begin(context, "simulate", made.n);
+        status = make_nodes(context, &converted->times, &converted->maker, plain, job, &made, &report->timeline, error);
+    stage_begin(context, "simulate", made.nodes.n);
     if (!status && !job)
-        status = check_nodes(&made, input->options.per_stream, context->pool, report, error);
+        status = check_nodes(&made.nodes, per_stream, context->pool, report, error);
     stage_end(context);
     if (status) {
-        et_nodes_free(&made);
+        et_nodes_free(&made.nodes);
         return status;
     }
-    et_nodes_free(nodes);
-    *nodes = made;
+    et_nodes_free(plain);
+    converted->nodes = made.nodes;
+    converted->maker.measured = &converted->nodes;
+    converted->maker.plain = made.plain;
     return SUTRA_OK;
 }
 
@@ -184,9 +191,8 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
     if (of_file && times->ops.n + times->kernels.n == 0)
         return error_set(error, SUTRA_DATA,
                          "no node has a start time and a duration (\"ts\", \"inclusive_dur\"): no linked nodes");
-    status = converted_complete(converted, context, error);
-    stage_begin(context, "measured times", converted->nodes.n);
-    if (!status && linked)
+    stage_begin(context, "measured times", converted->maker.n);
+    if (linked)
         status = linked_timeline_read(context, linked, &converted->times_arena, times, error);
     converted->has_times = false;
     double rest_us = taken.rest_us > 0 ? taken.rest_us : REST_US;
@@ -194,7 +200,7 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
         (struct timeline_options){.rest_us = taken.rest_us < 0 ? INFINITY : rest_us, .per_stream = taken.gpu_streams};
     times->options.of_job = job != NULL;
     if (!status)
-        status = faithful_make(context, times, &converted->nodes, job, &made, error);
+        status = faithful_make(context, converted, job, &made, error);
     arena_free(&converted->times_arena);
     stage_end(context);
     if (!status) {

@@ -33,14 +33,21 @@
 /* Sets the trait KERNEL_COMMUNICATES of kernels, and first_new_id. */
 void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *input);
 
-/* Fills `made`, which the caller initialized; its texts are in the memory of `plain` or in its own arena. With
+/* Nodes in outline, and the plain node of each, or ROW_NONE; in the arena of the nodes. */
+struct measured_nodes {
+    struct et_nodes nodes;
+    const row_t *plain;
+};
+
+/* Fills `made`, whose nodes the caller initialized; their names are in the memory of `plain` or in their own arena. With
  * `streams` (else NULL; only of a rank of a job with one resource) also fills these nodes: the kernels that differ for
  * a resource per stream, to replace the nodes with their ids. Their metadata has the attribute first_part: nodes with
  * this id and later ones are parts of kernels, which a resource per stream does not need. SUTRA_SYSTEM: out of memory.
  * O(n log n). */
-enum sutra_status et_timeline_make(struct et_nodes *made, struct et_nodes *streams, const struct et_nodes *plain,
-                                   const struct timeline_input *input, const struct timeline_nodes *timeline,
-                                   struct sutra_context *context, struct sutra_error *error);
+enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_nodes *streams,
+                                   const struct et_nodes *plain, const struct timeline_input *input,
+                                   const struct timeline_nodes *timeline, struct sutra_context *context,
+                                   struct sutra_error *error);
 
 /*
  * The .et file of a rank, changed for its job:
@@ -123,7 +130,8 @@ struct rank_of_job {
     const row_t *events; /* rows of the device trace, ascending: kernels of collectives */
     row_t n_events;
     struct arena *arena;
-    struct et_nodes *streams; /* filled with the kernels for a resource per stream, see et_timeline_make(); or NULL */
+    struct measured_nodes
+        *streams; /* filled with the kernels for a resource per stream, see et_timeline_make(); or NULL */
     struct rank_marks marks;
 };
 

@@ -21,7 +21,8 @@ static struct conversion convert(unsigned n_threads, const uint8_t *data, size_t
     check_outcome(made.status, &made.error, made.converted);
     if (!made.converted)
         return made;
-    check(converted_complete(made.converted, made.context, NULL) == SUTRA_OK, "memory");
+    const struct et_maker *maker = &made.converted->maker;
+    check(et_maker_fill(maker, 0, maker->n, &made.converted->nodes, NULL) == SUTRA_OK, "memory");
     et_write_metadata(&made.converted->nodes, &made.bytes);
     for (row_t node = 0; node < made.converted->nodes.n; node++)
         et_write_node(&made.converted->nodes, node, &made.bytes);
