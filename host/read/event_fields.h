@@ -29,7 +29,7 @@
 #include "text/numbers.h"
 
 /* Limits of the tree: bytes of a node, siblings, nodes. */
-#define FORM_BYTES    64
+#define FORM_BYTES    192
 #define FORM_SIBLINGS 16
 #define FORMS_MAX     1024
 
@@ -68,7 +68,7 @@ static inline bool form_matches(const struct form *form, const char *text) {
     return ((form->words[form->last_word] ^ word_load(text + 8 * form->last_word)) & form->last_mask) == 0;
 }
 
-/* The child of `parent` whose bytes are at `text`, or NULL. Reads up to FORM_BYTES bytes there. */
+/* The child of `parent` whose bytes are at `text`, or NULL. Reads at most 8 bytes beyond the first that differs. */
 static inline struct form *form_find(const struct form *parent, const char *text) {
     struct form *form = parent->child;
     while (form && !form_matches(form, text))

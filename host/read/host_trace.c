@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/document.h"
-#include "read/event_fields.h"
+#include "read/node_forms.h"
 #include "text/strings.h"
 
 enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
@@ -22,21 +22,6 @@ static const char *const field_names[] = {"'id'", "'parent'", "'ctrl_deps'", "'r
 struct host_places {
     struct json_span field[NODE_FIELDS];
     bool later; /* the node has the form of later schemas */
-};
-
-/* Most values of a node that is learned. */
-#define LEAVES_MAX 64
-
-/* The values of a node: the bytes between them are learned (event_fields.h). Names in "attrs" belong to the bytes,
- * since they define the meaning of an attribute. */
-struct node_leaves {
-    struct {
-        size_t at, end;
-        enum host_field field; /* NODE_FIELDS: any other */
-    } list[LEAVES_MAX];
-    unsigned n;
-    size_t attributes; /* offset of the value of "attrs", or 0 */
-    bool unusual;      /* not to be learned */
 };
 
 /* Rows during reading: parent and rf have the meaning of schema 1.0.1, `rf_attribute` that of later schemas. */
@@ -96,18 +81,6 @@ static enum host_field find_field(const struct json_walker *walker, struct json_
 
 /* ---- Token by token ---- */
 
-static inline struct json_span walk_leaf(struct json_walker *walker, struct node_leaves *leaves,
-                                         enum host_field field) {
-    struct json_span value = walk_value(walker);
-    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
-    if (!leaves->unusual) {
-        leaves->list[leaves->n].at = value.at;
-        leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
-        leaves->list[leaves->n++].field = field;
-    }
-    return value;
-}
-
 /* {"name": "rf_id", "type": "uint64", "value": 883}: the offset of its value, if it is the rf_id. */
 static struct json_span walk_rf_attribute(struct json_walker *walker, struct node_leaves *leaves) {
     struct json_span name = {0}, value = {0};
@@ -119,7 +92,7 @@ static struct json_span walk_rf_attribute(struct json_walker *walker, struct nod
         leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
         if (is_value) {
             bool rf = name.end && place_is(walker->source, name, "rf_id");
-            value = walk_leaf(walker, leaves, rf ? NODE_RF_ATTRIBUTE : NODE_FIELDS);
+            value = node_leaf(walker, leaves, rf ? NODE_RF_ATTRIBUTE : NODE_FIELDS);
         } else {
             struct json_span other = walk_value(walker);
             name = is_name ? other : name;
@@ -161,60 +134,22 @@ static void walk_node(struct json_walker *walker, struct host_places *places, st
         } else if (field == NODE_FIELDS && walk_char(walker) == '{') { /* inputs or outputs: each value is a leaf */
             for (bool inner = walk_object(walker); inner; inner = walk_member_end(walker)) {
                 walk_key(walker);
-                walk_leaf(walker, leaves, NODE_FIELDS);
+                node_leaf(walker, leaves, NODE_FIELDS);
             }
         } else {
-            struct json_span value = walk_leaf(walker, leaves, field);
+            struct json_span value = node_leaf(walker, leaves, field);
             if (field != NODE_FIELDS)
                 places->field[field] = value;
         }
     }
 }
 
-/* ---- By learned bytes ---- */
-
-/* Learns the bytes between the values of a node that ends at byte `end`. If a node of the tree is a prefix of these
- * bytes, the rest is not learned. */
-static void learn_node(struct event_forms *forms, const char *text, size_t at, size_t end,
-                       const struct node_leaves *leaves) {
-    struct form *parent = &forms->begin;
-    for (unsigned i = 0; i <= leaves->n && parent; i++) {
-        bool ends = i == leaves->n;
-        size_t to = ends ? end : leaves->list[i].at, attributes = leaves->attributes;
-        struct form form = {.length = to - at, .field = ends ? NODE_FIELDS : (uint8_t)leaves->list[i].field};
-        form.ends = ends;
-        form.args = attributes >= at && attributes < to ? attributes - at : 0;
-        struct form *known = form_find(parent, text + at);
-        if (!known) {
-            event_forms_learn(forms, parent, text + at, &form,
-                              form.field == NODE_FIELDS ? 0 : (uint64_t)1 << form.field);
-            known = form_find(parent, text + at);
-        }
-        parent = known && known->length == form.length && known->ends == ends ? known : NULL;
-        at = ends ? end : leaves->list[i].end;
-    }
-}
-
-/* Steps over a node whose bytes between values are learned and finds its fields. False: they are not, or a field
- * repeats; then the walker has not moved, and the places are undefined. */
+/* Steps over a node by learned bytes. */
 static bool walk_known_node(struct json_walker *walker, const struct event_forms *forms, struct host_places *places) {
-    const struct json_walker local = *walker;
-    const struct form *form = form_find(&forms->begin, local.text + local.at);
-    size_t at = local.at;
-    for (; form && !form->ends; form = form_find(form, local.text + at)) {
-        struct json_span place;
-        places->later |= form->args > 0;
-        at = leaf_end(&local, at + form->length, &place);
-        if (!at)
-            return false;
-        if (form->field != NODE_FIELDS)
-            places->field[form->field] = place;
-    }
-    if (!form || form->repeats)
-        return false;
-    places->later |= form->args > 0 || form->fields >> NODE_CTRL_DEPS & 1;
-    walk_to(walker, at + form->length);
-    return true;
+    bool has_attributes;
+    uint64_t fields = node_walk_learned(walker, forms, NODE_FIELDS, places->field, &has_attributes);
+    places->later = has_attributes || fields >> NODE_CTRL_DEPS & 1;
+    return fields != 0;
 }
 
 /* ---- Rows ---- */
@@ -270,7 +205,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         places = (struct host_places){0};
         walk_node(walker, &places, &leaves);
         if (!walker->expected && !leaves.unusual)
-            learn_node(&part->forms, walker->text, text, trim_end(walker->text, walker->at), &leaves);
+            node_learn(&part->forms, walker->text, text, trim_end(walker->text, walker->at), &leaves, NODE_FIELDS);
     }
     part->n_with_attributes += places.later && !walker->expected;
     if (!walker->expected && document_row(of, text))

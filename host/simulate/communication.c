@@ -122,16 +122,17 @@ static struct comm_record read_arrow(struct et_text name) {
 }
 
 /* The record of a node about a message in the direction ("send" or "recv"). */
-static struct comm_record read_record(const struct plus_nodes *nodes, row_t row, const char *direction) {
-    struct et_text name = nodes->name[row], values = nodes->io[0][row];
+static struct comm_record read_record(const struct plus_nodes *nodes, row_t row, const char *direction,
+                                      struct plus_texts *texts) {
+    struct et_text name = nodes->name[row];
     struct comm_record record = no_record;
     if (graph_is_parameters(nodes, row))
-        record = read_parameters(values);
+        record = read_parameters(plus_io_text(texts, nodes, row, 0));
     else if (kernel_name_has(name, "nccl:"))
         record = read_arrow(name);
     else if (et_text_is(name, "c10d::send") || et_text_is(name, "c10d::recv_")) {
         struct et_text items[3]; /* tensors, group, peer, tag */
-        if (read_items(values, items, 3) == 3)
+        if (read_items(plus_io_text(texts, nodes, row, 0), items, 3) == 3)
             record.peer = read_rank(items[2]);
     }
     struct et_text said = record.name.length > 0 ? record.name : name;
@@ -139,12 +140,13 @@ static struct comm_record read_record(const struct plus_nodes *nodes, row_t row,
 }
 
 /* The records of all ancestors of a kernel; nearer ones have priority. */
-static struct comm_record read_ancestors(const struct node_graph *graph, row_t row, const char *direction) {
+static struct comm_record read_ancestors(const struct node_graph *graph, row_t row, const char *direction,
+                                         struct plus_texts *texts) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     struct comm_record all = no_record;
     row_t above = graph->parent[row];
     for (int level = 0; level < COMM_ENDS_LEVELS && above != ROW_NONE; level++, above = graph->parent[above]) {
-        struct comm_record record = read_record(nodes, above, direction);
+        struct comm_record record = read_record(nodes, above, direction, texts);
         if (record.own != RANK_NOT_RECORDED && all.own == RANK_NOT_RECORDED)
             all.own = record.own;
         if (record.peer != RANK_NOT_RECORDED && all.peer == RANK_NOT_RECORDED)
@@ -184,12 +186,13 @@ static bool names_own_rank(struct et_text name) {
     return type >= 0 && type != ET_BROADCAST;
 }
 
-static int64_t find_own_rank(const struct node_graph *graph, const struct comm_groups *groups) {
+static int64_t find_own_rank(const struct node_graph *graph, const struct comm_groups *groups,
+                             struct plus_texts *texts) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     for (row_t row = 0; row < nodes->n; row++) {
         if (nodes->flags[row] & PLUS_IS_GPU || !graph_is_parameters(nodes, row))
             continue;
-        struct comm_record record = read_parameters(nodes->io[0][row]);
+        struct comm_record record = read_parameters(plus_io_text(texts, nodes, row, 0));
         int64_t own = names_own_rank(record.name) ? global_rank(groups, &record, record.peer) : RANK_NOT_RECORDED;
         if (own != RANK_NOT_RECORDED)
             return own;
@@ -233,28 +236,16 @@ static int64_t peer_of_kernel(const struct plus_trace *plus, row_t row) {
     return i < plus->n_peers && plus->peers[i].row == row ? plus->peers[i].peer : RANK_NOT_RECORDED;
 }
 
-enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, const struct node_graph *graph,
-                                 const struct comm_groups *groups, struct sutra_error *error) {
-    uint64_t n = 0;
-    *ends = (struct comm_ends){.own = RANK_NOT_RECORDED};
-    for (row_t i = 0; i < graph->n_made; i++)
-        n += et_is_message((int32_t)type_of(graph, i));
-    if (n == 0)
-        return SUTRA_OK;
-    ends->list = arena_alloc(arena, n, sizeof *ends->list);
-    struct message *messages = arena_alloc(arena, n, sizeof *messages);
-    if (arena->failed)
-        return error_memory(error);
-    ends->own = find_own_rank(graph, groups);
-    if (ends->own == RANK_NOT_RECORDED && graph->plus->own_rank >= 0 && graph->plus->own_rank <= INT32_MAX)
-        ends->own = graph->plus->own_rank;
+/* Lists the messages whose peers are known, in the order of their nodes. */
+static void list_messages(struct comm_ends *ends, const struct node_graph *graph, const struct comm_groups *groups,
+                          struct plus_texts *texts, struct message *messages) {
     for (row_t i = 0; i < graph->n_made; i++) {
         enum et_type type = type_of(graph, i);
         if (!et_is_message((int32_t)type))
             continue;
         const row_t row = graph->message[graph->made[i]];
         const bool sent = type == ET_COMM_SEND;
-        struct comm_record record = read_ancestors(graph, row, sent ? "send" : "recv");
+        struct comm_record record = read_ancestors(graph, row, sent ? "send" : "recv", texts);
         int64_t peer = global_rank(groups, &record, record.peer);
         if (peer == RANK_NOT_RECORDED)
             peer = peer_of_kernel(graph->plus, row);
@@ -273,6 +264,10 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
                                              .sent = sent};
         ends->n++;
     }
+}
+
+/* Numbers the messages of each route. */
+static void set_tags(struct comm_ends *ends, struct message *messages) {
     uint32_t before = 0;
     qsort(messages, ends->n, sizeof *messages, compare_messages);
     for (uint64_t i = 0; i < ends->n; i++) {
@@ -282,7 +277,32 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
         ends->list[i] = messages[i].end;
     }
     qsort(ends->list, ends->n, sizeof *ends->list, compare_rows);
-    return SUTRA_OK;
+}
+
+enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, const struct node_graph *graph,
+                                 const struct comm_groups *groups, struct sutra_error *error) {
+    uint64_t n = 0;
+    *ends = (struct comm_ends){.own = RANK_NOT_RECORDED};
+    for (row_t i = 0; i < graph->n_made; i++)
+        n += et_is_message((int32_t)type_of(graph, i));
+    if (n == 0)
+        return SUTRA_OK;
+    ends->list = arena_alloc(arena, n, sizeof *ends->list);
+    struct message *messages = arena_alloc(arena, n, sizeof *messages);
+    if (arena->failed)
+        return error_memory(error);
+    struct plus_texts texts;
+    bool ok = plus_texts_begin(&texts, &graph->plus->document->source);
+    if (ok) {
+        ends->own = find_own_rank(graph, groups, &texts);
+        if (ends->own == RANK_NOT_RECORDED && graph->plus->own_rank >= 0 && graph->plus->own_rank <= INT32_MAX)
+            ends->own = graph->plus->own_rank;
+        list_messages(ends, graph, groups, &texts, messages);
+        set_tags(ends, messages);
+        ok = !plus_texts_failed(&texts);
+    }
+    plus_texts_end(&texts);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 const struct comm_end *comm_end_of(const struct comm_ends *ends, row_t row) {
@@ -293,7 +313,7 @@ const struct comm_end *comm_end_of(const struct comm_ends *ends, row_t row) {
 /* ---- Operations: of the nearest operator with a formula, shared by its kernels ---- */
 
 /* Operators per task. */
-#define TASK_OPERATORS 256
+#define TASK_OPERATORS 4096
 
 /* The nearest operator is not searched yet; no row number is that large. */
 #define NEAREST_UNKNOWN (ROW_NONE - 1)
@@ -358,14 +378,15 @@ static struct input_text input_text_of(struct et_text text) {
     return text.length ? (struct input_text){text.bytes, text.length} : (struct input_text){NULL, 0};
 }
 
-static bool measure(const struct node_graph *graph, struct op_inputs_parser *parser, struct worker *worker) {
+static bool measure(const struct node_graph *graph, struct op_inputs_parser *parser, struct plus_texts *texts,
+                    struct worker *worker) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     row_t row = graph->message[worker->slot];
-    const struct op_input_texts texts = {.values = input_text_of(nodes->io[0][row]),
-                                         .shapes = input_text_of(nodes->io[1][row]),
-                                         .types = input_text_of(nodes->io[2][row])};
+    const struct op_input_texts read = {.values = input_text_of(plus_io_text(texts, nodes, row, 0)),
+                                        .shapes = input_text_of(plus_io_text(texts, nodes, row, 1)),
+                                        .types = input_text_of(plus_io_text(texts, nodes, row, 2))};
     struct op_inputs inputs;
-    if (!op_inputs_parse(parser, &texts, &inputs))
+    if (!op_inputs_parse(parser, &read, &inputs))
         return false;
     struct op_flops found = op_flops_find(kind_of(graph, worker->slot), &inputs, FLOPS_OURS);
     if (!found.missing && found.bytes < 0x1p63 && found.flops < 0x1p63) { /* false for NaN */
@@ -378,9 +399,13 @@ static bool measure(const struct node_graph *graph, struct op_inputs_parser *par
 static void measure_task(void *arg, size_t task) {
     struct operations_search *search = arg;
     struct op_inputs_parser parser = {0};
+    struct plus_texts texts;
     size_t end = MIN((task + 1) * TASK_OPERATORS, search->n_workers);
-    for (size_t i = task * TASK_OPERATORS; i < end && !search->no_memory[task]; i++)
-        search->no_memory[task] = !measure(search->graph, &parser, &search->workers[i]);
+    bool ok = plus_texts_begin(&texts, &search->graph->plus->document->source);
+    for (size_t i = task * TASK_OPERATORS; i < end && ok; i++)
+        ok = measure(search->graph, &parser, &texts, &search->workers[i]);
+    search->no_memory[task] = !ok || plus_texts_failed(&texts);
+    plus_texts_end(&texts);
     op_inputs_parser_free(&parser);
 }
 

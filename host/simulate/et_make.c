@@ -216,11 +216,19 @@ enum sutra_status et_maker_outline(const struct et_maker *maker, struct et_nodes
 
 /* ---- Some nodes, completely ---- */
 
-static void set_inputs_and_outputs(const struct et_maker *maker, row_t slot, struct et_nodes *nodes, row_t node) {
+/* The slot of the plain node of a node, or ROW_NONE. */
+static row_t slot_of(const struct et_maker *maker, row_t node) {
+    row_t plain = maker->measured ? maker->plain[node] : node;
+    return plain == ROW_NONE ? ROW_NONE : maker->slot[plain];
+}
+
+static void set_inputs_and_outputs(const struct et_maker *maker, row_t slot, struct plus_texts *texts,
+                                   struct et_nodes *nodes, row_t node) {
     const struct plus_nodes *plus = &maker->graph->plus->nodes;
     for (int i = 0; i < PLUS_N_IO; i++)
         et_text_set(nodes->text[ET_INPUT_VALUES + i], node,
-                    slot == ROW_NONE ? (struct et_text){"", 0} : plus->io[i][maker->graph->message[slot]]);
+                    slot == ROW_NONE ? (struct et_text){"", 0}
+                                     : plus_io_text(texts, plus, maker->graph->message[slot], i));
 }
 
 /* Fills a plain node. */
@@ -290,21 +298,21 @@ static uint64_t count_data_deps(const struct et_maker *maker, row_t first, row_t
     return n;
 }
 
-enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
-                                struct sutra_error *error) {
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct plus_texts *texts,
+                                struct et_nodes *nodes, struct sutra_error *error) {
     const row_t n = end - first;
     const uint64_t most_attributes = (uint64_t)n * (ATTRIBUTES_MAX + 1);
     enum sutra_status status = et_nodes_take(nodes, n, n, count_data_deps(maker, first, end), most_attributes, error);
     for (row_t node = 0; node < n && !status; node++) {
-        row_t plain = maker->measured ? maker->plain[first + node] : first + node;
-        row_t slot = plain == ROW_NONE ? ROW_NONE : maker->slot[plain];
+        row_t slot = slot_of(maker, first + node);
         if (maker->measured)
             fill_measured(maker, first + node, slot, nodes, node);
         else
             fill_plain(maker, slot, nodes, node);
-        set_inputs_and_outputs(maker, slot, nodes, node);
+        set_inputs_and_outputs(maker, slot, texts, nodes, node);
     }
-    if (!status)
-        nodes->attributes.n = nodes->attr_first[n];
-    return status;
+    if (status)
+        return status;
+    nodes->attributes.n = nodes->attr_first[n];
+    return plus_texts_failed(texts) ? error_memory(error) : SUTRA_OK;
 }

@@ -78,155 +78,144 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
 }
 
 /* The nodes of a piece, and the bytes that they usually need. */
-#define PIECE_NODES 512
+#define PIECE_NODES    512
 #define ET_PIECE_BYTES ((size_t)PIECE_NODES * 1024)
 
 /*
  * ---- Encoding ----
  *
- * The length of a message precedes it, so each message is measured before it is written. One function does both: with
- * `write` it writes at `to`, and it always returns the size. Callers pass a constant, and the functions are inlined.
+ * The length of a message precedes it. Most attributes have lengths of one byte and most nodes of two, so a message is
+ * written behind a length of that size, and moved if its length needs another. The caller reserves the most bytes that
+ * a message may need.
  */
 
-#define ENCODE static inline __attribute__((always_inline)) size_t
+/* The most bytes of an attribute without its texts: keys and lengths of the attribute and of three texts. */
+#define ATTRIBUTE_MAX (4 * FIELD_HEAD_MAX)
 
-/* The address after n bytes. Measuring writes nothing, and passes `nowhere`. */
-static char nowhere[1];
-#define AFTER(n) (write ? to + (n) : nowhere)
+/* Fields of a node, and its length. */
+#define NODE_HEADS 11
 
-/* The key and the length of a field of bytes. */
-ENCODE encode_head(char *to, bool write, unsigned field, uint64_t length) {
-    if (write)
-        write_varint(write_key(to, field, WIRE_BYTES), length);
-    return key_size(field) + varint_size(length);
-}
-
-ENCODE encode_bytes(char *to, bool write, const void *bytes, size_t length) {
-    if (write && length > 0)
-        memcpy(to, bytes, length);
-    return length;
+/* Ends the message that was written from `start` + `reserved` up to `end`, after its length; returns its end. */
+static inline char *end_message(char *start, size_t reserved, char *end) {
+    const size_t length = (size_t)(end - start) - reserved, n = varint_size(length);
+    if (n != reserved)
+        memmove(start + n, start + reserved, length);
+    write_varint(start, length);
+    return start + n + length;
 }
 
 /* A number or a text; 0 and empty texts are omitted. */
-ENCODE encode_number(char *to, bool write, unsigned field, uint64_t value) {
-    if (!value)
-        return 0;
-    if (write)
-        write_varint(write_key(to, field, WIRE_VARINT), value);
-    return key_size(field) + varint_size(value);
+static inline char *encode_number(char *to, unsigned field, uint64_t value) {
+    return value ? write_varint(write_key(to, field, WIRE_VARINT), value) : to;
 }
 
-ENCODE encode_text(char *to, bool write, unsigned field, struct et_text text) {
-    if (!text.length)
-        return 0;
-    size_t n = encode_head(to, write, field, text.length);
-    return n + encode_bytes(AFTER(n), write, text.bytes, text.length);
+static inline char *encode_bytes(char *to, unsigned field, const char *bytes, size_t length) {
+    to = write_varint(write_key(to, field, WIRE_BYTES), length);
+    return length ? (char *)memcpy(to, bytes, length) + length : to;
+}
+
+static inline char *encode_text(char *to, unsigned field, struct et_text text) {
+    return text.length ? encode_bytes(to, field, text.bytes, text.length) : to;
 }
 
 /* The value of AttributeProto. */
-ENCODE encode_value(char *to, bool write, const struct et_attributes *attributes, uint64_t i) {
+static inline char *encode_value(char *to, const struct et_attributes *attributes, uint64_t i) {
     const unsigned kind = attributes->kind[i];
     const union et_value *value = &attributes->value[i];
     if (kind == ET_NO_VALUE)
-        return 0;
+        return to;
     const enum wire_type wire = et_wire_type(kind);
-    const size_t n = key_size(kind);
-    if (wire == WIRE_BYTES) {
-        size_t head = encode_head(to, write, kind, attributes->length[i]);
-        return head + encode_bytes(AFTER(head), write, value->bytes, attributes->length[i]);
-    }
-    if (write)
-        write_key(to, kind, wire);
-    if (wire != WIRE_VARINT)
-        return n + encode_bytes(AFTER(n), write, &value->bits, wire == WIRE_64 ? 8 : 4);
-    uint64_t varint = et_varint_of(kind, value->bits);
-    if (write)
-        write_varint(to + n, varint);
-    return n + varint_size(varint);
-}
-
-ENCODE encode_attribute(char *to, bool write, const struct et_nodes *nodes, const struct et_attributes *attributes,
-                        uint64_t i) {
-    size_t n = encode_text(to, write, 1, et_name_text(nodes, attributes->name[i]));
-    n += encode_text(AFTER(n), write, 2, et_doc_find(attributes, i));
-    return n + encode_value(AFTER(n), write, attributes, i);
+    if (wire == WIRE_BYTES)
+        return encode_bytes(to, kind, value->bytes, attributes->length[i]);
+    to = write_key(to, kind, wire);
+    if (wire == WIRE_VARINT)
+        return write_varint(to, et_varint_of(kind, value->bits));
+    const size_t n = wire == WIRE_64 ? 8 : 4;
+    memcpy(to, &value->bits, n);
+    return to + n;
 }
 
 /* The attributes from `begin` to `end`, as the repeated field `field`. */
-ENCODE encode_attributes(char *to, bool write, const struct et_nodes *nodes, const struct et_attributes *attributes,
-                         unsigned field, uint64_t begin, uint64_t end) {
-    size_t n = 0;
+static inline char *encode_attributes(char *to, const struct et_nodes *nodes, const struct et_attributes *attributes,
+                                      unsigned field, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; i++) {
-        size_t length = encode_attribute(nowhere, false, nodes, attributes, i);
-        n += encode_head(AFTER(n), write, field, length);
-        if (write)
-            encode_attribute(to + n, true, nodes, attributes, i);
-        n += length;
+        char *start = write_key(to, field, WIRE_BYTES);
+        to = encode_text(start + 1, 1, et_name_text(nodes, attributes->name[i]));
+        to = encode_text(to, 2, et_doc_find(attributes, i));
+        to = end_message(start, 1, encode_value(to, attributes, i));
     }
+    return to;
+}
+
+static size_t attributes_max(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t begin,
+                             uint64_t end) {
+    size_t n = (size_t)(end - begin) * ATTRIBUTE_MAX;
+    for (uint64_t i = begin; i < end; i++)
+        n +=
+            et_name_text(nodes, attributes->name[i]).length + et_doc_find(attributes, i).length + attributes->length[i];
     return n;
 }
 
 /* A packed list of ids. */
-ENCODE encode_ids(char *to, bool write, unsigned field, const struct et_ids *list, row_t row) {
-    uint64_t length = 0;
+static inline char *encode_ids(char *to, unsigned field, const struct et_ids *list, row_t row) {
+    if (list->first[row] == list->first[row + 1])
+        return to;
+    char *start = write_key(to, field, WIRE_BYTES);
+    to = start + 1;
     for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
-        length += varint_size(list->ids[i]);
-    if (length == 0)
-        return 0;
-    size_t n = encode_head(to, write, field, length);
-    char *end = AFTER(n);
-    for (uint64_t i = list->first[row]; write && i < list->first[row + 1]; i++)
-        end = write_varint(end, list->ids[i]);
-    return n + length;
+        to = write_varint(to, list->ids[i]);
+    return end_message(start, 1, to);
 }
 
 /* The message IOInfo of three columns from `first` on. */
-ENCODE encode_texts(char *to, bool write, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
-    size_t length = 0;
+static inline char *encode_texts(char *to, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
+    char *start = write_key(to, field, WIRE_BYTES);
+    to = start + 1;
     for (unsigned i = 0; i < 3; i++)
-        length += encode_text(nowhere, false, i + 1, et_text_at(nodes->text[first + (int)i], row));
-    size_t n = encode_head(to, write, field, length);
-    for (unsigned i = 0; write && i < 3; i++)
-        n += encode_text(to + n, true, i + 1, et_text_at(nodes->text[first + (int)i], row));
-    return write ? n : n + length;
+        to = encode_text(to, i + 1, et_text_at(nodes->text[first + (int)i], row));
+    return end_message(start, 1, to);
 }
 
-ENCODE encode_node(char *to, bool write, const struct et_nodes *nodes, row_t row) {
-    size_t n = encode_number(to, write, 1, nodes->id[row]);
-    n += encode_text(AFTER(n), write, 2, et_text_at(nodes->text[ET_NODE_NAME], row));
-    n += encode_number(AFTER(n), write, 3, (uint64_t)nodes->type[row]);
-    n += encode_ids(AFTER(n), write, 4, &nodes->ctrl, row);
-    n += encode_ids(AFTER(n), write, 5, &nodes->data, row);
-    n += encode_number(AFTER(n), write, 6, nodes->start_us[row]);
-    n += encode_number(AFTER(n), write, 7, nodes->duration_us[row]);
-    if (nodes->flags[row] & ET_HAS_INPUTS)
-        n += encode_texts(AFTER(n), write, 8, nodes, ET_INPUT_VALUES, row);
-    if (nodes->flags[row] & ET_HAS_OUTPUTS)
-        n += encode_texts(AFTER(n), write, 9, nodes, ET_OUTPUT_VALUES, row);
-    return n + encode_attributes(AFTER(n), write, nodes, &nodes->attributes, 10, nodes->attr_first[row],
-                                 nodes->attr_first[row + 1]);
+static inline uint64_t ids_of(const struct et_ids *list, row_t row) {
+    return list->first[row + 1] - list->first[row];
+}
+
+static size_t node_max(const struct et_nodes *nodes, row_t row) {
+    size_t n = (ids_of(&nodes->ctrl, row) + ids_of(&nodes->data, row)) * WIRE_VARINT_MAX +
+               attributes_max(nodes, &nodes->attributes, nodes->attr_first[row], nodes->attr_first[row + 1]);
+    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+        n += nodes->text[column].length[row];
+    return n + (ET_TEXT_COLUMNS + NODE_HEADS) * FIELD_HEAD_MAX;
 }
 
 void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out) {
-    const size_t size = encode_node(nowhere, false, nodes, row);
-    char *to = buffer_reserve(out, varint_size(size) + size);
-    if (!to)
+    char *start = buffer_reserve(out, node_max(nodes, row));
+    if (!start)
         return;
-    to = write_varint(to, size);
-    out->length = (size_t)(to + encode_node(to, true, nodes, row) - out->bytes);
+    char *to = encode_number(start + 2, 1, nodes->id[row]);
+    to = encode_text(to, 2, et_text_at(nodes->text[ET_NODE_NAME], row));
+    to = encode_number(to, 3, (uint64_t)nodes->type[row]);
+    to = encode_ids(to, 4, &nodes->ctrl, row);
+    to = encode_ids(to, 5, &nodes->data, row);
+    to = encode_number(to, 6, nodes->start_us[row]);
+    to = encode_number(to, 7, nodes->duration_us[row]);
+    if (nodes->flags[row] & ET_HAS_INPUTS)
+        to = encode_texts(to, 8, nodes, ET_INPUT_VALUES, row);
+    if (nodes->flags[row] & ET_HAS_OUTPUTS)
+        to = encode_texts(to, 9, nodes, ET_OUTPUT_VALUES, row);
+    to = encode_attributes(to, nodes, &nodes->attributes, 10, nodes->attr_first[row], nodes->attr_first[row + 1]);
+    out->length = (size_t)(end_message(start, 2, to) - out->bytes);
 }
 
 void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
     const struct et_attributes *metadata = &nodes->metadata;
-    const struct et_text version = nodes->version;
-    const size_t size =
-        encode_text(nowhere, false, 1, version) + encode_attributes(nowhere, false, nodes, metadata, 2, 0, metadata->n);
-    char *to = buffer_reserve(out, varint_size(size) + size);
-    if (!to)
+    const size_t most = attributes_max(nodes, metadata, 0, metadata->n) + nodes->version.length + 2 * FIELD_HEAD_MAX;
+    char *start = buffer_reserve(out, most);
+    if (!start)
         return;
-    to = write_varint(to, size);
-    to += encode_text(to, true, 1, version);
-    out->length = (size_t)(to + encode_attributes(to, true, nodes, metadata, 2, 0, metadata->n) - out->bytes);
+    char *to = encode_text(start + 2, 1, nodes->version);
+    to = encode_attributes(to, nodes, metadata, 2, 0, metadata->n);
+    out->length = (size_t)(end_message(start, 2, to) - out->bytes);
 }
 
 /* ---- The file ---- */
@@ -240,30 +229,31 @@ struct et_writing {
 };
 
 /* Encodes the nodes from `first` up to `end`. */
-static bool encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
-    struct et_nodes made = {.names = writing->nodes->names};
-    const struct et_nodes *nodes = writing->nodes;
-    if (writing->maker) {
-        if (et_maker_fill(writing->maker, first, end, &made, NULL) != SUTRA_OK) {
-            arena_free(&made.arena);
-            return false;
-        }
-        nodes = &made;
-        end -= first;
-        first = 0;
-    }
+static bool encode(const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out) {
     for (row_t row = first; row < end; row++)
         et_write_node(nodes, row, out);
-    arena_free(&made.arena);
     return !out->failed;
+}
+
+/* Makes these nodes and encodes them. */
+static bool make_and_encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
+    const struct et_maker *maker = writing->maker;
+    struct et_nodes made = {.names = writing->nodes->names};
+    struct plus_texts texts;
+    bool ok = plus_texts_begin(&texts, &maker->graph->plus->document->source) &&
+              et_maker_fill(maker, first, end, &texts, &made, NULL) == SUTRA_OK && encode(&made, 0, made.n, out);
+    plus_texts_end(&texts);
+    arena_free(&made.arena);
+    return ok;
 }
 
 static void write_piece(void *arg, size_t number) {
     struct et_writing *writing = arg;
     struct buffer out = {0};
-    row_t first = (row_t)number * PIECE_NODES, n = MIN(writing->n - first, PIECE_NODES);
+    row_t first = (row_t)number * PIECE_NODES, end = first + MIN(writing->n - first, PIECE_NODES);
     buffer_reserve(&out, ET_PIECE_BYTES);
-    if (!sink_failed(writing->sink) && !encode(writing, first, first + n, &out))
+    if (!sink_failed(writing->sink) &&
+        !(writing->maker ? make_and_encode(writing, first, end, &out) : encode(writing->nodes, first, end, &out)))
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, out.bytes, out.length);
     buffer_free(&out);

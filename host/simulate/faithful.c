@@ -113,10 +113,10 @@ static bool fill_marks(const struct timeline_input *input, const struct et_nodes
     return true;
 }
 
-/* Fills `made` with the measured nodes, and sets maker->plain. */
-static enum sutra_status make_nodes(struct sutra_context *context, struct timeline_input *input, struct et_maker *maker,
-                                    struct et_nodes *plain, struct rank_of_job *job, struct et_nodes *made,
-                                    struct timeline_report *report, struct sutra_error *error) {
+static enum sutra_status make_nodes(struct sutra_context *context, struct timeline_input *input,
+                                    const struct et_maker *maker, struct et_nodes *plain, struct rank_of_job *job,
+                                    struct measured_nodes *made, struct timeline_report *report,
+                                    struct sutra_error *error) {
     struct arena arena = {0};
     struct timeline_nodes timeline;
     enum sutra_status status = et_maker_outline(maker, plain, context->pool, error);

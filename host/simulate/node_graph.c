@@ -352,9 +352,9 @@ static bool read_groups(struct comm_groups *groups, struct et_text text) {
     return true;
 }
 
-static bool read_descriptions(struct comm_groups *groups, const struct plus_nodes *nodes) {
+static bool read_descriptions(struct comm_groups *groups, const struct plus_nodes *nodes, struct plus_texts *texts) {
     for (row_t row = 0; row < nodes->n; row++)
-        if (nodes->flags[row] & PLUS_IS_META && !read_groups(groups, nodes->io[0][row]))
+        if (nodes->flags[row] & PLUS_IS_META && !read_groups(groups, plus_io_text(texts, nodes, row, 0)))
             return false;
     return true;
 }
@@ -366,17 +366,20 @@ enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node
     if (!strings_init(&groups->names) || !strings_init(&groups->uids) || !add_names(groups, graph))
         return error_memory(error);
     groups->n_used = groups->names.n;
-    if (!read_descriptions(groups, nodes))
-        return error_memory(error);
-    groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
-    groups->uid_group = arena_zeros(&groups->arena, groups->n_described * 2, sizeof *groups->uid_group);
+    struct plus_texts texts;
+    bool read = plus_texts_begin(&texts, &graph->plus->document->source) && read_descriptions(groups, nodes, &texts);
+    if (read) {
+        groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
+        groups->uid_group = arena_zeros(&groups->arena, groups->n_described * 2, sizeof *groups->uid_group);
+    }
     for (uint32_t i = 0; i < groups->names.n && groups->list; i++) {
         struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
         bool number = is_number(name.bytes, name.length);
         groups->list[i].number = number ? name : make_number(&groups->arena, name);
         groups->n_numbered += !number && i < groups->n_used;
     }
-    bool read = !groups->arena.failed && read_descriptions(groups, nodes);
+    read = read && !groups->arena.failed && read_descriptions(groups, nodes, &texts) && !plus_texts_failed(&texts);
+    plus_texts_end(&texts);
     return read && !groups->arena.failed ? SUTRA_OK : error_memory(error);
 }
 

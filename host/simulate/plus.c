@@ -19,8 +19,7 @@ const struct column_form plus_columns[PLUS_N_COLUMNS] = {
     PLUS_COLUMNS(X)
 #undef X
 #define X(i)                                                                                                           \
-    {offsetof(struct plus_nodes, number[i]), sizeof(int64_t)},                                                         \
-        {offsetof(struct plus_nodes, io[i]), sizeof(struct et_text)},
+    {offsetof(struct plus_nodes, number[i]), sizeof(int64_t)}, {offsetof(struct plus_nodes, io[i]), sizeof(uint64_t)},
         X(0) X(1) X(2) X(3) X(4) X(5)
 #undef X
 #define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
@@ -93,7 +92,7 @@ static bool part_begin(struct document_part *of) {
     part->nodes.times = trace->nodes.times;
     part->reader =
         (struct plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
-    return plus_reader_begin(&part->reader);
+    return true;
 }
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
@@ -329,10 +328,9 @@ static void read_units(void *arg, size_t task) {
     reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
     reading.reader = (struct plus_reader){
         .source = &linked->host->document.source, .store = &all->trace->stores[task], .fields = &reading.fields};
-    bool begun = plus_reader_begin(&reading.reader);
-    for (size_t unit = part_start(n, all->n_tasks, task); begun && unit < part_start(n, all->n_tasks, task + 1); unit++)
+    for (size_t unit = part_start(n, all->n_tasks, task); unit < part_start(n, all->n_tasks, task + 1); unit++)
         read_unit(&reading, (row_t)unit);
-    if (!begun || plus_reader_failed(&reading.reader))
+    if (plus_reader_failed(&reading.reader))
         atomic_store(&all->failed, true);
     plus_reader_end(&reading.reader);
     buffer_free(&reading.fields.scratch);

@@ -8,7 +8,8 @@
  *     start_us, duration_us, stream, rf_id, ...    numbers
  *     start, end   microseconds with their fraction; NaN if the text of ET+ does not record them
  *     sync         offset of the list of its sync_dep, or 0
- *     name, op_schema, pg_name, values of inputs, ...    texts; those without escapes point into the file
+ *     name, op_schema, pg_name    texts; those without escapes point into the file
+ *     io           offsets of the values, shapes and types of inputs and outputs, or 0
  *     comm_bytes   bytes of the tensors among the inputs of a communication kernel
  *     faults       a bit per field that is missing or of the wrong type (enum plus_field)
  *     flags        PLUS_...
@@ -30,6 +31,7 @@
 #include "link/link.h"
 #include "read/document.h"
 #include "read/json.h"
+#include "read/node_forms.h"
 #include "simulate/et_format.h"
 #include "simulate/timeline.h"
 #include "write/json_copy.h"
@@ -88,7 +90,7 @@ enum {
     PLUS_RECEIVES = PLUS_NULL << (PLUS_N_NUMBERS + 4),
 };
 
-/* Texts of inputs and outputs, in the order of enum et_text_column. */
+/* Inputs and outputs, in the order of enum et_text_column. */
 enum { PLUS_N_IO = 6 };
 
 struct plus_node {
@@ -99,7 +101,7 @@ struct plus_node {
     int64_t stream, comm_bytes;
     int64_t number[PLUS_N_NUMBERS];
     struct et_text name, op_schema, pg_name;
-    struct et_text io[PLUS_N_IO];
+    uint64_t io[PLUS_N_IO];
     uint32_t faults, flags;
 };
 
@@ -134,7 +136,7 @@ struct plus_nodes {
     PLUS_TIME_COLUMNS(X)
 #undef X
     int64_t *number[PLUS_N_NUMBERS];
-    struct et_text *io[PLUS_N_IO];
+    uint64_t *io[PLUS_N_IO];
 };
 
 /* All columns; columns that only measured times need are last. */
@@ -239,17 +241,6 @@ enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_con
                                       struct sutra_error *error);
 
 /*
- * Parses the text of one node, of ET+ or of a host trace, into the fields that the conversion needs.
- *
- *     plus_places_walk()     offsets of the fields, and the texts of inputs and outputs, in one pass over the node
- *     plus_node_fields()     the values of its fields
- *                            ... linking sets some of them
- *     plus_node_attributes() the values of its attributes, some of which replace fields
- *
- * Nodes without attributes are of schema 1.0.1; their fields are identified by name.
-  */
-
-/*
  * ---- Python's str() of a JSON value after json.load(), in UTF-8: the form of inputs and outputs in .et files ----
  *
  *     [[64, 1e3], "it's", null, {"a": true}]   ->   [[64, 1000.0], "it's", None, {'a': True}]
@@ -283,32 +274,68 @@ struct python_cache_entry {
 
 #define PYTHON_CACHE 1024
 
-/* The state of a thread; initialize with zeros except the first four members. */
+/* The longest text of a protobuf message, and the longest JSON of a value: its text has at most eight times as many
+ * bytes. */
+#define PLUS_TEXT_MAX ((size_t)1 << 30)
+#define PLUS_JSON_MAX (PLUS_TEXT_MAX / 8)
+
+/* The texts of inputs and outputs of nodes, for one thread. */
+struct plus_texts {
+    const struct source *source;
+    struct field_reader fields;
+    struct text_store store;
+    struct python_text python;
+    struct python_cache_entry *cache; /* PYTHON_CACHE entries */
+};
+
+/* False: out of memory. To be ended in any case. */
+bool plus_texts_begin(struct plus_texts *texts, const struct source *source);
+void plus_texts_end(struct plus_texts *texts);
+bool plus_texts_failed(const struct plus_texts *texts);
+
+/* The text of a value of inputs or outputs, until plus_texts_end(). Empty if there is none. O(length). */
+struct et_text plus_io_text(struct plus_texts *texts, const struct plus_nodes *nodes, row_t row, int column);
+
+/* The text of a string: its bytes in the source, or, with escapes, a decoded copy in the store. False: it cannot be
+ * encoded in UTF-8. */
+bool plus_string_text(struct field_reader *fields, struct text_store *store, struct json_span place,
+                      struct et_text *text);
+
+/*
+ * ---- Fields of one node, of ET+ or of a host trace ----
+ *
+ *     plus_places_walk()     the places of its fields, in one pass over the node
+ *     plus_node_fields()     the values of its fields
+ *                            ... linking sets some of them
+ *     plus_node_attributes() the values of its attributes, some of which replace fields
+ *
+ * Nodes without attributes are of schema 1.0.1; their fields are identified by name.
+ */
+
+/* The state of a thread; initialize with zeros except the first three members. */
 struct plus_reader {
     const struct source *source;
     struct text_store *store;
     struct field_reader *fields; /* of the same source */
-    struct python_text text;
-    struct python_cache_entry *cache; /* PYTHON_CACHE entries */
-    /* The last successor of each field, and of the start, among keys and among attributes: it probably recurs. */
-    uint8_t after_key[PLUS_N_FIELDS + 1], after_attribute[PLUS_N_FIELDS + 1];
+    struct event_forms forms;    /* learned nodes */
+    struct buffer scratch;
 };
 
-/* False: out of memory. */
-bool plus_reader_begin(struct plus_reader *reader);
 void plus_reader_end(struct plus_reader *reader);
-bool plus_reader_failed(const struct plus_reader *reader);
+bool plus_reader_failed(const struct plus_reader *reader); /* out of memory */
 
-/* The inputs, or the outputs. */
-struct plus_io {
-    struct et_text text[3];     /* values, shapes, types */
-    size_t values_at, types_at; /* offsets in the file; 0: none */
-    bool is_complete;           /* all three are present, and can be encoded */
+/* Places by number: fields of the node, attributes, and the parts of inputs and outputs, if these are objects. */
+enum {
+    PLUS_N_ATTRIBUTES = PLUS_OP_SCHEMA + 1,
+    PLUS_PLACE_INPUTS = PLUS_N_FIELDS + PLUS_N_ATTRIBUTES,
+    PLUS_PLACE_OUTPUTS = PLUS_PLACE_INPUTS + 3,
+    PLUS_N_PLACES = PLUS_PLACE_OUTPUTS + 3,
 };
+
+_Static_assert(PLUS_N_PLACES <= 64, "learned nodes have a bit for each place");
 
 struct plus_places {
-    struct json_span direct[PLUS_N_FIELDS], attribute[PLUS_N_FIELDS];
-    struct plus_io inputs, outputs;
+    struct json_span place[PLUS_N_PLACES];
     size_t text; /* offset of the node */
     bool flat;   /* of schema 1.0.1 */
 };

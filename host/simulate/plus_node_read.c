@@ -18,318 +18,16 @@
 #include "simulate/plus.h"
 #include "text/strings.h"
 
-/* ---- Python texts ---- */
-
-/* Bytes beyond the text that a store may write. */
-#define SLACK 64
-
-static bool python_text_begin(struct python_text *text) {
-    text->members.out = &text->out;
-    text->frames = malloc(DEPTH_MAX * sizeof *text->frames);
-    return text->frames && buffer_reserve(&text->out, 1 << 12);
-}
-
-static void python_text_end(struct python_text *text) {
-    json_emitter_free(&text->members);
-    buffer_free(&text->out);
-    buffer_free(&text->decoded);
-    free(text->frames);
-    *text = (struct python_text){0};
-}
-
-static bool python_text_failed(const struct python_text *text) {
-    return text->failed || text->out.failed || text->decoded.failed || text->members.failed;
-}
-
-static inline void append(struct python_text *text, const char *bytes, size_t n) {
-    buffer_append(&text->out, bytes, n);
-}
-
-/* The decoded string; valid until the next call. */
-static const char *decode(struct python_text *text, const char *raw, size_t *length) {
-    if (!memchr(raw, '\\', *length))
-        return raw;
-    text->decoded.length = 0;
-    char *to = buffer_reserve(&text->decoded, *length + SLACK);
-    *length = to ? string_decode(raw, *length, to) : 0;
-    return to ? to : raw;
-}
-
-static void append_repr_decoded(struct python_text *text, const char *raw, size_t length) {
-    const char *decoded = decode(text, raw, &length);
-    char *to = buffer_reserve(&text->out, 4 * length + 2);
-    if (to)
-        text->out.length += string_repr(decoded, length, to);
-}
-
-/* Copies a string that repr() only quotes; false: other strings. */
-static inline bool copy_if_plain(char *to, const char *raw, size_t length) {
-    for (size_t i = 0; i < length; i += SCAN_BYTES)
-        if (!copy_plain(to + i, raw + i, MIN(length - i, SCAN_BYTES)))
-            return false;
-    return !memchr(raw, '\'', length);
-}
-
-static inline void append_repr(struct python_text *text, const char *source, struct json_span place) {
-    const char *raw = source + place.at + 1;
-    size_t length = place.end - place.at - 1;
-    char *to = buffer_reserve(&text->out, length + SLACK);
-    if (!to)
-        return;
-    if (!copy_if_plain(to + 1, raw, length)) {
-        append_repr_decoded(text, raw, length);
-        return;
-    }
-    to[0] = to[length + 1] = '\'';
-    text->out.length += length + 2;
-}
-
-/* Appends the text of the word at `at`; false: no word. */
-static bool append_word(struct python_text *text, const char *at) {
-    static const struct {
-        const char *json, *python;
-    } words[] = {{"true", "True"}, {"false", "False"},  {"null", "None"},
-                 {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(at, words[i].json, strlen(words[i].json)) == 0) {
-            append(text, words[i].python, strlen(words[i].python));
-            return true;
-        }
-    return false;
-}
-
-/* repr() of an infinity differs from JSON, also for a number beyond all doubles. */
-static void append_number(struct python_text *text, const char *at) {
-    size_t length;
-    enum number_form form = number_scan(at, &length);
-    char *to = buffer_reserve(&text->out, length + NUMBER_TEXT_MAX + SLACK);
-    if (!to)
-        return;
-    size_t n = number_rewrite(at, length, form, to);
-    to[n] = 0;
-    if (form == NUMBER_FORM_INTEGER || !append_word(text, to))
-        text->out.length += n;
-}
-
-/* The length of an integer of at most 15 digits, the most frequent scalar, that certainly ends there; else 0. */
-static inline size_t short_integer_length(const char *at) {
-    size_t n = digit_run_short(at);
-    char c = at[n];
-    bool is_complete = c == ',' || c == ']' || c == '\n' || c == '}' || c == ' ';
-    return is_complete && n < SCAN_BYTES && (*at != '0' || n == 1) ? n : 0;
-}
-
-static inline void append_scalar(struct python_text *text, struct json_walker *walker) {
-    const char *at = walker->text + walker->at;
-    size_t n = short_integer_length(at);
-    if (n) {
-        char *to = buffer_reserve(&text->out, SLACK);
-        if (to) {
-            memcpy(to, at, SCAN_BYTES);
-            text->out.length += n;
-        }
-        walk_to(walker, walker->at + n);
-        return;
-    }
-    walk_scalar(walker);
-    if (!walker->expected && !append_word(text, at))
-        append_number(text, at);
-}
-
-/* Appends the key at the walker and moves to its value. */
-static inline void begin_member(struct python_text *text, struct json_walker *walker) {
-    struct emitted_members *members = &text->members.members;
-    struct json_span key = walk_key(walker);
-    if (!key.at)
-        return;
-    if (members->n == members->capacity) {
-        size_t capacity = members->capacity * 2 + 64;
-        void *list = reallocarray(members->list, capacity, sizeof *members->list);
-        text->failed |= !list;
-        if (!list)
-            return;
-        members->list = list;
-        members->capacity = capacity;
-    }
-    struct emitted_member *member = &members->list[members->n++];
-    member->start = text->out.length;
-    append_repr(text, walker->text, key);
-    member->key = text->out.length - member->start - 2;
-    member->tag = hash_bytes(text->out.bytes + member->start, text->out.length - member->start, 0);
-    append(text, ": ", 2);
-}
-
-static inline void end_member_text(struct python_text *text) {
-    struct emitted_members *members = &text->members.members;
-    if (members->n > 0)
-        members->list[members->n - 1].end = text->out.length;
-}
-
-/* Of repeated keys the last values stay, at the positions of the first. */
-static void end_object(struct python_text *text, const struct python_frame *frame) {
-    end_member_text(text);
-    if (!python_text_failed(text) && merge_members(&text->members, frame->first_member)) {
-        /* Append the members of an object again, without the superseded ones. */
-        const struct emitted_members *members = &text->members.members;
-        struct buffer copy = {0};
-        for (size_t i = frame->first_member; i < members->n; i++) {
-            const struct emitted_member *member = &members->list[i];
-            if (i > frame->first_member)
-                buffer_append(&copy, ", ", 2);
-            buffer_append(&copy, text->out.bytes + member->start, member->end - member->start);
-        }
-        if (!copy.failed) {
-            text->out.length = frame->start;
-            append(text, copy.bytes, copy.length);
-        }
-        text->failed |= copy.failed;
-        buffer_free(&copy);
-    }
-    text->members.members.n = frame->first_member;
-}
-
-/* At a value: enters a non-empty list or object, else appends the value. True: at a value again. */
-static inline bool enter_value(struct python_text *text, struct json_walker *walker) {
-    char c = walk_char(walker);
-    if (c == '"') {
-        struct json_span place = walk_string(walker);
-        append_repr(text, walker->text, place);
-        return false;
-    }
-    if (c != '{' && c != '[') {
-        append_scalar(text, walker);
-        return false;
-    }
-    if (text->depth == DEPTH_MAX) {
-        walk_fail(walker, "nesting of at most " DEPTH_MAX_TEXT " brackets");
-        return false;
-    }
-    append(text, &c, 1);
-    walk_next(walker);
-    if (walk_char(walker) == c + 2) {
-        c = (char)(c + 2);
-        append(text, &c, 1);
-        walk_next(walker);
-        return false;
-    }
-    text->frames[text->depth++] = (struct python_frame){c == '{', text->members.members.n, text->out.length};
-    if (c == '{')
-        begin_member(text, walker);
-    return true;
-}
-
-/* After a value: closes brackets. True: at the next value. */
-static inline bool leave_value(struct python_text *text, struct json_walker *walker) {
-    while (text->depth > 0) {
-        const struct python_frame *frame = &text->frames[text->depth - 1];
-        char c = walk_char(walker);
-        if (c == ',') {
-            walk_next(walker);
-            if (frame->object)
-                end_member_text(text);
-            append(text, ", ", 2);
-            if (frame->object)
-                begin_member(text, walker);
-            return true;
-        }
-        if (c != (frame->object ? '}' : ']')) {
-            walk_fail(walker, frame->object ? "',' or '}'" : "',' or ']'");
-            return false;
-        }
-        if (frame->object)
-            end_object(text, frame);
-        append(text, &c, 1);
-        text->depth--;
-        walk_next(walker);
-    }
-    return false;
-}
-
-static void python_text_write(struct python_text *text, struct json_walker *walker) {
-    struct json_walker local = *walker; /* stays in registers */
-    size_t at = local.at;
-    text->out.length = text->depth = text->members.members.n = 0;
-    if (walk_char(&local) == '"') {
-        struct json_span place = walk_string(&local);
-        size_t length = place.end - place.at - 1;
-        const char *decoded = decode(text, local.text + place.at + 1, &length);
-        append(text, decoded, length);
-    } else {
-        while ((enter_value(text, &local) || leave_value(text, &local)) && !local.expected && !text->failed)
-            ;
-    }
-    if (text->failed && !local.expected) { /* in the middle of a value */
-        walk_to(&local, at);
-        walk_value(&local);
-    }
-    *walker = local;
-}
-
-/* ---- Nodes ---- */
-
-/* The longest text of a protobuf message. */
-#define TEXT_MAX ((size_t)1 << 30)
-
-bool plus_reader_begin(struct plus_reader *reader) {
-    reader->cache = calloc(PYTHON_CACHE, sizeof *reader->cache);
-    return reader->cache && python_text_begin(&reader->text);
+bool plus_reader_failed(const struct plus_reader *reader) {
+    return reader->fields->failed || reader->store->arena.failed || reader->scratch.failed;
 }
 
 void plus_reader_end(struct plus_reader *reader) {
-    python_text_end(&reader->text);
-    free(reader->cache);
-    reader->cache = NULL;
+    event_forms_free(&reader->forms);
+    buffer_free(&reader->scratch);
 }
 
-bool plus_reader_failed(const struct plus_reader *reader) {
-    return reader->fields->failed || reader->store->arena.failed || python_text_failed(&reader->text);
-}
-
-/* The text of a string: its bytes in the source, or, with escapes, a decoded copy. False: it cannot be encoded in
- * UTF-8. */
-static bool string_text(struct plus_reader *reader, struct json_span place, struct et_text *text) {
-    size_t length;
-    const char *string = field_string(reader->fields, place, &length);
-    if (length > TEXT_MAX)
-        return false;
-    *text = (struct et_text){string, (uint32_t)length};
-    if (string == reader->source->bytes + place.at + 1)
-        return true;
-    *text = text_store_add(reader->store, string, length);
-    return utf8_check(text->bytes, text->length) == text->length;
-}
-
-/* The cache entry of a list: by some bytes from its first element that is no list. */
-static size_t list_slot(const char *text) {
-    while (*text == '[' || *text == ' ' || *text == '\n')
-        text++;
-    uint64_t first = word_load(text), second = word_load(text + 27), third = word_load(text + 54);
-    return hash_fold(first ^ 0x9e3779b97f4a7c15u, (second << 23 | second >> 41) ^ third) % PYTHON_CACHE;
-}
-
-/* The Python text of the list or scalar at the walker. */
-static struct et_text other_text(struct plus_reader *reader, struct json_walker *walker) {
-    size_t at = walker->at;
-    struct python_cache_entry *known = &reader->cache[list_slot(walker->text + at)];
-    if (cached_value_matches(&known->seen, walker->source, at)) {
-        walk_to(walker, at + known->seen.length);
-        return known->text;
-    }
-    bool list = walk_char(walker) == '[';
-    python_text_write(&reader->text, walker);
-    struct et_text text = text_store_add(reader->store, reader->text.out.bytes, reader->text.out.length);
-    if (list && !walker->expected)
-        *known = (struct python_cache_entry){cached_value_new(walker, at), text};
-    return text;
-}
-
-/* str() of the value at the walker; false: it cannot be encoded. */
-static bool value_text(struct plus_reader *reader, struct json_walker *walker, struct et_text *text) {
-    if (walk_char(walker) == '"')
-        return string_text(reader, walk_string(walker), text);
-    *text = other_text(reader, walker);
-    return reader->text.out.length <= TEXT_MAX;
-}
+/* ---- Places of fields, token by token ---- */
 
 static int io_index(const struct json_walker *walker, struct json_span key) {
     static const char *const parts[] = {"values", "shapes", "types"};
@@ -339,27 +37,17 @@ static int io_index(const struct json_walker *walker, struct json_span key) {
     return -1;
 }
 
-/* Reads inputs or outputs at the walker. */
-static void read_io(struct plus_reader *reader, struct json_walker *walker, struct plus_io *io) {
-    unsigned found = 0;
-    *io = (struct plus_io){0};
-    if (walk_char(walker) != '{') {
-        walk_value(walker);
-        return;
-    }
+/* Walks the object of inputs or outputs at the walker; sets the places of its three parts. */
+static void walk_io(struct json_walker *walker, struct node_leaves *leaves, unsigned first, struct json_span *parts) {
+    memset(parts, 0, 3 * sizeof *parts);
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         int part = io_index(walker, walk_key(walker));
-        size_t at = walker->at;
-        if (part < 0) {
-            walk_value(walker);
+        struct json_span place = node_leaf(walker, leaves, part < 0 ? PLUS_N_PLACES : first + (unsigned)part);
+        if (part < 0)
             continue;
-        }
-        if (part != 1)
-            *(part ? &io->types_at : &io->values_at) = at;
-        bool encoded = value_text(reader, walker, &io->text[part]);
-        found = (found & ~(1u << part)) | (unsigned)encoded << part;
+        place.end = place.end ? place.end : trim_end(walker->text, walker->at);
+        parts[part] = place;
     }
-    io->is_complete = found == 7;
 }
 
 struct field_name {
@@ -395,73 +83,83 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
     return PLUS_N_FIELDS;
 }
 
-/* The same, guessing that the last successor of `last` recurs. */
-static inline enum plus_field field_after(const struct json_walker *walker, struct json_span place,
-                                          const struct field_name *names, uint8_t *after, enum plus_field last) {
-    const struct field_name *guess = &names[after[last]];
-    size_t length = place.end - place.at - 1;
-    if (after[last] < PLUS_N_FIELDS && length > 0 && guess->length == length &&
-        memcmp(guess->name, walker->text + place.at + 1, length) == 0)
-        return (enum plus_field)after[last];
-    enum plus_field field = field_of(walker, place, names);
-    after[last] = (uint8_t)field;
-    return field;
-}
-
 /* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}. */
-static enum plus_field walk_one_attribute(struct plus_reader *reader, struct json_walker *walker, enum plus_field last,
-                                          struct plus_places *places) {
+static void walk_one_attribute(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
     struct json_span name = {0}, value = {0};
+    enum plus_field field = PLUS_N_FIELDS;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_span key = walk_key(walker);
-        struct json_span place = walk_value(walker);
-        if (place_is(walker->source, key, "name"))
-            name = place;
-        else if (place_is(walker->source, key, "value"))
-            value = place;
+        bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
+        leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
+        if (is_value) {
+            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_PLACES : PLUS_N_FIELDS + field);
+        } else {
+            struct json_span other = walk_value(walker);
+            name = is_name ? other : name;
+        }
+        if (is_name && name.end)
+            field = field_of(walker, name, attributes);
     }
-    if (walker->expected || !name.end || !value.at)
-        return last;
-    enum plus_field field = field_after(walker, name, attributes, reader->after_attribute, last);
-    if (field != PLUS_N_FIELDS)
-        places->attribute[field] = value;
-    return field;
+    if (!walker->expected && name.end && value.at && field != PLUS_N_FIELDS)
+        places->place[PLUS_N_FIELDS + field] = value;
 }
 
-static void walk_attributes(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
-    enum plus_field last = PLUS_N_FIELDS;
-    memset(places->attribute, 0, sizeof places->attribute);
+static void walk_attributes(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
+    leaves->unusual |= leaves->attributes != 0;
+    leaves->attributes = walker->at;
+    memset(places->place + PLUS_N_FIELDS, 0, PLUS_N_ATTRIBUTES * sizeof *places->place);
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         if (walk_char(walker) == '{')
-            last = walk_one_attribute(reader, walker, last, places);
+            walk_one_attribute(walker, leaves, places);
         else
             walk_fail(walker, "an attribute object");
     }
 }
 
-void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
-    enum plus_field field = PLUS_N_FIELDS;
-    *places = (struct plus_places){.text = walker->at};
+static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
+    bool has_io[2] = {false, false};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_span key = walk_key(walker);
         if (!key.at)
             return;
-        field = field_after(walker, key, keys, reader->after_key, field);
+        enum plus_field field = field_of(walker, key, keys);
         struct json_span value = {.at = walker->at};
         char c = walk_char(walker);
-        if (field == PLUS_INPUTS && c == '{')
-            read_io(reader, walker, &places->inputs);
-        else if (field == PLUS_OUTPUTS && c == '{')
-            read_io(reader, walker, &places->outputs);
-        else if (field == PLUS_ATTRIBUTES && c == '[')
-            walk_attributes(reader, walker, places);
-        else
-            value = walk_value(walker);
+        bool outputs = field == PLUS_OUTPUTS;
+        if ((field == PLUS_INPUTS || outputs) && c == '{') {
+            unsigned first = outputs ? PLUS_PLACE_OUTPUTS : PLUS_PLACE_INPUTS;
+            walk_io(walker, leaves, first, places->place + first);
+            leaves->unusual |= has_io[outputs];
+            has_io[outputs] = true;
+        } else if (field == PLUS_ATTRIBUTES && c == '[') {
+            walk_attributes(walker, leaves, places);
+        } else {
+            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_PLACES : field);
+            leaves->unusual |= field == PLUS_ATTRIBUTES;
+        }
         if (field != PLUS_N_FIELDS)
-            places->direct[field] = value;
+            places->place[field] = value;
     }
-    places->flat = !places->direct[PLUS_ATTRIBUTES].at && places->direct[PLUS_RF_ID].at;
+    places->flat = !places->place[PLUS_ATTRIBUTES].at && places->place[PLUS_RF_ID].at;
+    leaves->unusual |= places->flat && (has_io[0] || has_io[1]);
 }
+
+void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+    struct node_leaves leaves = {.n = 0};
+    bool has_attributes;
+    *places = (struct plus_places){.text = walker->at};
+    if (node_walk_learned(walker, &reader->forms, PLUS_N_PLACES, places->place, &has_attributes)) {
+        places->flat = !has_attributes && places->place[PLUS_RF_ID].at;
+        return;
+    }
+    *places = (struct plus_places){.text = walker->at};
+    walk_tokens(walker, &leaves, places);
+    if (!walker->expected && !leaves.unusual)
+        node_learn(&reader->forms, walker->text, places->text, trim_end(walker->text, walker->at), &leaves,
+                   PLUS_N_PLACES);
+}
+
+/* ---- Values ---- */
 
 /* Python's int() of a value, if it fits unsigned 64 bits. */
 static bool read_int(struct plus_reader *reader, struct json_span place, uint64_t *number) {
@@ -473,7 +171,7 @@ static bool read_int(struct plus_reader *reader, struct json_span place, uint64_
     if (*value == '"') {
         size_t length;
         const char *string = field_string(reader->fields, place, &length);
-        char *digits = buffer_reserve(&reader->text.out, length + SOURCE_PADDING);
+        char *digits = buffer_reserve(&reader->scratch, length + SOURCE_PADDING);
         if (!digits || (length = python_int(string, length, digits)) == 0)
             return false;
         memset(digits + length, 0, SOURCE_PADDING / 2);
@@ -525,15 +223,11 @@ static bool is_null(const struct plus_reader *reader, struct json_span place) {
 }
 
 static bool read_string(struct plus_reader *reader, struct json_span place, struct et_text *text) {
-    return reader->source->bytes[place.at] == '"' && string_text(reader, place, text);
+    return reader->source->bytes[place.at] == '"' && plus_string_text(reader->fields, reader->store, place, text);
 }
 
 static void set_flag(struct plus_node *node, uint32_t flag, bool on) {
     node->flags = on ? node->flags | flag : node->flags & ~flag;
-}
-
-static void set_io(struct plus_node *node, bool inputs, const struct plus_io *io) {
-    memcpy(node->io + (inputs ? 0 : 3), io->text, sizeof io->text);
 }
 
 /* An attribute of 64 bits or a text; each may be null. */
@@ -600,24 +294,11 @@ static void set_field(struct plus_reader *reader, struct plus_node *node, enum p
     plus_set_fault(node, field, !set_value(reader, node, field, place));
 }
 
-/* Inputs or outputs of schema 1.0.1, whose lists are separate fields. */
-static struct plus_io flat_io(struct plus_reader *reader, const struct plus_places *places, enum plus_field values,
-                              enum plus_field shapes, enum plus_field types) {
-    const enum plus_field fields[] = {values, shapes, types};
-    struct plus_io io = {
-        .values_at = places->direct[values].at, .types_at = places->direct[types].at, .is_complete = true};
-    for (int i = 0; i < 3; i++) {
-        struct json_walker walker = walk_from(reader->source, places->direct[fields[i]].at);
-        io.is_complete = io.is_complete && places->direct[fields[i]].at && value_text(reader, &walker, &io.text[i]);
-    }
-    return io;
-}
-
 /* The value of a field, by the schema of the node. */
 static struct json_span direct_place(const struct plus_places *places, enum plus_field field) {
-    struct json_span place = places->direct[field];
+    struct json_span place = places->place[field];
     if (field == PLUS_CTRL_DEPS && places->flat && !place.at)
-        return places->direct[PLUS_FLAT_PARENT];
+        return places->place[PLUS_FLAT_PARENT];
     bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
     if (attribute && !places->flat)
         return (struct json_span){0};
@@ -639,41 +320,65 @@ void plus_node_fields(struct plus_reader *reader, const struct plus_places *plac
         if (place.at)
             set_field(reader, node, fields[i], place);
     }
-    node->key = places->direct[PLUS_ID].at ? field_key(reader->fields, places->direct[PLUS_ID]) : KEY_ABSENT;
+    node->key = places->place[PLUS_ID].at ? field_key(reader->fields, places->place[PLUS_ID]) : KEY_ABSENT;
 }
 
-/* The inputs or outputs; an attribute of that name has priority. */
-static struct plus_io read_side(struct plus_reader *reader, const struct plus_places *places, bool inputs) {
-    struct json_span attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
-    if (attribute.at) {
-        struct plus_io io;
-        struct json_walker walker = walk_from(reader->source, attribute.at);
-        read_io(reader, &walker, &io);
-        return io;
+/* The places of values, shapes and types of the inputs or outputs; an attribute of that name has priority. */
+static void find_io(const struct plus_reader *reader, const struct plus_places *places, bool inputs,
+                    struct json_span *parts) {
+    static const enum plus_field flat_fields[2][3] = {{PLUS_OUTPUTS, PLUS_OUTPUT_SHAPES, PLUS_OUTPUT_TYPES},
+                                                      {PLUS_INPUTS, PLUS_INPUT_SHAPES, PLUS_INPUT_TYPES}};
+    const size_t attribute = places->place[PLUS_N_FIELDS + (inputs ? PLUS_INPUTS : PLUS_OUTPUTS)].at;
+    const struct json_span *own = places->place + (inputs ? PLUS_PLACE_INPUTS : PLUS_PLACE_OUTPUTS);
+    if (attribute) {
+        struct json_walker walker = walk_from(reader->source, attribute);
+        struct node_leaves leaves = {.n = 0};
+        memset(parts, 0, 3 * sizeof *parts);
+        if (walk_char(&walker) == '{')
+            walk_io(&walker, &leaves, PLUS_N_PLACES, parts);
+        return;
     }
-    if (!places->flat)
-        return inputs ? places->inputs : places->outputs;
-    return inputs ? flat_io(reader, places, PLUS_INPUTS, PLUS_INPUT_SHAPES, PLUS_INPUT_TYPES)
-                  : flat_io(reader, places, PLUS_OUTPUTS, PLUS_OUTPUT_SHAPES, PLUS_OUTPUT_TYPES);
+    for (int i = 0; i < 3; i++)
+        parts[i] = places->flat ? places->place[flat_fields[inputs][i]] : own[i];
+}
+
+/* Whether the text of a value of inputs or outputs can be encoded. */
+static bool can_be_encoded(const struct plus_reader *reader, struct json_span place) {
+    struct et_text text;
+    if (reader->source->bytes[place.at] == '"')
+        return plus_string_text(reader->fields, reader->store, place, &text);
+    return place.end <= place.at + PLUS_JSON_MAX;
+}
+
+/* Sets three of the offsets of inputs and outputs. */
+static void set_io(const struct plus_reader *reader, struct plus_node *node, enum plus_field field,
+                   const struct json_span *parts) {
+    bool is_complete = true;
+    for (int i = 0; i < 3; i++) {
+        is_complete = is_complete && parts[i].at && can_be_encoded(reader, parts[i]);
+        node->io[(field == PLUS_INPUTS ? 0 : 3) + i] = parts[i].at;
+    }
+    plus_set_fault(node, field, !is_complete);
 }
 
 void plus_node_attributes(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
-    for (int field = 0; field <= PLUS_OP_SCHEMA; field++)
-        if (places->attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
-            set_field(reader, node, (enum plus_field)field, places->attribute[field]);
-    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->direct[PLUS_CTRL_DEPS].at);
-    set_flag(node, PLUS_ID_CHANGED, places->attribute[PLUS_ID].at != 0);
-    struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
-    set_io(node, true, &inputs);
-    set_io(node, false, &outputs);
-    plus_set_fault(node, PLUS_INPUTS, !inputs.is_complete);
-    plus_set_fault(node, PLUS_OUTPUTS, !outputs.is_complete);
+    const struct json_span *attribute = places->place + PLUS_N_FIELDS;
+    struct json_span inputs[3], outputs[3];
+    for (int field = 0; field < PLUS_N_ATTRIBUTES; field++)
+        if (attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
+            set_field(reader, node, (enum plus_field)field, attribute[field]);
+    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->place[PLUS_CTRL_DEPS].at);
+    set_flag(node, PLUS_ID_CHANGED, attribute[PLUS_ID].at != 0);
+    find_io(reader, places, true, inputs);
+    find_io(reader, places, false, outputs);
+    set_io(reader, node, PLUS_INPUTS, inputs);
+    set_io(reader, node, PLUS_OUTPUTS, outputs);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
     bool nested = false, collective = node->flags & PLUS_IS_GPU && kernel_is_collective(node->name);
     set_flag(node, PLUS_IS_COLLECTIVE, collective);
     if (collective)
         plus_set_fault(node, PLUS_COMM_BYTES,
-                       !comm_bytes_read(reader->fields, inputs.values_at, inputs.types_at, &node->comm_bytes, &nested));
+                       !comm_bytes_read(reader->fields, inputs[0].at, inputs[2].at, &node->comm_bytes, &nested));
     set_flag(node, PLUS_IS_NESTED, nested);
 }
 

@@ -1,0 +1,74 @@
+/*
+ * node_forms.h - steps over nodes of a host trace or of ET+ by learned bytes (event_fields.h).
+ *
+ *     {"id": 12, "name": "aten::mm", ..., "attrs": [{"name": "rf_id", "type": "uint64", "value": 883}, ...]}
+ *            --           ----------                                                           ---     values
+ *
+ * The bytes between the values of a node are learned. Names in "attrs" belong to these bytes, since they define the
+ * meaning of an attribute. The caller numbers its fields, and walks a node token by token if its bytes are unknown,
+ * calling node_leaf() for each value. Cost: as event_fields.h.
+ */
+#ifndef READ_NODE_FORMS_H
+#define READ_NODE_FORMS_H
+
+#include "read/event_fields.h"
+#include "read/json.h"
+
+/* Most values of a node that is learned. */
+#define LEAVES_MAX 64
+
+/* The values of a node that is walked token by token. */
+struct node_leaves {
+    struct {
+        size_t at, end;
+        unsigned field; /* the number of fields: any other value */
+    } list[LEAVES_MAX];
+    unsigned n;
+    size_t attributes; /* offset of the value of "attrs", or 0 */
+    bool unusual;      /* not to be learned */
+};
+
+/* Walks a value and adds it. */
+static inline struct json_span node_leaf(struct json_walker *walker, struct node_leaves *leaves, unsigned field) {
+    struct json_span value = walk_value(walker);
+    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
+    if (!leaves->unusual) {
+        leaves->list[leaves->n].at = value.at;
+        leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
+        leaves->list[leaves->n++].field = field;
+    }
+    return value;
+}
+
+/* Learns the bytes between the values of the node from byte `at` up to `end`; its fields have numbers below n_fields,
+ * which is at most 64. If a node of the tree is a prefix of these bytes, the rest is not learned. */
+void node_learn(struct event_forms *forms, const char *text, size_t at, size_t end, const struct node_leaves *leaves,
+                unsigned n_fields);
+
+/* Steps over a node whose bytes between values are learned, and sets the places of its fields; *has_attributes: the
+ * node has "attrs". Returns the set of its fields. 0: the bytes are unknown, or a field repeats; then the walker has
+ * not moved, and the places are undefined. */
+static inline uint64_t node_walk_learned(struct json_walker *walker, const struct event_forms *forms, unsigned n_fields,
+                                         struct json_span *places, bool *has_attributes) {
+    const struct json_walker local = *walker;
+    const struct form *form = form_find(&forms->begin, local.text + local.at);
+    size_t at = local.at;
+    *has_attributes = false;
+    for (; form && !form->ends; form = form_find(form, local.text + at)) {
+        struct json_span place;
+        *has_attributes |= form->args > 0;
+        at = leaf_end(&local, at + form->length, &place);
+        if (!at)
+            return 0;
+        if (form->field < n_fields) {
+            place.end = place.end ? place.end : at;
+            places[form->field] = place;
+        }
+    }
+    if (!form || form->repeats)
+        return 0;
+    walk_to(walker, at + form->length);
+    return form->fields;
+}
+
+#endif
