@@ -42,9 +42,12 @@ static const char kineto_source[] = "{'traceEvents':[" SPAN("cpu_op", "aten::mm"
                   "9") "," MEMORY_EVENT("2", "64", "7") "," MEMORY_EVENT("4", "-64", "7") "," MEMORY_EVENT("22", "128",
                                                                                                            "8") "]}";
 
-/* {"segments": [], "device_traces": [[{"action": "alloc", "size": 5}]]} */
+/* {"segments": [], "device_traces": [[{"action": "alloc", "size": 5}, {"action": "alloc", "size": 7}]], "z": "---..."}:
+ * events are read without objects. */
 static const char pickle_source[] =
-    "\x80\x02}(X\x08\0\0\0segments]X\x0d\0\0\0device_traces]]}(X\6\0\0\0actionX\5\0\0\0allocX\4\0\0\0sizeK\5uaau.";
+    "\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0d"
+    "device_traces\x94]\x94]\x94(}\x94(\x8c\6action\x94\x8c\5alloc\x94\x8c\4size\x94K\5u}\x94(h\7h\x08h\x09K\7uea\x8c"
+    "\1z\x94\x8c\x28----------------------------------------u.";
 
 struct texts {
     char *snapshot, *kineto;

@@ -59,8 +59,7 @@ const char *rank_list_text(struct rank_list *list) {
 
 #define RANK_DIGITS_MAX 9
 
-/* "rank3", "Rank-3", "rank_03": the last of them in the file name. */
-static bool rank_of_name(const char *path, int64_t *rank) {
+bool rank_of_name(const char *path, int64_t *rank) {
     const char *name = path_file_name(path);
     bool found = false;
     for (const char *at = name; *at; at++) {

@@ -56,6 +56,9 @@ void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last);
 /* Ends the list; the text is in it. */
 const char *rank_list_text(struct rank_list *list);
 
+/* The number after the last "rank" of a file name: "rank3", "Rank-3", "rank_03". False: there is none. */
+bool rank_of_name(const char *path, int64_t *rank);
+
 /* The rank of a trace: "rank" of its "distributedInfo", else the number after the last "rank" of the file name, else
  * `position`. */
 int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,

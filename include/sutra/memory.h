@@ -28,6 +28,14 @@ struct sutra_memory_options {
     const char *against; /* a second input to compare with; NULL: none */
     uint64_t n_top;      /* rows of each list of sutra_memory_write_json(); 0: 10 */
     bool tables;         /* make tables */
+
+    /* Several inputs to compare with, instead of `against`: the inputs of both sides are compared rank by rank. Ranks
+     * come from "distributedInfo" of Kineto traces, else from the file name (the number after "rank", else its last
+     * number), else from the position. The devices of rank 3 are named "rank 3 cuda:0". Ranks of one side only are
+     * skipped with a warning. */
+    const char *const *against_paths;
+    size_t n_against;
+    const char *names[2]; /* of both sides in results; NULL: the first path */
 };
 
 /* Tables of all inputs. The first columns are the input's index and the device; bytes are columns of integers. */
@@ -47,8 +55,8 @@ enum sutra_memory_table {
 };
 
 /* Analyzes `n_paths` inputs. The caller frees *memory. Errors: SUTRA_NO_INPUT: missing; SUTRA_DATA: neither a snapshot
- * nor a Kineto trace, malformed, or no memory events; SUTRA_USAGE: `against` with several inputs; SUTRA_SYSTEM: out of
- * memory. */
+ * nor a Kineto trace, malformed, no memory events, or no rank that both sides of a comparison have; SUTRA_USAGE: a
+ * comparison of one input with several; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_memory_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                    const struct sutra_memory_options *options, struct sutra_memory **memory,
                                    struct sutra_error *error);

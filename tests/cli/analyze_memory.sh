@@ -72,6 +72,37 @@ sutra analyze memory ranks/rank_1.pkl ranks/rank_2.pickle.gz ranks/rank_10.pickl
 cmp folder.json files.json
 python3 -c 'import json; print([i["kind"] for i in json.load(open("folder.json"))["inputs"]])'
 try sutra analyze memory empty
+echo "--- two directories of ranks"
+mkdir before after single
+cp oom.pickle.gz before/rank_2.pickle.gz
+cp leak.pickle.gz before/rank_10.pickle.gz
+cp leak.pickle.gz after/memory_2.pickle.gz
+cp oom.pickle.gz after/memory_10.pickle.gz
+cp oom.pickle.gz after/memory_11.pickle.gz
+cp oom.pickle.gz single
+memory before --against after
+sutra analyze memory before --against after --format json -q --threads 1 >pairs.json 2>errors
+sutra analyze memory before --against after --format json -q --threads 3 2>errors | cmp - pairs.json
+sutra analyze memory oom.pickle.gz --against leak.pickle.gz --format json >pair.json 2>errors || cat errors
+sutra analyze memory single --against leak.pickle.gz --format json 2>errors | cmp - pair.json
+python3 - <<'END'
+import json
+pairs, pair = json.load(open("pairs.json"))["devices"], json.load(open("pair.json"))["devices"]
+print([d["device"] for d in pairs])
+assert {**pairs[0], "device": "cuda:0"} == pair[0]
+END
+sutra analyze memory before --against after -o compared -q
+ls compared/charts
+sed -n 1,2p compared/memory_comparison.csv
+try sutra analyze memory before --against single
+try sutra analyze memory before --against missing
+mkdir other again
+cp oom.pickle.gz other/rank_5.pickle.gz
+cp oom.pickle.gz other/rank_6.pickle.gz
+try sutra analyze memory before --against other
+cp oom.pickle.gz again/rank_2.pickle.gz
+cp oom.pickle.gz again/old_rank_2.pickle.gz
+try sutra analyze memory again --against before
 echo "--- an array of events"
 python3 - <<'END'
 import gzip, json

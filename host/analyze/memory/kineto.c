@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
+#include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
@@ -576,6 +577,7 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
             length = snprintf(device->name, sizeof device->name, "%s", types[i].name);
     if (id >= 0)
         snprintf(device->name + length, sizeof device->name - (size_t)length, ":%" PRId64, id);
+    device->is_cpu = strcmp(device->name, "cpu") == 0;
     device->n_events = n;
     device->n_skipped = k->n_skipped;
     device->has_time = true;
@@ -688,6 +690,9 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
         status = sutra_device_trace_parse(context, source->name, source->bytes, source->size, &k.trace, error);
     if (status)
         return status;
+    enum sutra_rank_source rank_source;
+    int64_t rank = rank_number(k.trace, input->path, 0, &rank_source);
+    input->rank = rank_source == SUTRA_RANK_INFO ? rank : -1;
     memory->names_limit = UINT64_MAX;
     stage_begin(context, "analyze memory", 0);
     status = error_name_file(error, read_trace(&k, input, error), source->name);

@@ -1,5 +1,5 @@
 /*
- * memory.c - implements sutra/memory.h: selects the reader of each input.
+ * memory.c - implements sutra/memory.h: selects the reader of each input, finds causes, pairs the ranks of a comparison.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
+#include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "read/json.h"
 #include "read/pickle.h"
 #include "text/names.h"
@@ -185,6 +187,36 @@ struct memory_change *memory_changes(struct arena *arena, const struct strings *
     return list;
 }
 
+static int compare_devices(const void *a, const void *b) {
+    const struct memory_device *const *x = a, *const *y = b;
+    return (*x)->rank != (*y)->rank ? ((*x)->rank < (*y)->rank ? -1 : 1) : strcmp((*x)->name, (*y)->name);
+}
+
+struct memory_device_pair *memory_pair_devices(const struct sutra_memory *memory, struct arena *arena, uint32_t *n) {
+    const struct memory_device **lists[2];
+    uint32_t sizes[2], at[2] = {0, 0};
+    for (size_t side = 0; side < 2; side++) {
+        const struct memory_input *input = &memory->inputs[side];
+        sizes[side] = input->n_devices;
+        if (!(lists[side] = arena_alloc(arena, sizes[side], sizeof *lists[side])))
+            return NULL;
+        for (uint32_t i = 0; i < sizes[side]; i++)
+            lists[side][i] = &input->devices[i];
+        qsort(lists[side], sizes[side], sizeof *lists[side], compare_devices);
+    }
+    struct memory_device_pair *pairs = arena_zeros(arena, (size_t)sizes[0] + sizes[1], sizeof *pairs);
+    for (*n = 0; pairs && (at[0] < sizes[0] || at[1] < sizes[1]); ++*n) {
+        int order = at[0] == sizes[0]   ? 1
+                    : at[1] == sizes[1] ? -1
+                                        : compare_devices(&lists[0][at[0]], &lists[1][at[1]]);
+        if (order <= 0)
+            pairs[*n].of[0] = lists[0][at[0]++];
+        if (order >= 0)
+            pairs[*n].of[1] = lists[1][at[1]++];
+    }
+    return pairs;
+}
+
 enum memory_format { FORMAT_SNAPSHOT, FORMAT_KINETO, FORMAT_OTHER };
 
 static bool key_is(const struct source *source, struct json_span key, const char *name) {
@@ -242,6 +274,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (!kept)
         return error_memory(error);
     input->path = memcpy(kept, from->name, length);
+    input->rank = -1;
     stage_begin(context, "open snapshot", 0);
     enum sutra_status status = from->bytes
                                    ? source_copy_any(&source, from->name, from->bytes, from->size, error)
@@ -266,10 +299,12 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
         status = error_file(error, SUTRA_DATA, source.name, "neither a pickle of protocol 2 to 5 nor JSON");
     }
     source_close(&source);
-    if (status)
-        return status;
+    return status;
+}
 
-    /* Findings: by rule, then descending by bytes. */
+/* Findings of an input: by rule, then descending by bytes. */
+static enum sutra_status find_causes(struct sutra_memory *memory, struct memory_input *input,
+                                     struct sutra_error *error) {
     uint64_t max_findings = 0;
     for (uint32_t i = 0; i < input->n_devices; i++)
         max_findings += RULES_MAX + input->devices[i].n_ooms;
@@ -277,20 +312,138 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (!input->findings)
         return error_memory(error);
     for (uint32_t i = 0; i < input->n_devices; i++)
-        if (strcmp(input->devices[i].name, "cpu") != 0)
+        if (!input->devices[i].is_cpu)
             check_device(memory, input, i);
     qsort_r(input->findings, input->n_findings, sizeof *input->findings, compare_findings, input->devices);
     return arena_status(&memory->arena, error);
 }
 
-static enum sutra_status run(struct sutra_context *context, const struct memory_bytes *inputs, size_t n_inputs,
+/* ---- Ranks of a comparison ---- */
+
+/* An input of one side of a comparison. */
+struct rank_input {
+    int64_t rank;
+    const struct memory_bytes *from;
+    struct memory_input input;
+};
+
+ORDER_BY(compare_rank_inputs, struct rank_input, ASCENDING(rank))
+
+/* The last number of a file name, without its extensions. */
+static bool last_number_of_name(const char *path, int64_t *number) {
+    const char *name = path_file_name(path);
+    size_t end = strcspn(name, "."), begin;
+    while (end && (name[end - 1] < '0' || name[end - 1] > '9'))
+        end--;
+    for (begin = end; begin && name[begin - 1] >= '0' && name[begin - 1] <= '9';)
+        begin--;
+    if (begin == end || end - begin > 9)
+        return false;
+    *number = strtoll(name + begin, NULL, 10);
+    return true;
+}
+
+/* Reads the inputs of one side, and sorts them by rank. */
+static enum sutra_status read_side(struct sutra_context *context, struct sutra_memory *memory,
+                                   const struct memory_bytes *from, size_t n, struct rank_input *list,
+                                   struct sutra_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        list[i].from = &from[i];
+        enum sutra_status status = read_input(context, memory, &from[i], &list[i].input, error);
+        if (status)
+            return status;
+        list[i].rank = list[i].input.rank;
+        if (list[i].rank < 0 && !rank_of_name(from[i].name, &list[i].rank) &&
+            !last_number_of_name(from[i].name, &list[i].rank))
+            list[i].rank = (int64_t)i;
+    }
+    qsort(list, n, sizeof *list, compare_rank_inputs);
+    for (size_t i = 1; i < n; i++)
+        if (list[i].rank == list[i - 1].rank)
+            return error_file(error, SUTRA_DATA, list[i].from->name,
+                              "rank %" PRId64 " is also the rank of %s: write the rank into the file names, as in "
+                              "rank_0.pickle",
+                              list[i].rank, list[i - 1].from->name);
+    return SUTRA_OK;
+}
+
+/* Appends the devices of a rank to one side of a comparison. */
+static void append_devices(struct memory_input *side, const struct rank_input *of) {
+    for (uint32_t i = 0; i < of->input.n_devices; i++) {
+        struct memory_device *device = &side->devices[side->n_devices++];
+        *device = of->input.devices[i];
+        device->rank = of->rank;
+        snprintf(device->name, sizeof device->name, "rank %" PRId64 " %.40s", of->rank, of->input.devices[i].name);
+    }
+}
+
+/* Compares several inputs rank by rank: the devices of all ranks become the devices of two inputs. */
+static enum sutra_status read_ranks(struct sutra_context *context, struct sutra_memory *memory,
+                                    const struct memory_bytes *inputs, const size_t n[2],
+                                    const struct sutra_memory_options *options, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct rank_input *lists[2] = {arena_zeros(&scratch, n[0], sizeof **lists),
+                                   arena_zeros(&scratch, n[1], sizeof **lists)};
+    struct rank_list only[2] = {0};
+    size_t at[2] = {0, 0}, n_pairs = 0;
+    enum sutra_status status = scratch.failed ? error_memory(error) : SUTRA_OK;
+    for (size_t side = 0; side < 2 && !status; side++) {
+        struct memory_input *input = &memory->inputs[side];
+        status = read_side(context, memory, inputs + (side ? n[0] : 0), n[side], lists[side], error);
+        uint64_t n_devices = 0;
+        for (size_t i = 0; i < n[side]; i++)
+            n_devices += lists[side][i].input.n_devices;
+        const char *name = options->names[side] ? options->names[side] : inputs[side ? n[0] : 0].name;
+        input->path = arena_text(&memory->arena, name, strlen(name));
+        input->is_snapshot = true;
+        input->devices = arena_alloc(&memory->arena, n_devices, sizeof *input->devices);
+        if (!status)
+            status = arena_status(&memory->arena, error);
+    }
+    while (!status && (at[0] < n[0] || at[1] < n[1])) {
+        const struct rank_input *of[2] = {at[0] < n[0] ? &lists[0][at[0]] : NULL,
+                                          at[1] < n[1] ? &lists[1][at[1]] : NULL};
+        int order = !of[0] ? 1 : !of[1] ? -1 : compare_rank_inputs(of[0], of[1]);
+        for (size_t side = 0; side < 2; side++) {
+            if (order == 0) {
+                append_devices(&memory->inputs[side], of[side]);
+                memory->inputs[side].is_snapshot &= of[side]->input.is_snapshot;
+                at[side]++;
+            } else if (side == (order > 0)) {
+                rank_list_add(&only[side], of[side]->rank);
+                at[side]++;
+            }
+        }
+        n_pairs += order == 0;
+    }
+    for (size_t side = 0; side < 2 && !status; side++) {
+        if (n_pairs && only[side].any)
+            context_warn(context, "ranks of %s that %s does not have: %s: skipped", memory->inputs[side].path,
+                         memory->inputs[!side].path, rank_list_text(&only[side]));
+        status = find_causes(memory, &memory->inputs[side], error);
+    }
+    if (!status && !n_pairs)
+        status = error_set(error, SUTRA_DATA,
+                           "no rank is in both %s and %s: write the rank into the file names, as in rank_0.pickle",
+                           memory->inputs[0].path, memory->inputs[1].path);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; lists[side] && i < n[side]; i++)
+            buffer_free(&lists[side][i].input.settings);
+    arena_free(&scratch);
+    return status;
+}
+
+/* Analyzes n[0] inputs, or compares them with the n[1] inputs after them. */
+static enum sutra_status run(struct sutra_context *context, const struct memory_bytes *inputs, const size_t n[2],
                              const struct sutra_memory_options *options, struct sutra_memory **memory,
                              struct sutra_error *error) {
+    bool has_ranks = n[1] && n[0] + n[1] > 2;
+    size_t n_inputs = has_ranks ? 2 : n[0] + n[1];
     struct sutra_memory *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->n_inputs = n_inputs;
-    made->is_comparison = options->against != NULL;
+    made->is_comparison = n[1] > 0;
     made->has_tables = options->tables;
     made->has_threads = pool_threads(context->pool) > 1;
     made->n_top = options->n_top ? options->n_top : 10;
@@ -299,8 +452,13 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
               result_init(&made->result, memory_table_specs, SUTRA_MEMORY_N_TABLES);
     made->result.of_job = true;
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
-    for (size_t i = 0; i < n_inputs && !status; i++)
+    if (!status && has_ranks)
+        status = read_ranks(context, made, inputs, n, options, error);
+    for (size_t i = 0; i < n_inputs && !has_ranks && !status; i++) {
         status = read_input(context, made, &inputs[i], &made->inputs[i], error);
+        if (!status)
+            status = find_causes(made, &made->inputs[i], error);
+    }
     if (!status && options->tables)
         status = memory_make_tables(made, error);
     stage_end(context);
@@ -324,15 +482,19 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
     enum sutra_status status = copy_options(options, &known, error);
     if (status)
         return status;
-    if (known.against && n_paths != 1)
-        return error_set(error, SUTRA_USAGE, "a comparison needs one input and one input to compare with");
-    struct memory_bytes *inputs = calloc(n_paths + 1, sizeof *inputs);
+    const char *const *against = known.n_against ? known.against_paths : &known.against;
+    const size_t n[2] = {n_paths, known.n_against ? known.n_against : known.against != NULL};
+    if (n[1] && n[0] != n[1] && (n[0] == 1 || n[1] == 1))
+        return error_set(error, SUTRA_USAGE,
+                         "cannot compare %zu inputs with %zu: name one input and one input to compare with, or the "
+                         "directories of all ranks",
+                         n[0], n[1]);
+    struct memory_bytes *inputs = calloc(n[0] + n[1] + 1, sizeof *inputs);
     if (!inputs)
         return error_memory(error);
-    for (size_t i = 0; i < n_paths; i++)
-        inputs[i].name = paths[i];
-    inputs[n_paths].name = known.against;
-    status = run(context, inputs, n_paths + (known.against != NULL), &known, memory, error);
+    for (size_t i = 0; i < n[0] + n[1]; i++)
+        inputs[i].name = i < n[0] ? paths[i] : against[i - n[0]];
+    status = run(context, inputs, n, &known, memory, error);
     free(inputs);
     return status;
 }
@@ -345,7 +507,8 @@ enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *
     if (status)
         return status;
     struct memory_bytes inputs[2] = {{name, bytes, size}, {.name = known.against}};
-    return run(context, inputs, 1 + (known.against != NULL), &known, memory, error);
+    const size_t n[2] = {1, known.against != NULL};
+    return run(context, inputs, n, &known, memory, error);
 }
 
 void sutra_memory_free(struct sutra_memory *memory) {

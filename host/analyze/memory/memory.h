@@ -108,7 +108,9 @@ struct memory_allocs {
 };
 
 struct memory_device {
-    char name[40];
+    char name[64]; /* "cuda:0", "rank 3 cuda:0" */
+    int64_t rank;  /* of a comparison of several ranks; else 0 */
+    bool is_cpu;
     uint32_t n_events;
     int64_t *time_ns, *allocated, *active, *reserved; /* n_events + 1 points */
     uint32_t timeline_crc, stack_crc;
@@ -158,6 +160,7 @@ struct memory_finding {
 
 struct memory_input {
     const char *path;
+    int64_t rank; /* of a Kineto trace; -1: not recorded */
     bool is_snapshot;
     struct memory_device *devices;
     uint32_t n_devices;
@@ -243,6 +246,13 @@ int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b);
 extern const struct table_spec memory_table_specs[];
 
 enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_error *error);
+
+/* The devices of both inputs of a comparison with equal names, ascending by rank and name; NULL: one input does not have
+ * the device. The list is NULL if memory runs out. */
+struct memory_device_pair {
+    const struct memory_device *of[2];
+};
+struct memory_device_pair *memory_pair_devices(const struct sutra_memory *memory, struct arena *arena, uint32_t *n);
 
 /* Rows that compare the devices of two inputs; `kind` is "by_frame" or another list of the peak. */
 struct memory_change {

@@ -301,13 +301,6 @@ static void add_input(struct memory_writing *w, const struct memory_input *input
 
 /* ---- Comparison ---- */
 
-static const struct memory_device *device_of(const struct memory_input *input, const char *name) {
-    for (uint32_t i = 0; i < input->n_devices; i++)
-        if (strcmp(input->devices[i].name, name) == 0)
-            return &input->devices[i];
-    return NULL;
-}
-
 static void add_change(struct memory_writing *w, const char *key, int64_t a, int64_t b) {
     add_key(w, key);
     out_format(w->text, "{\"a\": %" PRId64 ", \"b\": %" PRId64 ", \"diff\": %" PRId64 "}", a, b, b - a);
@@ -354,11 +347,11 @@ static void add_only(struct memory_writing *w, const struct memory_device *x, co
     out_format(w->text, "{\"count\": %" PRIu32 ", \"bytes\": %" PRId64 "}", count, bytes);
 }
 
-static bool add_comparison_json(struct memory_writing *w, const char *name, bool is_first) {
+static bool add_comparison_json(struct memory_writing *w, const struct memory_device_pair *pair, bool is_first) {
     const struct memory_input *inputs = w->memory->inputs;
-    const struct memory_device *a = device_of(&inputs[0], name), *b = device_of(&inputs[1], name);
+    const struct memory_device *a = pair->of[0], *b = pair->of[1];
     out_add(w->text, is_first ? "{\"device\": " : ",\n{\"device\": ");
-    add_string(w, name);
+    add_string(w, a ? a->name : b->name);
     add_change(w, "peak_active", a ? a->active[a->peak] : 0, b ? b->active[b->peak] : 0);
     add_change(w, "max_reserved", a ? a->max_reserved : 0, b ? b->max_reserved : 0);
     add_change(w, "end_active", a ? a->active[a->n_events] : 0, b ? b->active[b->n_events] : 0);
@@ -377,26 +370,16 @@ static bool add_comparison_json(struct memory_writing *w, const char *name, bool
     return ok;
 }
 
-/* Devices of both inputs, ascending by name: cuda:10 precedes cuda:2. */
 static bool add_comparisons(struct memory_writing *w) {
-    const struct memory_input *inputs = w->memory->inputs;
-    const char *last = NULL;
-    bool ok = true;
+    struct arena arena = {0};
+    uint32_t n = 0;
+    const struct memory_device_pair *pairs = memory_pair_devices(w->memory, &arena, &n);
+    bool ok = pairs;
     out_add(w->text, "{\"kind\": \"diff\", \"devices\": [");
-    for (;;) {
-        const char *next = NULL;
-        for (size_t k = 0; k < 2; k++)
-            for (uint32_t i = 0; i < inputs[k].n_devices; i++) {
-                const char *name = inputs[k].devices[i].name;
-                if ((!last || strcmp(name, last) > 0) && (!next || strcmp(name, next) < 0))
-                    next = name;
-            }
-        if (!next)
-            break;
-        ok &= add_comparison_json(w, next, !last);
-        last = next;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        ok &= add_comparison_json(w, &pairs[i], i == 0);
     out_add(w->text, "]}\n");
+    arena_free(&arena);
     return ok;
 }
 
@@ -619,36 +602,33 @@ static void add_ooms_tables(const struct table_rows *rows) {
 static bool add_comparison_tables(struct sutra_memory *memory) {
     struct sutra_table *table = &memory->result.tables[SUTRA_MEMORY_COMPARISON];
     static const struct memory_device nothing;
-    const struct memory_input *inputs = memory->inputs;
     struct arena scratch = {0};
-    for (size_t side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < inputs[side].n_devices; i++) {
-            const struct memory_device *d = &inputs[side].devices[i], *other = &nothing;
-            for (uint32_t k = 0; k < inputs[!side].n_devices; k++)
-                if (strcmp(inputs[!side].devices[k].name, d->name) == 0)
-                    other = &inputs[!side].devices[k];
-            if (side && other != &nothing) /* it has its rows */
-                continue;
-            const struct memory_device *a = side ? other : d, *b = side ? d : other;
-            const struct {
-                const char *group_by;
-                const struct memory_groups *a, *b;
-            } lists[] = {{"category", &a->categories, &b->categories},
-                         {"operator", &a->operators, &b->operators},
-                         {"frame", &a->frames, &b->frames}};
-            for (size_t l = 0; l < 3; l++) {
-                uint32_t n;
-                struct memory_change *changes = memory_changes(&scratch, &memory->names, lists[l].a, lists[l].b, &n);
-                for (uint32_t k = 0; k < n; k++) {
-                    table_words(table, d->name);
-                    table_words(table, lists[l].group_by);
-                    table_string(table, &memory->names, changes[k].name);
-                    table_integer(table, changes[k].a);
-                    table_integer(table, changes[k].b);
-                    table_integer(table, changes[k].b - changes[k].a);
-                }
+    uint32_t n_pairs = 0;
+    const struct memory_device_pair *pairs = memory_pair_devices(memory, &scratch, &n_pairs);
+    for (uint32_t i = 0; i < n_pairs; i++) {
+        const struct memory_device *a = pairs[i].of[0] ? pairs[i].of[0] : &nothing,
+                                   *b = pairs[i].of[1] ? pairs[i].of[1] : &nothing;
+        const struct {
+            const char *group_by;
+            const struct memory_groups *a, *b;
+        } lists[] = {{"category", &a->categories, &b->categories},
+                     {"operator", &a->operators, &b->operators},
+                     {"frame", &a->frames, &b->frames}};
+        for (size_t l = 0; l < 3; l++) {
+            uint32_t n;
+            struct arena_mark mark = arena_mark(&scratch);
+            struct memory_change *changes = memory_changes(&scratch, &memory->names, lists[l].a, lists[l].b, &n);
+            for (uint32_t k = 0; k < n; k++) {
+                table_words(table, pairs[i].of[0] ? a->name : b->name);
+                table_words(table, lists[l].group_by);
+                table_string(table, &memory->names, changes[k].name);
+                table_integer(table, changes[k].a);
+                table_integer(table, changes[k].b);
+                table_integer(table, changes[k].b - changes[k].a);
             }
+            arena_release(&scratch, mark);
         }
+    }
     bool ok = !scratch.failed;
     arena_free(&scratch);
     return ok;

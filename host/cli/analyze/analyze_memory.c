@@ -2,10 +2,12 @@
  * analyze_memory.c - `sutra analyze memory`: reads memory snapshots or Kineto traces with memory events; prints
  * findings and the peak of each device, and writes tables.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/memory/memory.h"
 #include "cli/analyze/analysis.h"
@@ -24,6 +26,8 @@ struct memory_analysis {
     struct analysis analysis;
     struct sutra_memory_options options;
     int format; /* enum memory_output */
+    char *against;
+    struct trace_list against_list;
     struct sutra_memory *memory;
 };
 
@@ -134,17 +138,20 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
                ? "## Difference of memory: B - A\n\nA: %s, B: %s\n\n| | bytes | share | |\n|---|---:|---:|---|\n"
                : "Difference of memory: B - A\nA: %s\nB: %s\n\n",
            short_path(a->path, 70).text, short_path(b->path, 70).text);
-    for (uint32_t i = 0; i < a->n_devices; i++)
-        for (uint32_t k = 0; k < b->n_devices; k++) {
-            const struct memory_device *x = &a->devices[i], *y = &b->devices[k];
-            if (strcmp(x->name, y->name) != 0)
-                continue;
-            int64_t of_x = x->active[x->peak], of_y = y->active[y->peak];
-            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(of_x).text);
-            print_row(is_markdown, "peak", of_y - of_x, -1, text);
-            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(x->max_reserved).text);
-            print_row(is_markdown, "reserved", y->max_reserved - x->max_reserved, -1, text);
-        }
+    struct arena arena = {0};
+    uint32_t n = 0;
+    const struct memory_device_pair *pairs = memory_pair_devices(memory, &arena, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct memory_device *x = pairs[i].of[0], *y = pairs[i].of[1];
+        if (!x || !y)
+            continue;
+        int64_t of_x = x->active[x->peak], of_y = y->active[y->peak];
+        snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(of_x).text);
+        print_row(is_markdown, "peak", of_y - of_x, -1, text);
+        snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(x->max_reserved).text);
+        print_row(is_markdown, "reserved", y->max_reserved - x->max_reserved, -1, text);
+    }
+    arena_free(&arena);
 
     /* The largest differences of each kind and device. */
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(memory), SUTRA_MEMORY_COMPARISON, NULL);
@@ -166,10 +173,24 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
 
 /* ---- The analysis ---- */
 
+/* Lists the files of --against. */
+static int check(struct analysis *analysis) {
+    struct memory_analysis *self = (struct memory_analysis *)analysis;
+    if (!self->against)
+        return SUTRA_OK;
+    if (!path_is_stream(self->against) && access(self->against, F_OK))
+        return message_fail(SUTRA_NO_INPUT, "%s: %s", self->against, strerror(errno));
+    return trace_list_make(&self->against_list, &(struct operands){1, &self->against}, NAMES_SNAPSHOT);
+}
+
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct memory_analysis *self = (struct memory_analysis *)analysis;
     struct job *job = &analysis->job;
-    self->options.tables = job->output || (self->options.against && self->format != MEMORY_JSON);
+    self->options.tables = job->output || (self->against && self->format != MEMORY_JSON);
+    self->options.against_paths = (const char *const *)self->against_list.paths;
+    self->options.n_against = self->against_list.n;
+    self->options.names[0] = job->operands.n == 1 ? job->operands.words[0] : NULL;
+    self->options.names[1] = self->against;
     enum sutra_status status =
         sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
     if (!status && job->output)
@@ -210,7 +231,9 @@ static int report(struct analysis *analysis) {
 }
 
 static void release(struct job *job) {
-    sutra_memory_free(((struct memory_analysis *)job)->memory);
+    struct memory_analysis *self = (struct memory_analysis *)job;
+    trace_list_free(&self->against_list);
+    sutra_memory_free(self->memory);
 }
 
 /* ---- The command ---- */
@@ -221,7 +244,7 @@ static const struct stage_share stages[] = {{"open snapshot", 20, false},
                                             {"write", 10, false},
                                             {0}};
 
-static const struct analysis_kind kind = {.page = PAGE_MEMORY, .work = work, .report = report};
+static const struct analysis_kind kind = {.page = PAGE_MEMORY, .check = check, .work = work, .report = report};
 static const struct memory_analysis defaults = {
     .analysis = {.kind = &kind, .names = NAMES_SNAPSHOT, .job.stages = stages},
     .options.size = sizeof(struct sutra_memory_options)};
@@ -233,8 +256,8 @@ static const struct option_row options[] = {
      .help = "print text, json with all numbers, or markdown (default: text)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help = "write tables as csv, json or arrow (default: csv)"},
-    {"against", 0, OPTION_FILE, "B", AT(memory_analysis, options.against),
-     .help = "compare INPUT with B and print the differences"},
+    {"against", 0, OPTION_FILE, "B", AT(memory_analysis, against),
+     .help = "compare INPUT with B, files or directories of ranks, and print the differences"},
     {"top", 0, OPTION_NUMBER, "N", AT(memory_analysis, options.n_top), .minimum = 1, .maximum = UINT32_MAX,
      .help = "limit each list of the JSON output to N rows (default: 10)"},
     {"no-report", 0, OPTION_FLAG, AT(analysis, no_report), .help = "write only the tables"},
@@ -251,12 +274,14 @@ static const char *const description[] = {
     "and out-of-memory events with their largest holders.",
     "An INPUT is a file of torch.cuda.memory._dump_snapshot() (a pickle, or its JSON form), or a Kineto trace recorded "
     "with profile_memory=True, or a directory of such files, one per rank. Pickles are read, never executed: an opcode that could run code is an error.",
+    "--against compares rank by rank: the number after \"rank\" in the file name, or its last number.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra analyze memory snapshot.pickle", "findings and the largest parts of the peak"},
     {"sutra analyze memory snapshot.pickle -o tables", "also write the timeline and all lists as CSV"},
     {"sutra analyze memory before.pickle --against after.pickle", "differences of the peak"},
+    {"sutra analyze memory before --against after", "the same for the ranks of two directories"},
     {0},
 };
 
