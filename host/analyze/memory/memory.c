@@ -1,5 +1,5 @@
 /*
- * memory.c - implements sutra/memory.h: selects the reader of each input, finds causes, pairs the ranks of a comparison.
+ * memory.c - implements sutra/memory.h: selects the reader of each input, finds causes, pairs ranks of a comparison.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -247,8 +247,8 @@ extern const struct table_spec memory_table_specs[];
 
 enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_error *error);
 
-/* The devices of both inputs of a comparison with equal names, ascending by rank and name; NULL: one input does not have
- * the device. The list is NULL if memory runs out. */
+/* The devices of both inputs of a comparison with equal names, ascending by rank and name; NULL: the input does not
+ * have the device. The list is NULL if memory runs out. */
 struct memory_device_pair {
     const struct memory_device *of[2];
 };
