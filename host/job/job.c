@@ -482,13 +482,14 @@ static void find_simulation_limits(struct job_whole *whole) {
     if (meetings->n_beside && whole->network)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "%" PRIu64
-                    " collectives ran beside another collective of their rank: the simulated time of this job is "
+                    " collectives overlap with another collective of their rank: the simulated time of this job is "
                     "right, but network what-ifs of this job are not; use 'sutra simulate' with files of --gpu streams",
                     meetings->n_beside);
     else if (meetings->n_beside)
         add_finding(
             whole, CHECK_WARNING, "simulation", "",
-            "%" PRIu64 " collectives ran beside another collective of their rank, but these files are for one resource "
+            "%" PRIu64
+            " collectives overlap with another collective of their rank, but these files are for one resource "
             "per GPU: the time of the job is right, but what-ifs are inexact; 'sutra simulate' prints the error, and "
             "'--gpu streams' avoids it",
             meetings->n_beside);

@@ -135,6 +135,13 @@ bool et_nodes_record_gpu(const struct et_nodes *nodes) {
     return recorded_gpu(nodes).length > 0;
 }
 
+bool et_nodes_unmatched(const struct et_nodes *nodes) {
+    for (uint64_t i = 0; i < nodes->metadata.n; i++)
+        if (nodes->metadata.name[i] == ET_NAME_MEETINGS)
+            return true;
+    return false;
+}
+
 bool et_nodes_per_stream(const struct et_nodes *nodes) {
     return et_text_is(recorded_gpu(nodes), "streams");
 }

@@ -103,6 +103,7 @@ enum et_kind {
     X(INVOLVED_DIM, "involved_dim")                                                                                    \
     X(KERNEL_EXEC_NS, "kernel_exec_ns")                                                                                \
     X(MEETING, "meeting")                                                                                              \
+    X(MEETINGS, "meetings")                                                                                            \
     X(MEETING_KIND, "meeting_kind")                                                                                    \
     X(MEETING_RANKS, "meeting_ranks")                                                                                  \
     X(MEETING_BYTES, "meeting_bytes")                                                                                  \
@@ -322,6 +323,9 @@ bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
 
 /* Whether the file records the resources of the GPU for which it was made. */
 bool et_nodes_record_gpu(const struct et_nodes *nodes);
+
+/* Whether the file is of a linked job that records no collectives of its rank: simulators must not match them. */
+bool et_nodes_unmatched(const struct et_nodes *nodes);
 
 /* Whether the file was made for a resource per stream. */
 bool et_nodes_per_stream(const struct et_nodes *nodes);

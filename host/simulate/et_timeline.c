@@ -754,17 +754,16 @@ enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *
         status = prepare_copy(&copy, &scratch, error);
     if (!status) {
         add_nodes(&copy);
-        status = copy_metadata(made, alone, (uint64_t)(at_gpu == n_metadata) + (rank->ranks_per_host > 0), error);
+        status = copy_metadata(made, alone,
+                               (uint64_t)(at_gpu == n_metadata) + (rank->ranks_per_host > 0) + (rank->n == 0), error);
     }
     if (!status)
         set_gpu_attribute(made, at_gpu, rank->per_stream);
-    if (!status && rank->ranks_per_host) {
-        const uint64_t at = made->metadata.n - 1;
-        made->metadata.name[at] = ET_NAME_RANKS_PER_HOST;
-        made->metadata.kind[at] = ET_INT64;
-        made->metadata.length[at] = 0;
-        made->metadata.value[at].bits = rank->ranks_per_host;
-    }
+    uint64_t at = made->metadata.n;
+    if (!status && rank->n == 0)
+        set_attribute(&made->metadata, --at, ET_NAME_MEETINGS, ET_INT64, 0);
+    if (!status && rank->ranks_per_host)
+        set_attribute(&made->metadata, --at, ET_NAME_RANKS_PER_HOST, ET_INT64, rank->ranks_per_host);
     arena_free(&scratch);
     return status ? status : arena_status(&made->arena, error);
 }

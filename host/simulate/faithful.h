@@ -64,7 +64,8 @@ enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_
  * that takes the rest of its duration. Without [meet] after it, early ranks would leave ASTRA-sim's ring early.
  *
  * Attributes of a node: "meeting", the number of its matched collective in the job; "meeting_kind", such as
- * "all-reduce"; "meeting_ranks", the number of ranks of the group; and "meeting_bytes".
+ * "all-reduce"; "meeting_ranks", the number of ranks of the group; and "meeting_bytes". If the trace of a rank records no
+ * collectives, the durations of its communication contain waits, and its metadata has "meetings": 0.
  */
 
 #define NOT_MATCHED UINT64_MAX /* not matched */

@@ -171,6 +171,7 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
     if (arena->failed)
         return false;
     pool_run(pool, et_tasks(graph->n), describe_task, &(struct graph_task){graph, nodes, NULL});
+    graph->tells = et_nodes_unmatched(nodes);
     for (row_t i = 0; i < graph->n; i++)
         graph->tells |= graph->is_shared[i];
     return true;

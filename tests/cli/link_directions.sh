@@ -20,6 +20,14 @@ echo "without arguments, both ends send"
 sed -i 's/"Collective name"/"Other name"/' devices/device.*.json
 sutra link hosts devices -o job --format et --quiet
 messages job | cut -d' ' -f1-3
+echo "and durations contain the waits for a straggler, so the simulation waits at no collective:"
+sutra gen --events 2k --ranks 4 --seed 3 --straggler-rank 1 --host slow_hosts --device slow_devices
+sed -i 's/"Collective name"/"Other name"/' slow_devices/device.*.json
+for form in streams one; do
+    sutra link slow_hosts slow_devices -o slow --format et --gpu $form 2>&1 | grep measured
+    sutra simulate slow --quiet | head -n 1
+done
+sutra jsonize slow/rank.0.et --lines | sed -n 1p | grep -o '{"name": "meetings"[^}]*}'
 echo "--plain is the file of sutra convert:"
 sutra link hosts/host.0.json devices/device.0.json -o plain.et --plain --quiet
 sutra link hosts/host.0.json devices/device.0.json -o - --quiet | sutra convert - -o converted.et --quiet
