@@ -469,6 +469,13 @@ static void find_simulation_limits(struct job_whole *whole) {
             " collectives lack ranks, and a simulation does not wait for these ranks: the time of the job is within "
             "0.3 %%, but what-ifs may be up to 53 %% off if the slowest rank is missing",
             meetings->n_lacking + meetings->n_alone);
+    if (whole->calls.n_untold)
+        add_finding(
+            whole, CHECK_WARNING, "simulation", "",
+            "the device traces record no arguments of %" PRIu64
+            " collectives, as in older PyTorch versions: the time of the job is right, but what-ifs do not change "
+            "the waits in the durations of these collectives",
+            whole->calls.n_untold);
     if (meetings->n_different)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "%" PRIu64

@@ -24,7 +24,7 @@ echo "and durations contain the waits for a straggler, so the simulation waits a
 sutra gen --events 2k --ranks 4 --seed 3 --straggler-rank 1 --host slow_hosts --device slow_devices
 sed -i 's/"Collective name"/"Other name"/' slow_devices/device.*.json
 for form in streams one; do
-    sutra link slow_hosts slow_devices -o slow --format et --gpu $form 2>&1 | grep measured
+    sutra link slow_hosts slow_devices -o slow --format et --gpu $form 2>&1 | grep 'measured\|arguments'
     sutra simulate slow --quiet | head -n 1
 done
 sutra jsonize slow/rank.0.et --lines | sed -n 1p | grep -o '{"name": "meetings"[^}]*}'
