@@ -313,7 +313,7 @@ const struct comm_end *comm_end_of(const struct comm_ends *ends, row_t row) {
 /* ---- Operations: of the nearest operator with a formula, shared by its kernels ---- */
 
 /* Operators per task. */
-#define TASK_OPERATORS 4096
+#define TASK_OPERATORS 256
 
 /* The nearest operator is not searched yet; no row number is that large. */
 #define NEAREST_UNKNOWN (ROW_NONE - 1)
@@ -374,17 +374,22 @@ static uint64_t weight_of(const struct node_graph *graph, row_t slot) {
     return duration_us == 0 ? 1 : MIN(duration_us, most);
 }
 
-static struct input_text input_text_of(struct et_text text) {
-    return text.length ? (struct input_text){text.bytes, text.length} : (struct input_text){NULL, 0};
+/* The JSON at byte `at`: a string without quotes, or a list, which ends before the end of the text. */
+static struct input_text input_at(const struct source *source, size_t at) {
+    if (at == 0)
+        return (struct input_text){NULL, 0};
+    if (source->bytes[at] != '"')
+        return (struct input_text){source->bytes + at, source->size - at};
+    return (struct input_text){source->bytes + at + 1, string_end(source, at, at + 1).at - at - 1};
 }
 
-static bool measure(const struct node_graph *graph, struct op_inputs_parser *parser, struct plus_texts *texts,
-                    struct worker *worker) {
+static bool measure(const struct node_graph *graph, struct op_inputs_parser *parser, struct worker *worker) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct source *source = &graph->plus->document->source;
     row_t row = graph->message[worker->slot];
-    const struct op_input_texts read = {.values = input_text_of(plus_io_text(texts, nodes, row, 0)),
-                                        .shapes = input_text_of(plus_io_text(texts, nodes, row, 1)),
-                                        .types = input_text_of(plus_io_text(texts, nodes, row, 2))};
+    const struct op_input_texts read = {.values = input_at(source, nodes->io[0][row]),
+                                        .shapes = input_at(source, nodes->io[1][row]),
+                                        .types = input_at(source, nodes->io[2][row])};
     struct op_inputs inputs;
     if (!op_inputs_parse(parser, &read, &inputs))
         return false;
@@ -399,13 +404,9 @@ static bool measure(const struct node_graph *graph, struct op_inputs_parser *par
 static void measure_task(void *arg, size_t task) {
     struct operations_search *search = arg;
     struct op_inputs_parser parser = {0};
-    struct plus_texts texts;
     size_t end = MIN((task + 1) * TASK_OPERATORS, search->n_workers);
-    bool ok = plus_texts_begin(&texts, &search->graph->plus->document->source);
-    for (size_t i = task * TASK_OPERATORS; i < end && ok; i++)
-        ok = measure(search->graph, &parser, &texts, &search->workers[i]);
-    search->no_memory[task] = !ok || plus_texts_failed(&texts);
-    plus_texts_end(&texts);
+    for (size_t i = task * TASK_OPERATORS; i < end && !search->no_memory[task]; i++)
+        search->no_memory[task] = !measure(search->graph, &parser, &search->workers[i]);
     op_inputs_parser_free(&parser);
 }
 
