@@ -1,5 +1,6 @@
 # fault_kill_job.sh - tests a job that is killed at random times: it leaves only complete files, and the next run gives
-# the result of an undisturbed run. KILLS sets the number of kills (default: 12).
+# the result of an undisturbed run, also the kernels for a resource per stream of files for simulators. KILLS sets the
+# number of kills (default: 12).
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT
@@ -12,14 +13,26 @@ failed() {
 }
 
 "$SUTRA" gen --events 3k --ranks 6 --seed 2 --host hosts --device devices || exit 1
+json=""
+et="--format et --gpu one"
 begin=$(date +%s%N)
-"$SUTRA" link hosts devices -o whole -q || exit 1
+"$SUTRA" link hosts devices -o whole.json -q || exit 1
 most=$((($(date +%s%N) - begin) / 1000000 + 10)) # milliseconds that it takes
+# shellcheck disable=SC2086
+"$SUTRA" link hosts devices -o whole.et $et -q || exit 1
+
+# bound FOLDER: the time and the error of a what-if with one resource.
+bound() { "$SUTRA" simulate "$1" --scale gpu:2 --format json | grep 'time_us\|error_percent' | head -n 4; }
+bound whole.et >bound
+grep -q 'error_percent": [0-9]' bound || failed "no bound"
 
 # disturb N: kills a run, half of the times as soon as it has begun to write, and looks at what it left.
 disturb() {
     signal=$([ $(($1 % 3)) = 0 ] && echo TERM || echo KILL)
-    "$SUTRA" link hosts devices -o out -q --threads $((1 + $1 % 2)) &
+    form=$([ $(($1 / 2 % 2)) = 0 ] && echo json || echo et)
+    options=$([ $form = et ] && echo "$et" || echo "$json")
+    # shellcheck disable=SC2086
+    "$SUTRA" link hosts devices -o out -q --threads $((1 + $1 % 2)) $options &
     program=$!
     if [ $(($1 % 4)) -lt 2 ]; then
         while [ -z "$(ls -A out 2>/dev/null)" ] && kill -0 $program 2>/dev/null; do :; done
@@ -29,12 +42,14 @@ disturb() {
     kill -"$signal" $program 2>/dev/null
     { wait $program; } 2>/dev/null && code=0 || code=1
     n_hit=$((n_hit + code))
-    for file in out/rank.*.json; do
-        [ ! -e "$file" ] || cmp -s "$file" "whole/${file#out/}" || failed "$signal: $file is not whole"
+    for file in out/rank.*.$form out/.job/rank.*.streams.et; do
+        [ ! -e "$file" ] || cmp -s "$file" "whole.$form/${file#out/}" || failed "$signal: $file is not whole"
     done
-    [ "$(ls out/rank.*.json 2>/dev/null | wc -l)" = 6 ] || n_half=$((n_half + 1))
-    "$SUTRA" link hosts devices -o out -q || failed "the run after $signal: exit $?"
-    diff -r -x .job -x job.json whole out || failed "the run after $signal"
+    [ "$(ls out/rank.*.$form 2>/dev/null | wc -l)" = 6 ] || n_half=$((n_half + 1))
+    # shellcheck disable=SC2086
+    "$SUTRA" link hosts devices -o out -q $options || failed "the run after $signal: exit $?"
+    diff -r -x .job -x job.json "whole.$form" out || failed "the run after $signal"
+    [ $form = json ] || bound out | cmp -s - bound || failed "the bound after $signal"
     [ -z "$(find out -name '.*.tmp')" ] || failed "left over after $signal: $(find out -name '.*.tmp')"
     rm -r out
 }

@@ -304,6 +304,7 @@ struct streams_reading {
     struct sutra_context *context;
     const char *folder;
     const char *const *paths; /* of the files for one resource */
+    char **alone;             /* of the same ranks alone */
     const size_t *rank_index; /* per file: its rank in `whole` */
 };
 
@@ -365,7 +366,8 @@ static enum sutra_status make_streams(void *arg, uint32_t r, struct et_nodes *re
         read_note(reading->folder, note_name, reading->paths[r], hash, &note, &is_current, error);
     if (!status && size_of_file(path) == 0)
         status = error_file(error, SUTRA_NO_INPUT, path, "is missing");
-    else if (!status && (!is_current || note.content != hash_file(hash_file(0, reading->paths[r]), path)))
+    else if (!status && (!is_current || size_of_file(reading->alone[r]) != rank->file_bytes ||
+                         note.content != hash_file(hash_file(0, reading->paths[r]), path)))
         status = error_file(error, SUTRA_DATA, reading->paths[r], "does not match the records of its job");
     struct et_file kernels = {0};
     struct pool *pool = status ? NULL : pool_create(1);
@@ -396,6 +398,7 @@ enum sutra_status job_streams_read(struct sutra_context *context, const char *co
     char **alone = arena_zeros(&arena, n, sizeof *alone);
     size_t *rank_index = arena_alloc(&arena, n, sizeof *rank_index);
     reading.rank_index = rank_index;
+    reading.alone = alone;
     reading.folder = slash ? arena_text(&arena, length ? paths[0] : "/", MAX(length, 1)) : ".";
     enum sutra_status status = arena.failed ? error_memory(error) : job_whole_read(whole, reading.folder, error);
     if (status == SUTRA_NO_INPUT)
