@@ -5,6 +5,7 @@
  * Reals become text, as Python's json.loads(parse_float=str) reads them: no number of a memory snapshot is a real.
  * Nesting costs no recursion. Cost: O(size), 8 bytes per value of the open containers.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static object_t json_scalar(struct objects *objects, const char *text) {
     size_t length;
     int64_t value;
     uint64_t digits = 0;
+    __extension__ __int128 wide = 0;
     switch (*text) {
     case 't':
         return object_make(OBJECT_BOOL, 1);
@@ -52,18 +54,22 @@ static object_t json_scalar(struct objects *objects, const char *text) {
     case 'n':
         return OBJECT_NONE;
     default:
+        if (*text == 'N' || *text == 'I' || text[1] == 'I') { /* NaN, Infinity, -Infinity */
+            double real = *text == 'N' ? NAN : *text == 'I' ? INFINITY : -INFINITY;
+            memcpy(&digits, &real, sizeof digits);
+            return objects_wide(objects, OBJECT_REAL, digits, 0);
+        }
         if (number_scan(text, &length) != NUMBER_FORM_INTEGER) {
             uint32_t string = strings_intern(&objects->strings, text, length);
             return string == STRING_NONE ? OBJECT_ABSENT : object_make(OBJECT_STRING, string);
         }
         if (integer_parse(text, length, &value))
             return objects_integer(objects, value);
-        for (size_t i = 0; i < length && *text != '-'; i++)
-            if (__builtin_mul_overflow(digits, 10, &digits) ||
-                __builtin_add_overflow(digits, (uint64_t)(text[i] - '0'), &digits))
-                return objects_wide(objects, OBJECT_WIDE, 0, 1);
-        return *text == '-' ? objects_wide(objects, OBJECT_WIDE, 0, UINT64_MAX)
-                            : objects_wide(objects, OBJECT_WIDE, digits, 0);
+        for (size_t i = *text == '-'; i < length; i++)
+            if (__builtin_mul_overflow(wide, 10, &wide) || __builtin_add_overflow(wide, text[i] - '0', &wide))
+                return objects_wide(objects, OBJECT_WIDE, 0, *text == '-' ? (uint64_t)1 << 63 : INT64_MAX);
+        wide = *text == '-' ? -wide : wide;
+        return objects_wide(objects, OBJECT_WIDE, (uint64_t)wide, (uint64_t)(wide >> 64));
     }
 }
 

@@ -171,7 +171,8 @@ bool objects_update(struct objects *objects, object_t dict, const object_t *pair
 /* Gives shapes to dicts that grew by parts; due once after reading, before dict_get(). */
 bool objects_finish(struct objects *objects);
 
-/* Reads JSON. SUTRA_DATA: malformed, with byte and line. Integers beyond 64 bits become 2^64, reals become text. */
+/* Reads JSON. SUTRA_DATA: malformed, with byte and line. Integers beyond 128 bits become about 2^127, reals
+ * become text. */
 enum sutra_status objects_read_json(struct objects *objects, const struct source *source, object_t *root,
                                     struct sutra_error *error);
 

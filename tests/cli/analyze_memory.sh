@@ -96,13 +96,13 @@ ls compared/charts
 sed -n 1,2p compared/memory_comparison.csv
 try sutra analyze memory before --against single
 try sutra analyze memory before --against missing
-mkdir other again
-cp oom.pickle.gz other/rank_5.pickle.gz
-cp oom.pickle.gz other/rank_6.pickle.gz
-try sutra analyze memory before --against other
-cp oom.pickle.gz again/rank_2.pickle.gz
-cp oom.pickle.gz again/old_rank_2.pickle.gz
-try sutra analyze memory again --against before
+mkdir no_match twice
+cp oom.pickle.gz no_match/rank_5.pickle.gz
+cp oom.pickle.gz no_match/rank_6.pickle.gz
+try sutra analyze memory before --against no_match
+cp oom.pickle.gz twice/rank_2.pickle.gz
+cp oom.pickle.gz twice/old_rank_2.pickle.gz
+try sutra analyze memory twice --against before
 echo "--- an array of events"
 python3 - <<'END'
 import gzip, json

@@ -427,6 +427,10 @@ static enum sutra_status read_ranks(struct sutra_context *context, struct sutra_
                            "no rank is in both %s and %s: write the rank into the file names, as in rank_0.pickle",
                            memory->inputs[0].path, memory->inputs[1].path);
     for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; !status && i < n[side]; i++)
+            if (lists[side][i].input.warning)
+                context_warn(context, "%s: %s", lists[side][i].from->name, lists[side][i].input.warning);
+    for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; lists[side] && i < n[side]; i++)
             buffer_free(&lists[side][i].input.settings);
     arena_free(&scratch);
@@ -459,6 +463,9 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
         if (!status)
             status = find_causes(made, &made->inputs[i], error);
     }
+    for (size_t i = 0; i < n_inputs && !status; i++)
+        if (made->inputs[i].warning)
+            context_warn(context, "%s: %s", made->inputs[i].path, made->inputs[i].warning);
     if (!status && options->tables)
         status = memory_make_tables(made, error);
     stage_end(context);

@@ -31,9 +31,10 @@ static enum sutra_status check_input(struct snapshot *s, object_t segments, obje
     uint64_t n_elements = 0;
     for (uint32_t i = 0; i < container_of(o, traces)->n; i++) {
         object_t trace = items_of(o, traces)[i];
-        if (!is_list(trace))
+        bool is_empty = object_type(trace) >= OBJECT_STRING && is_falsy(s, trace); /* text or a dict */
+        if (!is_list(trace) && !is_empty)
             return snapshot_malformed(s, error, "\"device_traces\" contains a value that is not a list");
-        n_elements += container_of(o, trace)->n;
+        n_elements += is_empty ? 0 : container_of(o, trace)->n;
     }
     for (uint32_t i = 0; i < container_of(o, segments)->n; i++) {
         object_t segment = items_of(o, segments)[i];
@@ -51,14 +52,14 @@ static enum sutra_status check_input(struct snapshot *s, object_t segments, obje
     for (uint32_t i = 0; i < container_of(o, segments)->n; i++) {
         object_t segment = items_of(o, segments)[i], blocks = dict_get(o, segment, WORD_BLOCKS);
         int64_t size;
-        if (!get_size(s, dict_get(o, segment, WORD_TOTAL_SIZE), &size) ||
-            __builtin_add_overflow(s->total_size, size, &s->total_size))
+        if (!get_integer(s, dict_get(o, segment, WORD_TOTAL_SIZE), &size) || size == INT64_MIN ||
+            __builtin_add_overflow(s->total_size, size < 0 ? -size : size, &s->total_size))
             return snapshot_malformed(s, error, "segment %" PRIu32 " has no valid total_size", i);
         for (uint32_t k = 0; k < container_of(o, blocks)->n; k++) {
             object_t block = items_of(o, blocks)[k];
-            if (object_type(block) != OBJECT_DICT || object_type(dict_get(o, block, WORD_STATE)) != OBJECT_STRING ||
-                !get_size(s, dict_get(o, block, WORD_SIZE), &size) ||
-                __builtin_add_overflow(s->total_size, size, &s->total_size))
+            if (object_type(block) != OBJECT_DICT || !dict_get(o, block, WORD_STATE) ||
+                !get_integer(s, dict_get(o, block, WORD_SIZE), &size) || size == INT64_MIN ||
+                __builtin_add_overflow(s->total_size, size < 0 ? -size : size, &s->total_size))
                 return snapshot_malformed(s, error,
                                           "block %" PRIu32 " of segment %" PRIu32 " has no valid state and size", k, i);
         }
@@ -66,28 +67,35 @@ static enum sutra_status check_input(struct snapshot *s, object_t segments, obje
     return SUTRA_OK;
 }
 
-/* The first element of the list "history" of a block, or OBJECT_ABSENT. */
-static object_t block_history(const struct snapshot *s, object_t block) {
+/* The first element of the list "history" of a block; OBJECT_ABSENT: none. False: malformed. */
+static bool block_history(const struct snapshot *s, object_t block, object_t *first) {
     object_t history = dict_get(s->objects, block, WORD_HISTORY);
-    if (!is_list(history) || container_of(s->objects, history)->n == 0)
-        return OBJECT_ABSENT;
-    object_t first = items_of(s->objects, history)[0];
-    return object_type(first) == OBJECT_DICT ? first : OBJECT_ABSENT;
+    *first = OBJECT_ABSENT;
+    if (is_falsy(s, history))
+        return true;
+    if (!is_list(history))
+        return false;
+    *first = items_of(s->objects, history)[0];
+    return object_type(*first) == OBJECT_DICT;
 }
 
 static bool block_requested(const struct snapshot *s, object_t block, int64_t *size) {
     object_t value = dict_get(s->objects, block, WORD_REQUESTED_SIZE), history;
-    if (!value && (history = block_history(s, block)))
+    if (!block_history(s, block, &history))
+        return false;
+    if (!value && history)
         value = dict_get(s->objects, history, WORD_REAL_SIZE);
     if (!value)
         value = dict_get(s->objects, block, WORD_SIZE);
-    return get_size(s, value, size) && *size <= (int64_t)1 << 60;
+    return get_integer(s, value, size) && *size <= (int64_t)1 << 60 && *size >= -((int64_t)1 << 60);
 }
 
 static object_t block_frames(const struct snapshot *s, object_t block) {
     object_t frames = dict_get(s->objects, block, WORD_FRAMES), history;
-    if (!frames && (history = block_history(s, block)))
-        return (frames = dict_get(s->objects, history, WORD_FRAMES)) == OBJECT_NONE ? OBJECT_ABSENT : frames;
+    if (!frames && block_history(s, block, &history) && history) {
+        frames = dict_get(s->objects, history, WORD_FRAMES);
+        return frames && is_falsy(s, frames) ? OBJECT_ABSENT : frames;
+    }
     return frames;
 }
 
@@ -101,13 +109,13 @@ static enum sutra_status add_segment(const struct snapshot *s, object_t segment,
     uint32_t n = container_of(o, blocks)->n;
     int64_t total = 0, size = 0, requested, inactive = 0;
     bool is_busy = false;
-    get_size(s, dict_get(o, segment, WORD_TOTAL_SIZE), &total);
+    get_integer(s, dict_get(o, segment, WORD_TOTAL_SIZE), &total);
     state->n_segments++;
     state->reserved += total;
     state->largest_segment = MAX(total, state->largest_segment);
     for (uint32_t i = 0; i < n; i++) {
         object_t of = dict_get(o, items[i], WORD_STATE);
-        get_size(s, dict_get(o, items[i], WORD_SIZE), &size);
+        get_integer(s, dict_get(o, items[i], WORD_SIZE), &size);
         is_busy |= of != object_word(WORD_INACTIVE);
         if (of == object_word(WORD_ACTIVE_ALLOCATED)) {
             if (!block_requested(s, items[i], &requested) ||
@@ -130,8 +138,19 @@ static enum sutra_status add_segment(const struct snapshot *s, object_t segment,
 
 struct segment_key {
     struct memory_segment_group group;
-    uint32_t segment;
+    uint32_t segment, n_more;
+    const object_t *more; /* numbers of the pool after the second one */
 };
+
+static int compare_pools(const struct segment_key *x, const struct segment_key *y) {
+    int order = 0;
+    for (size_t i = 0; i < 2 && !order; i++)
+        order = (x->group.pool[i] > y->group.pool[i]) - (x->group.pool[i] < y->group.pool[i]);
+    for (uint32_t i = 0; i < x->n_more && i < y->n_more && !order; i++)
+        order = (object_small(x->more[i]) > object_small(y->more[i])) -
+                (object_small(x->more[i]) < object_small(y->more[i]));
+    return order ? order : (x->n_more > y->n_more) - (x->n_more < y->n_more);
+}
 
 static int compare_segment_keys(const void *a, const void *b, void *names) {
     const struct segment_key *x = a, *y = b;
@@ -139,8 +158,8 @@ static int compare_segment_keys(const void *a, const void *b, void *names) {
     if (p->stream != q->stream)
         return p->stream < q->stream ? -1 : 1;
     int order = memory_compare_names(names, p->type, q->type);
-    for (size_t i = 0; i < 2 && !order; i++)
-        order = (p->pool[i] > q->pool[i]) - (p->pool[i] < q->pool[i]);
+    if (!order)
+        order = compare_pools(x, y);
     return order ? order : (x->segment > y->segment) - (x->segment < y->segment);
 }
 
@@ -164,6 +183,12 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
                         (!pool || (is_list(pool) && container_of(o, pool)->n >= 2 &&
                                    get_integer(s, items_of(o, pool)[0], &group->pool[0]) &&
                                    get_integer(s, items_of(o, pool)[1], &group->pool[1])));
+        if (pool && is_valid) {
+            keys[i].more = items_of(o, pool) + 2;
+            keys[i].n_more = container_of(o, pool)->n - 2;
+        }
+        for (uint32_t k = 0; k < keys[i].n_more; k++)
+            is_valid &= object_type(keys[i].more[k]) == OBJECT_INTEGER;
         if (!is_valid)
             return snapshot_malformed(s, error, "segment %" PRIu32 " has no valid stream, type and pool", i);
         group->type = type ? snapshot_copy_name(s, (uint32_t)object_payload(type)) : s->empty;
@@ -176,15 +201,13 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
         struct memory_segment *listed = &device->segment_list[i];
         listed->address = UINT64_MAX;
         get_unsigned(s, dict_get(o, segments[i], WORD_ADDRESS), &listed->address);
-        get_size(s, dict_get(o, segments[i], WORD_TOTAL_SIZE), &listed->size);
+        get_integer(s, dict_get(o, segments[i], WORD_TOTAL_SIZE), &listed->size);
     }
     qsort_r(keys, n, sizeof *keys, compare_segment_keys, &s->memory->names);
     qsort(device->segment_list, n, sizeof *device->segment_list, compare_segments);
     for (uint32_t i = 0; i < n; i++) {
-        const struct memory_segment_group *last =
-            device->n_segment_groups ? &device->segment_groups[device->n_segment_groups - 1] : NULL;
-        if (!last || last->stream != keys[i].group.stream || last->type != keys[i].group.type ||
-            last->pool[0] != keys[i].group.pool[0] || last->pool[1] != keys[i].group.pool[1])
+        if (i == 0 || keys[i - 1].group.stream != keys[i].group.stream ||
+            keys[i - 1].group.type != keys[i].group.type || compare_pools(&keys[i - 1], &keys[i]) != 0)
             device->segment_groups[device->n_segment_groups++] = keys[i].group;
         enum sutra_status status = add_segment(s, segments[keys[i].segment],
                                                &device->segment_groups[device->n_segment_groups - 1].state, error);
@@ -199,6 +222,28 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
 
 /* ---- Allocations ---- */
 
+/* The address of a block. Integers beyond 64 bits and reals are addresses that no event has. */
+struct block_address {
+    enum { ADDRESS_INTEGER, ADDRESS_OTHER, ADDRESS_INVALID } kind;
+    __extension__ __int128 value;
+};
+
+static struct block_address read_address(const struct snapshot *s, object_t object) {
+    struct block_address address = {ADDRESS_INTEGER, 0};
+    uint64_t value = 0;
+    int64_t negative = 0;
+    if (!object)
+        return address;
+    if (get_unsigned(s, object, &value))
+        address.value = value;
+    else if (get_integer(s, object, &negative))
+        address.value = negative;
+    else
+        address.kind =
+            object_type(object) == OBJECT_WIDE || object_type(object) == OBJECT_REAL ? ADDRESS_OTHER : ADDRESS_INVALID;
+    return address;
+}
+
 /* Adds live blocks that no event allocates, and counts live allocations without a block. */
 static enum sutra_status match_blocks(struct snapshot *s, const object_t *segments, uint32_t n,
                                       struct memory_device *device, struct sutra_error *error) {
@@ -211,19 +256,20 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
     for (uint32_t i = 0; i < n_of_events; i++)
         n_live += a->end[i] == EVENT_NONE;
     for (uint32_t i = 0; i < n; i++) {
-        object_t blocks = dict_get(o, segments[i], WORD_BLOCKS), value = dict_get(o, segments[i], WORD_ADDRESS);
-        uint64_t address = 0;
-        if (value && !get_unsigned(s, value, &address))
-            return snapshot_malformed(s, error, "a segment has no valid address");
+        object_t blocks = dict_get(o, segments[i], WORD_BLOCKS);
+        struct block_address address = read_address(s, dict_get(o, segments[i], WORD_ADDRESS));
         for (uint32_t k = 0; k < container_of(o, blocks)->n; k++) {
             object_t block = items_of(o, blocks)[k];
             int64_t size = 0;
-            value = dict_get(o, block, WORD_ADDR);
+            object_t value = dict_get(o, block, WORD_ADDR);
             value = value ? value : dict_get(o, block, WORD_ADDRESS);
-            if (value && !get_unsigned(s, value, &address))
+            if (value)
+                address = read_address(s, value);
+            if (address.kind == ADDRESS_INVALID)
                 return snapshot_malformed(s, error, "a block has no valid address");
             if (dict_get(o, block, WORD_STATE) == object_word(WORD_ACTIVE_ALLOCATED)) {
-                uint32_t row = pair_table_find(&s->trace->live, address, 0);
+                bool is_known = address.kind == ADDRESS_INTEGER && address.value >= 0 && address.value <= UINT64_MAX;
+                uint32_t row = is_known ? pair_table_find(&s->trace->live, (uint64_t)address.value, 0) : PAIR_NONE;
                 if (row != PAIR_NONE) {
                     n_matched += !is_matched[row];
                     is_matched[row] = 1;
@@ -232,18 +278,18 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
                     block_requested(s, block, &size);
                     if ((row = trace_add_before(s->trace, size)) == EVENT_NONE)
                         return error_memory(error);
-                    if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+                    if (!is_list(frames) && !is_falsy(s, frames))
                         return snapshot_malformed(s, error, "\"frames\" is not a list");
                     if (frames != OBJECT_NONE)
-                        s->trace->alloc_list[row] = frames ? (uint32_t)object_payload(frames) : LIST_EMPTY;
-                    if (object_type(category) > OBJECT_NONE && object_type(category) != OBJECT_STRING)
+                        s->trace->alloc_list[row] = is_list(frames) ? (uint32_t)object_payload(frames) : LIST_EMPTY;
+                    if (object_type(category) != OBJECT_STRING && !is_falsy(s, category))
                         return snapshot_malformed(s, error, "\"category\" is not text");
                     if (object_type(category) == OBJECT_STRING)
                         a->category[row] = (uint32_t)object_payload(category);
                 }
             }
-            get_size(s, dict_get(o, block, WORD_SIZE), &size);
-            address += (uint64_t)size;
+            get_integer(s, dict_get(o, block, WORD_SIZE), &size);
+            address.value += size;
         }
     }
     device->n_without_block = n ? n_live - n_matched : 0;
@@ -349,48 +395,6 @@ static enum sutra_status read_device(struct snapshot *s, const object_t *segment
     return snapshot_find_ooms(s, device, error);
 }
 
-/* Adds a member of the settings as JSON text, except dicts. */
-static bool add_setting(struct snapshot *s, object_t key, object_t value, struct text_out *text, bool is_first) {
-    const struct strings *strings = &s->objects->strings;
-    int64_t number = 0;
-    double real;
-    if (object_type(value) == OBJECT_DICT)
-        return false;
-    out_add(text, is_first ? "" : ", ");
-    if (object_type(key) == OBJECT_STRING) {
-        out_string(text, strings_text(strings, (uint32_t)object_payload(key)),
-                   strings_length(strings, (uint32_t)object_payload(key)));
-    } else {
-        get_integer(s, key, &number);
-        out_format(text, "\"%" PRId64 "\"", number);
-    }
-    out_add(text, ": ");
-    switch (object_type(value)) {
-    case OBJECT_STRING:
-        out_string(text, strings_text(strings, (uint32_t)object_payload(value)),
-                   strings_length(strings, (uint32_t)object_payload(value)));
-        break;
-    case OBJECT_BOOL:
-        out_add(text, object_payload(value) ? "true" : "false");
-        break;
-    case OBJECT_INTEGER:
-    case OBJECT_WIDE:
-        get_integer(s, value, &number);
-        out_integer(text, number);
-        break;
-    case OBJECT_REAL:
-        memcpy(&real, &s->objects->wide[object_payload(value)].low, sizeof real);
-        if (real - real == 0) {
-            out_number(text, real);
-            break;
-        }
-        __attribute__((fallthrough));
-    default:
-        out_add(text, is_list(value) ? "[]" : "null");
-    }
-    return true;
-}
-
 /* Segments of each device, one device after the other; counts[d] is the first segment of device d. */
 static enum sutra_status sort_segments(const struct snapshot *s, object_t segments, object_t *sorted, uint32_t *counts,
                                        struct sutra_error *error) {
@@ -423,25 +427,21 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
         traces = dict_get(o, root, WORD_DEVICE_TRACES);
         annotations = dict_get(o, root, WORD_EXTERNAL_ANNOTATIONS);
         object_t settings = dict_get(o, root, WORD_ALLOCATOR_SETTINGS);
-        if (object_type(settings) == OBJECT_DICT) {
-            const struct container *container = container_of(o, settings);
-            const object_t *keys = &o->shape_keys[o->shapes[container->shape].first];
-            struct text_out text = {0};
-            bool is_first = true;
-            for (uint32_t i = 0; i < container->n; i++)
-                is_first &= !add_setting(s, keys[i], o->items[container->first + i], &text, is_first);
-            input->settings = text.out;
-            if (text.out.failed)
-                return error_memory(error);
-        }
+        enum sutra_status status = SUTRA_OK;
+        if (object_type(settings) == OBJECT_DICT)
+            status = snapshot_write_settings(s, settings, &input->settings, error);
+        else if (!is_falsy(s, settings))
+            status = snapshot_malformed(s, error, "\"allocator_settings\" is not a dict");
+        if (status)
+            return status;
     }
     object_t empty = objects_list(s->objects, OBJECT_LIST, NULL, 0);
     if (!empty)
         return error_memory(error);
-    segments = object_type(segments) <= OBJECT_NONE ? empty : segments;
-    traces = object_type(traces) <= OBJECT_NONE ? empty : traces;
-    if (!is_list(segments) || !is_list(traces) || (object_type(annotations) > OBJECT_NONE && !is_list(annotations)))
-        return snapshot_malformed(s, error, "segments, device_traces and external_annotations are not lists");
+    segments = is_falsy(s, segments) ? empty : segments;
+    traces = is_falsy(s, traces) ? empty : traces;
+    if (!is_list(segments) || !is_list(traces))
+        return snapshot_malformed(s, error, "segments and device_traces are not lists");
     enum sutra_status status = check_input(s, segments, traces, error);
     if (status)
         return status;
@@ -453,12 +453,13 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
     if ((status = sort_segments(s, segments, sorted, counts, error)))
         return status;
     for (uint32_t d = DEVICES_MAX; d < n_traces; d++)
-        if (container_of(o, items_of(o, traces)[d])->n)
+        if (is_list(items_of(o, traces)[d]) && container_of(o, items_of(o, traces)[d])->n)
             return snapshot_malformed(s, error, "more than %d devices", DEVICES_MAX);
     for (uint32_t pass = 0; pass < 2 && !status; pass++) {
         uint32_t n = 0;
         for (uint32_t d = 0; d < DEVICES_MAX && !status; d++) {
             object_t trace = d < n_traces ? items_of(o, traces)[d] : OBJECT_ABSENT;
+            trace = is_list(trace) ? trace : OBJECT_ABSENT;
             uint32_t n_own = counts[d + 1] - counts[d];
             if (!n_own && (!trace || !container_of(o, trace)->n))
                 continue;
@@ -560,7 +561,6 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
             input->warning = memcpy(kept, text, (size_t)n + 1);
         else
             status = error_memory(error);
-        context_warn(context, "%s: %s", source->name, text);
     }
     stream_free(s.stream);
     pair_table_free(&s.frames);

@@ -4,6 +4,8 @@
 #ifndef ANALYZE_MEMORY_SNAPSHOT_H
 #define ANALYZE_MEMORY_SNAPSHOT_H
 
+#include <string.h>
+
 #include "analyze/memory/memory.h"
 #include "columns/hash_tables.h"
 #include "read/pickle.h"
@@ -101,6 +103,30 @@ static inline bool get_size(const struct snapshot *s, object_t object, int64_t *
     return get_integer(s, object, value) && *value >= 0;
 }
 
+/* Values that Python treats as false, and absent ones. */
+static inline bool is_falsy(const struct snapshot *s, object_t object) {
+    double real;
+    switch (object_type(object)) {
+    case OBJECT_ABSENT:
+    case OBJECT_NONE:
+        return true;
+    case OBJECT_BOOL:
+    case OBJECT_INTEGER:
+        return object_payload(object) == 0;
+    case OBJECT_STRING:
+        return object == object_word(WORD_N_KEYS);
+    case OBJECT_REAL:
+        memcpy(&real, &s->objects->wide[object_payload(object)].low, sizeof real);
+        return real == 0;
+    case OBJECT_LIST:
+    case OBJECT_TUPLE:
+    case OBJECT_DICT:
+        return container_of(s->objects, object)->n == 0;
+    default:
+        return false;
+    }
+}
+
 /* SUTRA_DATA, with the file. */
 __attribute__((format(printf, 3, 4))) enum sutra_status
 snapshot_malformed(const struct snapshot *s, struct sutra_error *error, const char *format, ...);
@@ -154,6 +180,10 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, uint32_t list, ui
 
 /* The stack of an allocation: "outermost;...;innermost", each "file:line:function". `arg` is the snapshot. */
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
+
+/* Writes the members of the allocator's settings as JSON, except dicts. The caller frees `members` in any case. */
+enum sutra_status snapshot_write_settings(const struct snapshot *s, object_t settings, struct buffer *members,
+                                          struct sutra_error *error);
 
 /* Fill steps, runs of freed segments, and out-of-memory events of a device. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,

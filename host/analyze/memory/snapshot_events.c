@@ -134,13 +134,11 @@ struct snapshot_frame {
     int64_t line;
 };
 
-/* A text of a frame; absent or None: "". */
-static bool frame_text(object_t object, uint32_t *string) {
-    if (object_type(object) <= OBJECT_NONE)
-        *string = WORD_N_KEYS;
-    else
-        *string = (uint32_t)object_payload(object);
-    return object_type(object) <= OBJECT_NONE || object_type(object) == OBJECT_STRING;
+/* A text of a frame; absent or falsy: "". */
+static bool frame_text(const struct snapshot *s, object_t object, uint32_t *string) {
+    bool is_text = object_type(object) == OBJECT_STRING;
+    *string = is_text ? (uint32_t)object_payload(object) : WORD_N_KEYS;
+    return is_text || is_falsy(s, object);
 }
 
 static bool read_frame(struct snapshot *s, object_t object, struct snapshot_frame *frame) {
@@ -148,9 +146,9 @@ static bool read_frame(struct snapshot *s, object_t object, struct snapshot_fram
         return false;
     frame->line = 0;
     object_t line = dict_get(s->objects, object, WORD_LINE);
-    return frame_text(dict_get(s->objects, object, WORD_NAME), &frame->name) &&
-           frame_text(dict_get(s->objects, object, WORD_FILENAME), &frame->file) &&
-           (object_type(line) <= OBJECT_NONE || get_integer(s, line, &frame->line));
+    return frame_text(s, dict_get(s->objects, object, WORD_NAME), &frame->name) &&
+           frame_text(s, dict_get(s->objects, object, WORD_FILENAME), &frame->file) &&
+           (is_falsy(s, line) || get_integer(s, line, &frame->line));
 }
 
 /* Flags of a frame's file and function; 0: malformed. */
@@ -384,11 +382,12 @@ static const char *step_number(const struct objects *objects, uint32_t name) {
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,
                                       struct memory_device *device, struct sutra_error *error) {
     const struct objects *o = s->objects;
-    uint32_t n = object_type(annotations) <= OBJECT_NONE ? 0 : container_of(o, annotations)->n, n_kept = 0,
-             n_ranges = 0;
+    uint32_t n = is_list(annotations) ? container_of(o, annotations)->n : 0, n_kept = 0, n_ranges = 0;
     struct snapshot_annotation *list = arena_alloc(s->arena, n, sizeof *list);
     struct snapshot_range *ranges = arena_alloc(s->arena, n, sizeof *ranges);
     struct pair_table open = {0};
+    if (!is_list(annotations) && !is_falsy(s, annotations))
+        return snapshot_malformed(s, error, "\"external_annotations\" is not a list");
     if (!list || !ranges)
         return error_memory(error);
     for (uint32_t i = 0; i < n; i++) {
@@ -400,15 +399,15 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
         int64_t number = number_of_device;
         if (of && (!get_integer(s, of, &number) || number != number_of_device))
             continue;
-        struct snapshot_annotation *kept = &list[n_kept++];
+        struct snapshot_annotation *kept = &list[n_kept];
+        bool is_used = stage == object_word(WORD_START) || stage == object_word(WORD_END);
         if (!get_integer(s, dict_get(o, value, WORD_TIME_US), &kept->time_us) || kept->time_us > TIME_US_MAX ||
-            kept->time_us < -TIME_US_MAX || !stage || object_type(name) != OBJECT_STRING)
+            kept->time_us < -TIME_US_MAX || !stage || (is_used && object_type(name) != OBJECT_STRING))
             return snapshot_malformed(s, error, "annotation %" PRIu32 " has no valid stage, name and time_us", i);
         kept->row = i;
         kept->name = (uint32_t)object_payload(name);
         kept->is_start = stage == object_word(WORD_START);
-        if (!kept->is_start && stage != object_word(WORD_END))
-            n_kept--;
+        n_kept += is_used;
     }
     if (n_kept)
         qsort(list, n_kept, sizeof *list, compare_annotations);
@@ -490,7 +489,7 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *d
         /* Is torch.cuda.empty_cache() among the frames? */
         object_t frames = events[i].frames;
         bool is_requested = false;
-        if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+        if (!is_list(frames) && !is_falsy(s, frames))
             return snapshot_malformed(s, error, "\"frames\" is not a list");
         for (uint32_t k = 0; is_list(frames) && k < container_of(s->objects, frames)->n && !is_requested; k++) {
             unsigned flags = flags_of_frame(s, items_of(s->objects, frames)[k]);
@@ -541,7 +540,7 @@ static enum sutra_status fill_oom(struct snapshot *s, const struct segment_event
     struct memory_oom *oom = &device->ooms[device->n_ooms++];
     object_t free_value = event->free_value, frames = event->frames;
     uint32_t i = event->event;
-    if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+    if (!is_list(frames) && !is_falsy(s, frames))
         return snapshot_malformed(s, error, "\"frames\" is not a list");
     if (free_value && (!get_integer(s, free_value, &oom->device_free) || llabs(oom->device_free) > (int64_t)1 << 60))
         return snapshot_malformed(s, error, "event %" PRIu32 " has no valid device_free", i);

@@ -94,9 +94,9 @@ enum sutra_status decode_event(const struct snapshot *s, uint32_t i, const uint3
     bool is_word = object_type(action) == OBJECT_STRING && object_payload(action) < N_WORDS;
     event->action = (uint8_t)(is_word ? object_payload(action) : WORD_N_KEYS);
     if (event->action == WORD_ALLOC) {
-        if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+        if (!is_list(frames) && !is_falsy(s, frames))
             return snapshot_malformed(s, error, "\"frames\" is not a list");
-        if (object_type(category) > OBJECT_NONE && object_type(category) != OBJECT_STRING)
+        if (object_type(category) != OBJECT_STRING && !is_falsy(s, category))
             return snapshot_malformed(s, error, "\"category\" is not text");
         if (object_type(category) == OBJECT_STRING)
             event->category = (uint32_t)object_payload(category);
