@@ -435,14 +435,14 @@ static struct column *add_column(struct sutra_table *table, struct column_spec s
 }
 
 void table_add_integers(struct sutra_table *table, const char *name, const int64_t *values) {
-    struct column *column = add_column(table, (struct column_spec){name, SUTRA_COLUMN_INTEGER});
+    struct column *column = add_column(table, (struct column_spec)INTEGER(name));
     if (column)
         buffer_append(&column->values, values, table->n_rows * sizeof *values);
     table->failed |= column && column->values.failed;
 }
 
 void table_add_texts(struct sutra_table *table, const char *name, const char *const *values) {
-    struct column *column = add_column(table, (struct column_spec){name, SUTRA_COLUMN_TEXT});
+    struct column *column = add_column(table, (struct column_spec)TEXT(name));
     for (uint64_t row = 0; row < table->n_rows && column; row++) {
         buffer_append(&column->bytes, values[row], strlen(values[row]) + 1);
         uint64_t end = column->bytes.length;

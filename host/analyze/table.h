@@ -130,6 +130,14 @@ struct column_spec {
     enum sutra_column_kind kind;
 };
 
+/* Columns of a struct table_spec, or in a list of struct column_spec. */
+#define INTEGER(name)                                                                                                  \
+    { name, SUTRA_COLUMN_INTEGER }
+#define REAL(name)                                                                                                     \
+    { name, SUTRA_COLUMN_REAL }
+#define TEXT(name)                                                                                                     \
+    { name, SUTRA_COLUMN_TEXT }
+
 struct column {
     struct column_spec spec;
     struct buffer values; /* of int64_t, double, or uint64_t starts (one more than there are rows) */

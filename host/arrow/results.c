@@ -338,9 +338,9 @@ static void add_text(const struct dlrm_array *array, const char *name, size_t of
     batch_texts(array->of.batch, name, &texts, valid);
 }
 
-#define TEXT(type, member)  add_text(&array, #member, offsetof(struct type, member))
-#define REAL(type, member)  MEMBER_REAL(&array.of, type, member, "us")
-#define COUNT(type, member) MEMBER_COUNT(&array.of, type, member, NULL)
+#define TEXT_MEMBER(type, member)  add_text(&array, #member, offsetof(struct type, member))
+#define TIME_MEMBER(type, member)  MEMBER_REAL(&array.of, type, member, "us")
+#define COUNT_MEMBER(type, member) MEMBER_COUNT(&array.of, type, member, NULL)
 
 enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
                                    struct ArrowArrayStream *stream, struct sutra_error *error) {
@@ -353,8 +353,8 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
         array.of.first = report.streams;
         array.of.stride = sizeof *report.streams;
         add_text(&array, "stream", offsetof(struct sutra_dlrm_stream, name));
-        REAL(sutra_dlrm_stream, active_us);
-        REAL(sutra_dlrm_stream, idle_us);
+        TIME_MEMBER(sutra_dlrm_stream, active_us);
+        TIME_MEMBER(sutra_dlrm_stream, idle_us);
     } else if (which == SUTRA_DLRM_ROWS) {
         batch.n_rows = report.n_rows;
         array.of.first = report.rows;
@@ -374,14 +374,14 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
         array.of.batch->failed |= !of;
         free(of);
         batch_texts(array.of.batch, "stream", &texts, valid);
-        TEXT(sutra_dlrm_row, name);
-        TEXT(sutra_dlrm_row, shape);
-        COUNT(sutra_dlrm_row, count);
-        COUNT(sutra_dlrm_row, n_occurrences);
-        REAL(sutra_dlrm_row, us);
-        REAL(sutra_dlrm_row, first_us);
-        COUNT(sutra_dlrm_row, first_child);
-        COUNT(sutra_dlrm_row, n_children);
+        TEXT_MEMBER(sutra_dlrm_row, name);
+        TEXT_MEMBER(sutra_dlrm_row, shape);
+        COUNT_MEMBER(sutra_dlrm_row, count);
+        COUNT_MEMBER(sutra_dlrm_row, n_occurrences);
+        TIME_MEMBER(sutra_dlrm_row, us);
+        TIME_MEMBER(sutra_dlrm_row, first_us);
+        COUNT_MEMBER(sutra_dlrm_row, first_child);
+        COUNT_MEMBER(sutra_dlrm_row, n_children);
     } else {
         bool by_shape = which == SUTRA_DLRM_OVERHEADS_BY_SHAPE;
         batch.n_rows = by_shape ? report.n_overheads_by_shape : report.n_overheads;
@@ -389,12 +389,12 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
         array.of.stride = sizeof *report.overheads;
         static const char *const words[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
         member_word(&array.of, "kind", offsetof(struct sutra_dlrm_overhead, kind), words, SUTRA_N_OVERHEADS);
-        TEXT(sutra_dlrm_overhead, name);
+        TEXT_MEMBER(sutra_dlrm_overhead, name);
         if (by_shape)
-            TEXT(sutra_dlrm_overhead, shapes);
-        COUNT(sutra_dlrm_overhead, n);
-        REAL(sutra_dlrm_overhead, mean_us);
-        REAL(sutra_dlrm_overhead, std_us);
+            TEXT_MEMBER(sutra_dlrm_overhead, shapes);
+        COUNT_MEMBER(sutra_dlrm_overhead, n);
+        TIME_MEMBER(sutra_dlrm_overhead, mean_us);
+        TIME_MEMBER(sutra_dlrm_overhead, std_us);
     }
     return batch_stream(&batch, stream, error);
 }

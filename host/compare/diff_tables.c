@@ -13,93 +13,42 @@
 #include "facts/collectives.h"
 #include "text/numbers.h"
 
-#define TEXT    SUTRA_COLUMN_TEXT
-#define REAL    SUTRA_COLUMN_REAL
-#define INTEGER SUTRA_COLUMN_INTEGER
-
-#define CALL_COLUMNS                                                                                                   \
-    {"change", TEXT}, {"calls_a", REAL}, {                                                                             \
-        "calls_b", REAL                                                                                                \
-    }
+#define CALL_COLUMNS TEXT("change"), REAL("calls_a"), REAL("calls_b")
 #define TIME_COLUMNS                                                                                                   \
-    {"device_a_us", REAL}, {"device_b_us", REAL}, {"device_diff_us", REAL}, {"diff_percent", REAL},                    \
-        {"share_percent", REAL}, {                                                                                     \
-        "cumulative_percent", REAL                                                                                     \
-    }
-#define CLEAR_COLUMNS                                                                                                  \
-    {"error_us", REAL}, {                                                                                              \
-        "clear", TEXT                                                                                                  \
-    }
+    REAL("device_a_us"), REAL("device_b_us"), REAL("device_diff_us"), REAL("diff_percent"), REAL("share_percent"),     \
+        REAL("cumulative_percent")
+#define CLEAR_COLUMNS REAL("error_us"), TEXT("clear")
 #define HTA_COLUMNS(first)                                                                                             \
     {                                                                                                                  \
-        {first, TEXT}, {"control_counts", INTEGER}, {"control_total_duration", INTEGER}, {"test_counts", INTEGER},     \
-            {"test_total_duration", INTEGER}, {"diff_counts", INTEGER}, {"diff_duration", INTEGER}, {                  \
-            "counts_change_categories", TEXT                                                                           \
-        }                                                                                                              \
+        TEXT(first), INTEGER("control_counts"), INTEGER("control_total_duration"), INTEGER("test_counts"),             \
+            INTEGER("test_total_duration"), INTEGER("diff_counts"), INTEGER("diff_duration"),                          \
+            TEXT("counts_change_categories")                                                                           \
     }
 
 const struct table_spec diff_table_specs[SUTRA_DIFF_N_TABLES] = {
     [SUTRA_DIFF_STEPS] = {"diff_steps", OF_JOB,
-                          .columns = {{"part", TEXT},
-                                      {"a_us", REAL},
-                                      {"b_us", REAL},
-                                      {"diff_us", REAL},
-                                      {"diff_percent", REAL},
-                                      {"deviation_a_us", REAL},
-                                      {"deviation_b_us", REAL},
-                                      CLEAR_COLUMNS}},
+                          .columns = {TEXT("part"), REAL("a_us"), REAL("b_us"), REAL("diff_us"), REAL("diff_percent"),
+                                      REAL("deviation_a_us"), REAL("deviation_b_us"), CLEAR_COLUMNS}},
     [SUTRA_DIFF_OPERATORS] = {"diff_operators", OF_JOB,
-                              .columns = {{"name", TEXT},
-                                          {"kind", TEXT},
-                                          CALL_COLUMNS,
-                                          TIME_COLUMNS,
-                                          CLEAR_COLUMNS,
-                                          {"host_self_a_us", REAL},
-                                          {"host_self_b_us", REAL},
-                                          {"host_self_diff_us", REAL}}},
+                              .columns = {TEXT("name"), TEXT("kind"), CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS,
+                                          REAL("host_self_a_us"), REAL("host_self_b_us"), REAL("host_self_diff_us")}},
     [SUTRA_DIFF_SHAPES] = {"diff_shapes", OF_JOB,
-                           .columns = {{"name", TEXT},
-                                       {"kind", TEXT},
-                                       {"input_dims", TEXT},
-                                       {"input_types", TEXT},
-                                       CALL_COLUMNS,
-                                       TIME_COLUMNS,
-                                       CLEAR_COLUMNS}},
+                           .columns = {TEXT("name"), TEXT("kind"), TEXT("input_dims"), TEXT("input_types"),
+                                       CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
     [SUTRA_DIFF_KERNELS] = {"diff_kernels", OF_JOB,
-                            .columns = {{"name", TEXT}, {"class", TEXT}, CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
+                            .columns = {TEXT("name"), TEXT("class"), CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
     [SUTRA_DIFF_COLLECTIVES] = {"diff_collectives", OF_JOB,
-                                .columns = {{"collective", TEXT},
-                                            {"type", TEXT},
-                                            {"elements", REAL},
-                                            {"ranks", REAL},
-                                            CALL_COLUMNS,
-                                            TIME_COLUMNS,
-                                            CLEAR_COLUMNS,
-                                            {"mean_a_us", REAL},
-                                            {"mean_b_us", REAL},
-                                            {"wait_a_us", REAL},
-                                            {"wait_b_us", REAL},
-                                            {"wait_diff_us", REAL},
-                                            {"bus_a_gbps", REAL},
-                                            {"bus_b_gbps", REAL}}},
+                                .columns = {TEXT("collective"), TEXT("type"), REAL("elements"), REAL("ranks"),
+                                            CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS, REAL("mean_a_us"),
+                                            REAL("mean_b_us"), REAL("wait_a_us"), REAL("wait_b_us"),
+                                            REAL("wait_diff_us"), REAL("bus_a_gbps"), REAL("bus_b_gbps")}},
     [SUTRA_DIFF_PATHS] = {"diff_paths", OF_JOB,
-                          .columns = {{"path_a", TEXT},
-                                      {"path_b", TEXT},
-                                      {"kernels_a", TEXT},
-                                      {"kernels_b", TEXT},
-                                      CALL_COLUMNS,
-                                      TIME_COLUMNS}},
+                          .columns = {TEXT("path_a"), TEXT("path_b"), TEXT("kernels_a"), TEXT("kernels_b"),
+                                      CALL_COLUMNS, TIME_COLUMNS}},
     [SUTRA_DIFF_TREE] = {"diff_tree", OF_JOB,
-                         .columns = {{"depth", INTEGER},
-                                     {"name", TEXT},
-                                     {"calls_a", REAL},
-                                     {"calls_b", REAL},
-                                     {"device_a_us", REAL},
-                                     {"device_b_us", REAL},
-                                     {"device_diff_us", REAL},
-                                     {"own_a_us", REAL},
-                                     {"own_b_us", REAL},
-                                     {"own_diff_us", REAL}}},
+                         .columns = {INTEGER("depth"), TEXT("name"), REAL("calls_a"), REAL("calls_b"),
+                                     REAL("device_a_us"), REAL("device_b_us"), REAL("device_diff_us"), REAL("own_a_us"),
+                                     REAL("own_b_us"), REAL("own_diff_us")}},
     [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", OF_JOB, .columns = HTA_COLUMNS("name")},
     [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", OF_JOB, .columns = HTA_COLUMNS("short_name")},
     [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", OF_JOB, .columns = HTA_COLUMNS("name")},

@@ -96,14 +96,10 @@ static void show_types(struct page *page, const void *of) {
         "Types and sizes",
         "collective_types"};
     static const struct column_spec specs[] = {
-        {"collectives", SUTRA_COLUMN_TEXT},      {"transfer_us", SUTRA_COLUMN_REAL},
-        {"count", SUTRA_COLUMN_INTEGER},         {"transfer_mean_us", SUTRA_COLUMN_REAL},
-        {"transfer_min_us", SUTRA_COLUMN_REAL},  {"transfer_median_us", SUTRA_COLUMN_REAL},
-        {"transfer_max_us", SUTRA_COLUMN_REAL},  {"skew_mean_us", SUTRA_COLUMN_REAL},
-        {"skew_max_us", SUTRA_COLUMN_REAL},      {"mean_wait_us", SUTRA_COLUMN_REAL},
-        {"end_skew_mean_us", SUTRA_COLUMN_REAL}, {"algorithm_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_gb_per_s", SUTRA_COLUMN_REAL},     {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},
-        {"link_percent", SUTRA_COLUMN_REAL}};
+        TEXT("collectives"),     REAL("transfer_us"),        INTEGER("count"),         REAL("transfer_mean_us"),
+        REAL("transfer_min_us"), REAL("transfer_median_us"), REAL("transfer_max_us"),  REAL("skew_mean_us"),
+        REAL("skew_max_us"),     REAL("mean_wait_us"),       REAL("end_skew_mean_us"), REAL("algorithm_gb_per_s"),
+        REAL("bus_gb_per_s"),    REAL("bus_max_gb_per_s"),   REAL("link_percent")};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_KINDS);
     if (!table) {
@@ -142,10 +138,8 @@ static void show_sizes(struct page *page, const void *of) {
                                             "Bandwidth by size",
                                             "collective_sizes"};
     static const struct column_spec specs[] = {
-        {"collectives", SUTRA_COLUMN_TEXT},         {"count", SUTRA_COLUMN_INTEGER},
-        {"bus_min_gb_per_s", SUTRA_COLUMN_REAL},    {"bus_25_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_median_gb_per_s", SUTRA_COLUMN_REAL}, {"bus_75_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},    {"link_percent", SUTRA_COLUMN_REAL}};
+        TEXT("collectives"),         INTEGER("count"),        REAL("bus_min_gb_per_s"), REAL("bus_25_gb_per_s"),
+        REAL("bus_median_gb_per_s"), REAL("bus_75_gb_per_s"), REAL("bus_max_gb_per_s"), REAL("link_percent")};
     const struct sutra_table *sizes = table_of(of, SUTRA_COLLECTIVES_SIZES);
     if (!sizes) {
         page_missing(page, "Bandwidth", "no collective has a recorded size");

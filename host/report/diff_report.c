@@ -72,7 +72,7 @@ static void show_bars(struct page *page, const struct sutra_table *table, enum l
 static void show_steps(struct page *page, const void *of) {
     static const int colours[] = {COLOUR_COMPUTE,   COLOUR_COMMUNICATION, COLOUR_COPIES,      COLOUR_WAIT_HOST,
                                   COLOUR_WAIT_DATA, COLOUR_WAIT_SYNC,     COLOUR_WAIT_DEVICE, COLOUR_IDLE};
-    static const struct column_spec specs[] = {{"part", SUTRA_COLUMN_TEXT}, {"diff_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("part"), REAL("diff_us")};
     const struct sutra_table *steps = table_of(of, SUTRA_DIFF_STEPS);
     const uint32_t value = table_column(steps, "diff_us");
     struct sutra_table parts;
@@ -198,7 +198,7 @@ static void write_tree(struct page *page, const struct shown_tree *tree) {
 }
 
 static void show_where(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {{"path", SUTRA_COLUMN_TEXT}, {"device_diff_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("path"), REAL("device_diff_us")};
     const struct sutra_table *paths = table_of(of, SUTRA_DIFF_PATHS);
     struct sutra_table labels; /* the path of B, or of A if B has none */
     table_init(&labels, "changed_paths", specs, 2);

@@ -52,10 +52,7 @@ static void show_streams(struct page *page, const void *of) {
     static const struct bars_words words = {
         "streams", "Stream time", "One bar per stream: kernel time, and the rest of the CPU time.",
         NULL,      "Streams",     "breakdown.json"};
-    static const struct column_spec specs[] = {{"stream", SUTRA_COLUMN_TEXT},
-                                               {"active_us", SUTRA_COLUMN_REAL},
-                                               {"idle_us", SUTRA_COLUMN_REAL},
-                                               {"active_pctg", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("stream"), REAL("active_us"), REAL("idle_us"), REAL("active_pctg")};
     const struct dlrm_source *source = of;
     struct sutra_table table;
     table_init(&table, "streams", specs, sizeof specs / sizeof *specs);
@@ -87,11 +84,8 @@ static void show_operators(struct page *page, const void *of) {
     static const struct bars_words words = {
         "operators", "Operators by GPU time", "One bar per operator, descending by time.",
         NULL,        "GPU time of operators", "op_device_time_by_name.json"};
-    static const struct column_spec specs[] = {{"name", SUTRA_COLUMN_TEXT},
-                                               {"device_us", SUTRA_COLUMN_REAL},
-                                               {"share_pctg", SUTRA_COLUMN_REAL},
-                                               {"calls", SUTRA_COLUMN_INTEGER},
-                                               {"kernels", SUTRA_COLUMN_INTEGER}};
+    static const struct column_spec specs[] = {TEXT("name"), REAL("device_us"), REAL("share_pctg"), INTEGER("calls"),
+                                               INTEGER("kernels")};
     const struct sutra_dlrm *dlrm = ((const struct dlrm_source *)of)->dlrm;
     struct sutra_table table;
     struct arena arena = {0};
@@ -200,11 +194,8 @@ static bool make_grid(struct grid *grid, const struct dlrm_source *source, const
 }
 
 static void show_grid(struct page *page, const struct dlrm_source *source, uint64_t number) {
-    static const struct column_spec specs[] = {{"operator", SUTRA_COLUMN_TEXT},
-                                               {"variant", SUTRA_COLUMN_INTEGER},
-                                               {"kernel", SUTRA_COLUMN_TEXT},
-                                               {"legend", SUTRA_COLUMN_TEXT},
-                                               {"share_pctg", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("operator"), INTEGER("variant"), TEXT("kernel"), TEXT("legend"),
+                                               REAL("share_pctg")};
     const struct sutra_dlrm_stream *stream = &source->report.streams[number];
     struct arena arena = {0};
     struct grid grid;
@@ -287,18 +278,14 @@ static void show_dominating(struct page *page, const void *of) {
 static const char *const kind_names[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
 
 static void show_overheads(struct page *page, const void *of) {
-    static const struct column_spec kind_specs[] = {{"kind", SUTRA_COLUMN_TEXT},
-                                                    {"description", SUTRA_COLUMN_TEXT},
-                                                    {"samples", SUTRA_COLUMN_INTEGER},
-                                                    {"mean_us", SUTRA_COLUMN_REAL},
-                                                    {"total_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec kind_specs[] = {TEXT("kind"), TEXT("description"), INTEGER("samples"),
+                                                    REAL("mean_us"), REAL("total_us")};
     static const char *const descriptions[] = {"between operators", "operator to first launch", "last launch to end",
                                                "launch", "between launches, or no launch"};
     static const struct bars_words words = {"overheads", "Mean overheads",    "One bar per kind, T1 to T5.",
                                             NULL,        "Overheads by kind", NULL};
-    static const struct column_spec specs[] = {{"kind", SUTRA_COLUMN_TEXT},       {"name", SUTRA_COLUMN_TEXT},
-                                               {"samples", SUTRA_COLUMN_INTEGER}, {"mean_us", SUTRA_COLUMN_REAL},
-                                               {"std_us", SUTRA_COLUMN_REAL},     {"total_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("kind"),    TEXT("name"),   INTEGER("samples"),
+                                               REAL("mean_us"), REAL("std_us"), REAL("total_us")};
     const struct dlrm_source *source = of;
     struct sutra_table kinds, table;
     uint64_t n[SUTRA_N_OVERHEADS] = {0};

@@ -26,13 +26,10 @@ static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *rank
 /* ---- Time ---- */
 
 void hta_time_show(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"compute_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_communication_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_memory_us", SUTRA_COLUMN_REAL},
-                                               {"other_us", SUTRA_COLUMN_REAL},
-                                               {"idle_us", SUTRA_COLUMN_REAL},
-                                               {"kernel_time_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {
+        INTEGER("rank"),           REAL("compute_us"), REAL("exposed_communication_us"),
+        REAL("exposed_memory_us"), REAL("other_us"),   REAL("idle_us"),
+        REAL("kernel_time_us")};
     static const struct bars_words words = {
         "time_by_rank",
         "Time of each rank",
@@ -199,11 +196,8 @@ static bool sum_kernels(struct kernel_sums *sums, const struct sutra_table *kern
 
 /* A table of kernels of all ranks in descending order of time. "others" of a rank's table stays a row. */
 static void make_kernels(struct sutra_table *table, const struct sutra_table *kernels) {
-    static const struct column_spec specs[] = {{"name", SUTRA_COLUMN_TEXT},
-                                               {"kernel_type", SUTRA_COLUMN_TEXT},
-                                               {"sum (us)", SUTRA_COLUMN_REAL},
-                                               {"share_pctg", SUTRA_COLUMN_REAL},
-                                               {"ranks", SUTRA_COLUMN_INTEGER}};
+    static const struct column_spec specs[] = {TEXT("name"), TEXT("kernel_type"), REAL("sum (us)"), REAL("share_pctg"),
+                                               INTEGER("ranks")};
     uint32_t name_column = table_column(kernels, "name"), type_column = table_column(kernels, "kernel_type");
     struct kernel_sums sums = {0};
     double total = 0;
@@ -269,11 +263,8 @@ void hta_kernels_show(struct page *page, const void *of) {
 
 void hta_idle_show(struct page *page, const void *of) {
     enum { HOST, KERNEL, OTHER, N_CAUSES };
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"stream", SUTRA_COLUMN_INTEGER},
-                                               {"host_wait_us", SUTRA_COLUMN_REAL},
-                                               {"kernel_wait_us", SUTRA_COLUMN_REAL},
-                                               {"other_us", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {INTEGER("rank"), INTEGER("stream"), REAL("host_wait_us"),
+                                               REAL("kernel_wait_us"), REAL("other_us")};
     const struct hta_source *source = of;
     static const struct bars_words words = {
         "idle",
@@ -328,11 +319,8 @@ void hta_idle_show(struct page *page, const void *of) {
 /* ---- Communication ---- */
 
 void hta_overlap_show(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"hidden_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_us", SUTRA_COLUMN_REAL},
-                                               {"communication_us", SUTRA_COLUMN_REAL},
-                                               {"comp_comm_overlap_pctg", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {INTEGER("rank"), REAL("hidden_us"), REAL("exposed_us"),
+                                               REAL("communication_us"), REAL("comp_comm_overlap_pctg")};
     static const struct bars_words words = {
         "overlap",
         "Overlap of communication and compute",

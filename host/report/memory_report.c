@@ -91,11 +91,7 @@ static void show_timeline(struct page *page, const void *of) {
 
 static void groups_table(struct sutra_table *table, const struct sutra_memory *memory, const char *kind,
                          const struct memory_groups *groups, uint32_t n_max) {
-    const struct column_spec specs[] = {{kind, SUTRA_COLUMN_TEXT},
-                                        {"bytes", SUTRA_COLUMN_REAL},
-                                        {"count", SUTRA_COLUMN_INTEGER},
-                                        {"percent", SUTRA_COLUMN_REAL},
-                                        {"file", SUTRA_COLUMN_TEXT}};
+    const struct column_spec specs[] = {TEXT(kind), REAL("bytes"), INTEGER("count"), REAL("percent"), TEXT("file")};
     table_init(table, "memory_peak", specs, 5);
     for (uint32_t i = 0; i < groups->n && i < n_max; i++) {
         const struct memory_group *group = &groups->list[i];
@@ -226,11 +222,8 @@ static void show_totals(struct page *page, const void *of) {
         const char *name;
         int64_t (*get)(const struct memory_device *device);
     } totals[] = {{"peak", peak_active}, {"reserved", max_reserved}, {"end", end_active}};
-    static const struct column_spec specs[] = {{"device", SUTRA_COLUMN_TEXT},
-                                               {"size", SUTRA_COLUMN_TEXT},
-                                               {"a_bytes", SUTRA_COLUMN_REAL},
-                                               {"b_bytes", SUTRA_COLUMN_REAL},
-                                               {"difference_bytes", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("device"), TEXT("size"), REAL("a_bytes"), REAL("b_bytes"),
+                                               REAL("difference_bytes")};
     struct device_pair pairs[MEMORY_DEVICES_SHOWN];
     struct sutra_table table;
     uint32_t n = list_pairs(of, pairs);
@@ -252,10 +245,7 @@ static void show_totals(struct page *page, const void *of) {
 /* Shows the differences of the rows [first, end) of the comparison: one device and kind of group. */
 static void show_group_changes(struct page *page, const struct sutra_table *changes, uint64_t first, uint64_t end,
                                const char *kind, uint32_t number) {
-    const struct column_spec specs[] = {{kind, SUTRA_COLUMN_TEXT},
-                                        {"a_bytes", SUTRA_COLUMN_REAL},
-                                        {"b_bytes", SUTRA_COLUMN_REAL},
-                                        {"difference_bytes", SUTRA_COLUMN_REAL}};
+    const struct column_spec specs[] = {TEXT(kind), REAL("a_bytes"), REAL("b_bytes"), REAL("difference_bytes")};
     struct sutra_table table;
     int colours[MEMORY_BARS_SHOWN];
     char name[64], caption[64];
@@ -316,8 +306,7 @@ static void show_changes(struct page *page, const void *of) {
 
 /* Peaks of the steps: those with equal numbers are neighbours. */
 static void show_step_peaks(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {
-        {"input", SUTRA_COLUMN_TEXT}, {"step", SUTRA_COLUMN_INTEGER}, {"peak_bytes", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("input"), INTEGER("step"), REAL("peak_bytes")};
     struct device_pair pairs[MEMORY_DEVICES_SHOWN];
     uint32_t n_pairs = list_pairs(of, pairs);
     bool is_empty = true;

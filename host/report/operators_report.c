@@ -97,11 +97,8 @@ static bool sum_rows(struct sums *sums, const struct sutra_table *from, const st
 
 /* Makes a table of the sums, in descending order of device_us. */
 static void make_summed(struct sutra_table *table, const struct sutra_table *from, const struct summed_chart *chart) {
-    static const struct column_spec specs[] = {{"name", SUTRA_COLUMN_TEXT},
-                                               {"group", SUTRA_COLUMN_TEXT},
-                                               {"count", SUTRA_COLUMN_INTEGER},
-                                               {"device_us", SUTRA_COLUMN_REAL},
-                                               {"share_pctg", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("name"), TEXT("group"), INTEGER("count"), REAL("device_us"),
+                                               REAL("share_pctg")};
     struct sums sums = {0};
     double all = 0;
     table_init(table, chart->bars.name, specs, sizeof specs / sizeof *specs);
@@ -158,11 +155,8 @@ struct bin {
 #define SHORTEST_US 1
 
 void durations_table(struct sutra_table *table, const struct sutra_table *durations) {
-    static const struct column_spec specs[] = {{"takes", SUTRA_COLUMN_TEXT},
-                                               {"kernels", SUTRA_COLUMN_INTEGER},
-                                               {"percent", SUTRA_COLUMN_REAL},
-                                               {"device_us", SUTRA_COLUMN_REAL},
-                                               {"device_percent", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("takes"), INTEGER("kernels"), REAL("percent"), REAL("device_us"),
+                                               REAL("device_percent")};
     struct bin bins[DURATION_BINS_MAX], all = {0};
     uint64_t n = 0;
     for (uint64_t row = 0; row < durations->n_rows; row++) {
@@ -210,8 +204,7 @@ void durations_table(struct sutra_table *table, const struct sutra_table *durati
 #define LINES_MAX 32
 
 void lines_table(struct sutra_table *table, const struct sutra_table *timeline) {
-    static const struct column_spec specs[] = {
-        {"type", SUTRA_COLUMN_TEXT}, {"time_us", SUTRA_COLUMN_REAL}, {"share_pctg", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {TEXT("type"), REAL("time_us"), REAL("share_pctg")};
     uint32_t rank = table_column(timeline, "rank");
     double sums[LINES_MAX] = {0}, wholes[2] = {0}; /* time span, all GPU activity */
     uint64_t n = 0;
@@ -636,9 +629,8 @@ static void show_roofline(struct page *page, const struct sutra_table *rates, co
 }
 
 void operators_show_rates(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},  {"name", SUTRA_COLUMN_TEXT},
-                                               {"calls", SUTRA_COLUMN_INTEGER}, {"device_us", SUTRA_COLUMN_REAL},
-                                               {"percent", SUTRA_COLUMN_REAL},  {"missing", SUTRA_COLUMN_TEXT}};
+    static const struct column_spec specs[] = {INTEGER("rank"),   TEXT("name"),    INTEGER("calls"),
+                                               REAL("device_us"), REAL("percent"), TEXT("missing")};
     const struct operators_source *source = of;
     const struct sutra_table *rates = table_of(source, SUTRA_OPERATORS_RATES);
     const struct sutra_table *peaks = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_PEAKS, NULL);

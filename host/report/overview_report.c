@@ -323,11 +323,8 @@ static void show_communication(struct page *page, const void *of) {
                                             NULL,
                                             "Communication of each rank",
                                             "overview_ranks"};
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"hidden_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_us", SUTRA_COLUMN_REAL},
-                                               {"communication_us", SUTRA_COLUMN_REAL},
-                                               {"overlap_percent", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {INTEGER("rank"), REAL("hidden_us"), REAL("exposed_us"),
+                                               REAL("communication_us"), REAL("overlap_percent")};
     const struct overview_source *source = of;
     const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_RANKS);
     struct sutra_table table;
@@ -473,8 +470,7 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
         sutra_result_table(SUTRA_RESULT(source.operators.ranks), SUTRA_OPERATORS_TIMELINE, NULL);
     const struct sutra_operators_rank *first = sutra_operators_ranks_get(source.operators.ranks, 0);
     const struct sutra_table *parts_of_time = sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_TIMELINE, NULL);
-    struct column_spec specs[N_PARTS + 2] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                             [N_PARTS + 1] = {"window_us", SUTRA_COLUMN_REAL}};
+    struct column_spec specs[N_PARTS + 2] = {INTEGER("rank"), [N_PARTS + 1] = REAL("window_us")};
     struct page page;
     char title[96], more[96] = "";
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
@@ -483,7 +479,7 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     page.companion = PAGE_HTA;
     /* The table of the parts and their sum, by rank. */
     for (int part = 0; part < N_PARTS; part++)
-        specs[part + 1] = (struct column_spec){parts[part].column, SUTRA_COLUMN_REAL};
+        specs[part + 1] = (struct column_spec)REAL(parts[part].column);
     table_init(&source.split, "time_of_ranks", specs, N_PARTS + 2);
     for (uint64_t row = 0; row < parts_of_time->n_rows;) {
         int64_t rank = integer_at(parts_of_time, "rank", row);

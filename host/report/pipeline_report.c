@@ -37,10 +37,9 @@ static void show_bubbles(struct page *page, const void *of) {
         NULL,
         "Step by rank",
         NULL};
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},       {"busy_us", SUTRA_COLUMN_REAL},
-                                               {"warmup_us", SUTRA_COLUMN_REAL},     {"steady_us", SUTRA_COLUMN_REAL},
-                                               {"cooldown_us", SUTRA_COLUMN_REAL},   {"rest_us", SUTRA_COLUMN_REAL},
-                                               {"bubble_percent", SUTRA_COLUMN_REAL}};
+    static const struct column_spec specs[] = {INTEGER("rank"),       REAL("busy_us"),     REAL("warmup_us"),
+                                               REAL("steady_us"),     REAL("cooldown_us"), REAL("rest_us"),
+                                               REAL("bubble_percent")};
     const struct sutra_table *table = table_of(of, SUTRA_PIPELINE_BUBBLES);
     if (!table) {
         page_result_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_BUBBLES, "Bubbles", NULL);

@@ -20,9 +20,6 @@
 #include "columns/column.h"
 #include "facts/names.h"
 
-#define REAL SUTRA_COLUMN_REAL
-#define TEXT SUTRA_COLUMN_TEXT
-
 /* ---- Rows of one trace ---- */
 
 /* The texts first, as in enum nccl_text. */
@@ -322,7 +319,8 @@ struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl
         if (!column)
             return NULL;
         snprintf(column, size, "rank_%" PRIu32 "_%s", columns->ranks[columns->cells[i] / columns->n_per_rank], what);
-        specs[n_general + i] = (struct column_spec){column, strstr(what, "split") ? TEXT : REAL};
+        specs[n_general + i] =
+            (struct column_spec){column, strstr(what, "split") ? SUTRA_COLUMN_TEXT : SUTRA_COLUMN_REAL};
     }
     return result_table_begin_with(&work->of->result, id, specs, n);
 }

@@ -11,9 +11,6 @@
 #include "analyze/collectives/tracelens.h"
 #include "analyze/table.h"
 
-#define REAL SUTRA_COLUMN_REAL
-#define TEXT SUTRA_COLUMN_TEXT
-
 /* Jobs with more ranks have no heat map. */
 #define MAX_HEATMAP_RANKS 1024
 
@@ -81,25 +78,25 @@ static const char *const of_ranks[N_CELLS] = {"ts",
                                               "skew in end time"};
 
 static const struct column_spec general[] = {
-    {"collective_id", TEXT},
-    {"Process Group Name", TEXT},
-    {"Process Group Ranks", TEXT},
-    {"Collective name", TEXT},
-    {"Group size", REAL},
-    {"dtype", TEXT},
-    {"stream", REAL},
-    {"total data communicated (MB)", REAL},
-    {"total nelems communicated", REAL},
-    {"wall_time (us)", REAL},
-    {"max_rank_dur (us)", REAL},
-    {"min_rank_dur (us)", REAL},
-    {"avg_rank_dur (us)", REAL},
-    {"throughput (GB/s)", REAL},
-    {"max_rank_throughput (GB/s)", REAL},
-    {"min_rank_throughput (GB/s)", REAL},
-    {"size_imbalance", REAL},
-    {"skew in start time", REAL},
-    {"skew in end time", REAL},
+    TEXT("collective_id"),
+    TEXT("Process Group Name"),
+    TEXT("Process Group Ranks"),
+    TEXT("Collective name"),
+    REAL("Group size"),
+    TEXT("dtype"),
+    REAL("stream"),
+    REAL("total data communicated (MB)"),
+    REAL("total nelems communicated"),
+    REAL("wall_time (us)"),
+    REAL("max_rank_dur (us)"),
+    REAL("min_rank_dur (us)"),
+    REAL("avg_rank_dur (us)"),
+    REAL("throughput (GB/s)"),
+    REAL("max_rank_throughput (GB/s)"),
+    REAL("min_rank_throughput (GB/s)"),
+    REAL("size_imbalance"),
+    REAL("skew in start time"),
+    REAL("skew in end time"),
 };
 
 static void add_exchange(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_columns *columns,

@@ -13,9 +13,6 @@
 #include "analyze/table.h"
 #include "base/shared.h"
 
-#define REAL SUTRA_COLUMN_REAL
-#define TEXT SUTRA_COLUMN_TEXT
-
 /* The measures of a collective. */
 struct nccl_sync {
     uint64_t id;
@@ -65,16 +62,15 @@ static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
 
 /* Cells of a rank: start and duration, and after them the wait. */
 enum { CELL_START, CELL_DURATION, CELL_WAIT, N_CELLS, N_OF_EVENT = 2 };
-static const struct column_spec general[] = {
-    {"collective_id", TEXT},       {"Process Group Name", TEXT},
-    {"Process Group Ranks", TEXT}, {"Collective name", TEXT},
-    {"Group size", REAL},          {"dtype", TEXT},
-    {"In msg nelems", REAL},       {"Out msg nelems", REAL},
-    {"In msg size (MB)", REAL},    {"Out msg size (MB)", REAL},
-    {"Full msg size (MB)", REAL},  {"comm_latency", REAL},
-    {"skew in start time", REAL},  {"earliest arrival rank", SUTRA_COLUMN_INTEGER},
-    {"avg_wait_time", REAL},       {"skew in end time", REAL},
-    {"algo bw (GB/s)", REAL},      {"bus bw (GB/s)", REAL}};
+static const struct column_spec general[] = {TEXT("collective_id"),       TEXT("Process Group Name"),
+                                             TEXT("Process Group Ranks"), TEXT("Collective name"),
+                                             REAL("Group size"),          TEXT("dtype"),
+                                             REAL("In msg nelems"),       REAL("Out msg nelems"),
+                                             REAL("In msg size (MB)"),    REAL("Out msg size (MB)"),
+                                             REAL("Full msg size (MB)"),  REAL("comm_latency"),
+                                             REAL("skew in start time"),  INTEGER("earliest arrival rank"),
+                                             REAL("avg_wait_time"),       REAL("skew in end time"),
+                                             REAL("algo bw (GB/s)"),      REAL("bus bw (GB/s)")};
 static const char *const of_ranks[N_CELLS] = {"ts", "dur", "wait_time"};
 
 static void add_collective(struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
@@ -190,9 +186,9 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
         {"skew in end time_mean", "skew in end time_median", "skew in end time_min", "skew in end time_max"},
         {"algo bw (GB/s)_mean", "algo bw (GB/s)_median", "algo bw (GB/s)_min", "algo bw (GB/s)_max"},
         {"bus bw (GB/s)_mean", "bus bw (GB/s)_median", "bus bw (GB/s)_min", "bus bw (GB/s)_max"}};
-    struct column_spec specs[TABLE_COLUMNS_MAX] = {{"Collective name", TEXT}, {"dtype", TEXT},
-                                                   {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
-                                                   {"Group size", REAL},      {"Full msg size (MB)", REAL}};
+    struct column_spec specs[TABLE_COLUMNS_MAX] = {TEXT("Collective name"), TEXT("dtype"),
+                                                   TEXT("In msg nelems"),   TEXT("Process Group Name"),
+                                                   REAL("Group size"),      REAL("Full msg size (MB)")};
     uint32_t n_columns = 6;
     struct nccl_summed *rows = arena_alloc(work->arena, n, sizeof *rows);
     double *values = arena_alloc(work->arena, 2 * n, sizeof *values);
@@ -212,9 +208,9 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
         order = rows[i].index < rows[i - 1].index ? GROUPS_MIXED : order;
     for (int value = 0; value < N_VALUES; value++)
         for (int i = 0; i < 4 && has[value]; i++)
-            specs[n_columns++] = (struct column_spec){names[value][i], REAL};
-    specs[n_columns++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
-    specs[n_columns++] = (struct column_spec){"Total comm latency (ms)", REAL};
+            specs[n_columns++] = (struct column_spec)REAL(names[value][i]);
+    specs[n_columns++] = (struct column_spec)INTEGER("count");
+    specs[n_columns++] = (struct column_spec)REAL("Total comm latency (ms)");
     struct sutra_table *table =
         result_table_begin_with(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
     for (uint64_t begin = 0, end; begin < n; begin = end) {

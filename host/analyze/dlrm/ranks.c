@@ -434,10 +434,8 @@ static bool dlrm_merged_write(const void *of, struct text_out *out) {
 static enum sutra_status write_table(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
                                      const char *directory, uint64_t *n_bytes, struct sutra_error *error) {
     static const struct column_spec columns[] = {
-        {"rank", SUTRA_COLUMN_INTEGER},  {"trace", SUTRA_COLUMN_TEXT},    {"iterations", SUTRA_COLUMN_INTEGER},
-        {"qps", SUTRA_COLUMN_REAL},      {"host(us)", SUTRA_COLUMN_REAL}, {"busy(us)", SUTRA_COLUMN_REAL},
-        {"idle(us)", SUTRA_COLUMN_REAL}, {"t1(us)", SUTRA_COLUMN_REAL},   {"t2(us)", SUTRA_COLUMN_REAL},
-        {"t3(us)", SUTRA_COLUMN_REAL},   {"t4(us)", SUTRA_COLUMN_REAL},   {"t5(us)", SUTRA_COLUMN_REAL},
+        INTEGER("rank"),  TEXT("trace"),  INTEGER("iterations"), REAL("qps"),    REAL("host(us)"), REAL("busy(us)"),
+        REAL("idle(us)"), REAL("t1(us)"), REAL("t2(us)"),        REAL("t3(us)"), REAL("t4(us)"),   REAL("t5(us)"),
     };
     struct sutra_table table;
     table_init(&table, "ranks", columns, sizeof columns / sizeof *columns);

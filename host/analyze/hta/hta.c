@@ -21,109 +21,83 @@
 
 /* ---- Tables: one row each ---- */
 
-#define INTEGER SUTRA_COLUMN_INTEGER
-#define REAL    SUTRA_COLUMN_REAL
-#define TEXT    SUTRA_COLUMN_TEXT
-
 /* Columns that are integers or real numbers: as the trace has its times, or as the options have nanoseconds. */
-enum { START = TEXT + 1, DUR, TIME, WHOLE };
+enum { START = SUTRA_COLUMN_TEXT + 1, DUR, TIME, WHOLE };
 
 #define DESCRIPTION_COLUMNS                                                                                            \
-    {"count", REAL}, {"mean", REAL}, {"std", REAL}, {"min", REAL}, {"25%", REAL}, {"50%", REAL}, {"75%", REAL}, {      \
-        "max", REAL                                                                                                    \
-    }
-#define TYPE_COLUMNS                                                                                                   \
-    {"kernel_type", TEXT}, {"sum", WHOLE}, {                                                                           \
-        "percentage", REAL                                                                                             \
-    }
+    REAL("count"), REAL("mean"), REAL("std"), REAL("min"), REAL("25%"), REAL("50%"), REAL("75%"), REAL("max")
+#define TYPE_COLUMNS TEXT("kernel_type"), {"sum", WHOLE}, REAL("percentage")
 #define NAME_COLUMNS                                                                                                   \
-    {"name", TEXT}, {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, {"stddev", REAL}, {"mean (us)", REAL},    \
-        {"kernel_type", TEXT}, {                                                                                       \
-        "rank", INTEGER                                                                                                \
-    }
+    TEXT("name"), {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, REAL("stddev"), REAL("mean (us)"),          \
+        TEXT("kernel_type"), INTEGER("rank")
 
 /* An event of the trace. */
 #define EVENT_COLUMNS                                                                                                  \
-    {"index", INTEGER}, {"ts", START}, {"dur", DUR}, {"end", TIME}, {"pid", INTEGER}, {"tid", INTEGER},                \
-        {"stream", INTEGER}, {"correlation", INTEGER}, {"index_correlation", INTEGER}, {"s_cat", TEXT}, {              \
-        "s_name", TEXT                                                                                                 \
-    }
+    INTEGER("index"), {"ts", START}, {"dur", DUR}, {"end", TIME}, INTEGER("pid"), INTEGER("tid"), INTEGER("stream"),   \
+        INTEGER("correlation"), INTEGER("index_correlation"), TEXT("s_cat"), TEXT("s_name")
 
 #define ANNOTATION_COLUMNS                                                                                             \
-    {"name", TEXT}, {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, {"stddev", REAL}, {"mean (us)", REAL}, {  \
-        "rank", INTEGER                                                                                                \
-    }
+    TEXT("name"), {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, REAL("stddev"), REAL("mean (us)"),          \
+        INTEGER("rank")
 
 static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
     [SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", OF_JOB,
-                            .columns = {{"rank", INTEGER},
+                            .columns = {INTEGER("rank"),
                                         {"idle_time(us)", TIME},
                                         {"compute_time(us)", TIME},
                                         {"non_compute_time(us)", TIME},
                                         {"kernel_time(us)", TIME},
-                                        {"idle_time_pctg", REAL},
-                                        {"compute_time_pctg", REAL},
-                                        {"non_compute_time_pctg", REAL}}},
+                                        REAL("idle_time_pctg"),
+                                        REAL("compute_time_pctg"),
+                                        REAL("non_compute_time_pctg")}},
     [SUTRA_HTA_TYPES] = {"gpu_kernel_breakdown.types", OF_JOB, .columns = {TYPE_COLUMNS}},
     [SUTRA_HTA_KERNELS] = {"gpu_kernel_breakdown.kernels", OF_JOB, .columns = {NAME_COLUMNS}},
     [SUTRA_HTA_TYPES_MEMORY] = {"gpu_kernel_breakdown_mem.types", OF_JOB, .columns = {TYPE_COLUMNS}},
     [SUTRA_HTA_KERNELS_MEMORY] = {"gpu_kernel_breakdown_mem.kernels", OF_JOB, .columns = {NAME_COLUMNS}},
     [SUTRA_HTA_IDLE] = {"idle_time_breakdown.rows", OF_JOB,
-                        .columns = {{"rank", INTEGER},
-                                    {"stream", INTEGER},
-                                    {"idle_category", TEXT},
-                                    {"idle_time", REAL},
-                                    {"idle_time_ratio", REAL}}},
-    [SUTRA_HTA_IDLE_STATS] =
-        {"idle_time_breakdown.stats", OF_JOB,
-         .columns = {{"idle_category", TEXT}, {"rank", INTEGER}, {"stream", INTEGER}, DESCRIPTION_COLUMNS}},
-    [SUTRA_HTA_OVERLAP] = {"comm_comp_overlap", OF_JOB,
-                           .columns = {{"rank", INTEGER}, {"comp_comm_overlap_pctg", REAL}}},
+                        .columns = {INTEGER("rank"), INTEGER("stream"), TEXT("idle_category"), REAL("idle_time"),
+                                    REAL("idle_time_ratio")}},
+    [SUTRA_HTA_IDLE_STATS] = {"idle_time_breakdown.stats", OF_JOB,
+                              .columns = {TEXT("idle_category"), INTEGER("rank"), INTEGER("stream"),
+                                          DESCRIPTION_COLUMNS}},
+    [SUTRA_HTA_OVERLAP] = {"comm_comp_overlap", OF_JOB, .columns = {INTEGER("rank"), REAL("comp_comm_overlap_pctg")}},
     [SUTRA_HTA_QUEUE_SUMMARY] = {"queue_length_summary", OF_JOB,
-                                 .columns = {{"rank", INTEGER}, {"stream", INTEGER}, DESCRIPTION_COLUMNS},
-                                 "queue_length", 2},
+                                 .columns = {INTEGER("rank"), INTEGER("stream"), DESCRIPTION_COLUMNS}, "queue_length",
+                                 2},
     [SUTRA_HTA_BANDWIDTH] = {"memory_bw_summary", OF_JOB,
-                             .columns = {{"rank", INTEGER}, {"name", TEXT}, DESCRIPTION_COLUMNS}, "memory_bw_gbps", 2},
+                             .columns = {INTEGER("rank"), TEXT("name"), DESCRIPTION_COLUMNS}, "memory_bw_gbps", 2},
     [SUTRA_HTA_LAUNCHES] =
         {"cuda_kernel_launch_stats", SERIES_OF_RANK,
-         .columns = {{"correlation", INTEGER}, {"cpu_duration", DUR}, {"gpu_duration", DUR}, {"launch_delay", TIME}}},
+         .columns = {INTEGER("correlation"), {"cpu_duration", DUR}, {"gpu_duration", DUR}, {"launch_delay", TIME}}},
     [SUTRA_HTA_QUEUE] = {"queue_length_time_series", SERIES_OF_RANK,
-                         .columns = {{"index", INTEGER},
+                         .columns = {INTEGER("index"),
                                      {"ts", START},
-                                     {"pid", INTEGER},
-                                     {"tid", INTEGER},
-                                     {"stream", INTEGER},
-                                     {"queue_length", INTEGER}}},
+                                     INTEGER("pid"),
+                                     INTEGER("tid"),
+                                     INTEGER("stream"),
+                                     INTEGER("queue_length")}},
     [SUTRA_HTA_RANKS] = {"rank_summary", OF_JOB,
-                         .columns = {{"rank", INTEGER},
-                                     {"file", TEXT},
-                                     {"events", INTEGER},
-                                     {"kernels", INTEGER},
-                                     {"first_us", REAL},
-                                     {"kernel_time_us", REAL},
-                                     {"idle_us", REAL},
-                                     {"compute_us", REAL},
-                                     {"communication_us", REAL},
-                                     {"exposed_communication_us", REAL},
-                                     {"exposed_memory_us", REAL},
-                                     {"launches", INTEGER}}},
+                         .columns = {INTEGER("rank"), TEXT("file"), INTEGER("events"), INTEGER("kernels"),
+                                     REAL("first_us"), REAL("kernel_time_us"), REAL("idle_us"), REAL("compute_us"),
+                                     REAL("communication_us"), REAL("exposed_communication_us"),
+                                     REAL("exposed_memory_us"), INTEGER("launches")}},
     [SUTRA_HTA_LAUNCH_CALLS] = {"launch_calls", OF_JOB,
-                                .columns = {{"rank", INTEGER},
-                                            {"name", TEXT},
-                                            {"calls", INTEGER},
-                                            {"kernels", INTEGER},
+                                .columns = {INTEGER("rank"),
+                                            TEXT("name"),
+                                            INTEGER("calls"),
+                                            INTEGER("kernels"),
                                             {"cpu_duration", TIME},
                                             {"gpu_duration", TIME},
-                                            {"shorter_kernels", INTEGER},
-                                            {"delay_mean", REAL},
-                                            {"delay_50%", REAL},
-                                            {"delay_max", REAL}}},
+                                            INTEGER("shorter_kernels"),
+                                            REAL("delay_mean"),
+                                            REAL("delay_50%"),
+                                            REAL("delay_max")}},
     [SUTRA_HTA_STEPS] = {"profiler_steps", OF_JOB,
-                         .columns = {{"rank", INTEGER},
-                                     {"step", INTEGER},
+                         .columns = {INTEGER("rank"),
+                                     INTEGER("step"),
                                      {"ts", START},
                                      {"dur", DUR},
-                                     {"kernels", INTEGER},
+                                     INTEGER("kernels"),
                                      {"kernel_sum_us", TIME},
                                      {"busy_us", TIME},
                                      {"compute_us", TIME},
@@ -132,58 +106,41 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
     [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", OF_JOB, .columns = {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", OF_JOB, .columns = {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations", SERIES_OF_RANK,
-                             .columns = {EVENT_COLUMNS, {"s_user_annotation", TEXT}}},
+                             .columns = {EVENT_COLUMNS, TEXT("s_user_annotation")}},
     [SUTRA_HTA_OPERATORS] = {"aten_op_kernels_and_delay", OF_RANK,
-                             .columns = {{"aten_op_name", TEXT},
-                                         {"kernel_sequence", TEXT},
-                                         {"occurrence_count", INTEGER},
-                                         {"avg_aten_op_launch_delay", REAL},
-                                         {"avg_runtime_delay", REAL}}},
+                             .columns = {TEXT("aten_op_name"), TEXT("kernel_sequence"), INTEGER("occurrence_count"),
+                                         REAL("avg_aten_op_launch_delay"), REAL("avg_runtime_delay")}},
     [SUTRA_HTA_SEQUENCES] = {"frequent_cuda_kernel_sequences", OF_RANK,
-                             .columns = {{"pattern", TEXT},
-                                         {"count", INTEGER},
+                             .columns = {TEXT("pattern"),
+                                         INTEGER("count"),
                                          {"GPU kernel duration (us)", TIME},
                                          {"CPU op duration (us)", TIME}}},
-    [SUTRA_HTA_BANDWIDTH_SERIES] =
-        {"memory_bw_time_series", SERIES_OF_RANK,
-         .columns = {{"ts", REAL}, {"pid", INTEGER}, {"name", TEXT}, {"memory_bw_gbps", REAL}}},
+    [SUTRA_HTA_BANDWIDTH_SERIES] = {"memory_bw_time_series", SERIES_OF_RANK,
+                                    .columns = {REAL("ts"), INTEGER("pid"), TEXT("name"), REAL("memory_bw_gbps")}},
     [SUTRA_HTA_BLOCKED] = {"time_spent_blocked_on_full_queue", OF_JOB,
-                           .columns = {{"rank", INTEGER},
-                                       {"stream", INTEGER},
-                                       {"duration_at_max_queue_length", REAL},
-                                       {"relative_duration_at_max_queue_length", REAL}}},
+                           .columns = {INTEGER("rank"), INTEGER("stream"), REAL("duration_at_max_queue_length"),
+                                       REAL("relative_duration_at_max_queue_length")}},
     [SUTRA_HTA_LAUNCH_HISTOGRAM] = {"cuda_kernel_launch_histogram", OF_JOB,
-                                    .columns = {{"rank", INTEGER},
-                                                {"kind", TEXT},
-                                                {"from_us", INTEGER},
-                                                {"to_us", INTEGER},
-                                                {"launches", INTEGER},
+                                    .columns = {INTEGER("rank"),
+                                                TEXT("kind"),
+                                                INTEGER("from_us"),
+                                                INTEGER("to_us"),
+                                                INTEGER("launches"),
                                                 {"sum_us", TIME}}},
     [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series", SERIES_OF_RANK,
-                               .columns = {{"ts", REAL}, {"pid", INTEGER}, {"busy_pctg", REAL}}},
-    [SUTRA_HTA_RANGES] =
-        {"cuda_profiler_ranges", SERIES_OF_RANK,
-         .columns = {{"index", INTEGER}, {"index_runtime", INTEGER}, {"operator", INTEGER}, {"operator_name", TEXT}}},
-    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", SERIES_OF_RANK, .columns = {{"counter", TEXT}}},
-    [SUTRA_HTA_ROWS] = {"rows", SERIES_OF_RANK, .columns = {EVENT_COLUMNS, {"iteration", INTEGER}}},
+                               .columns = {REAL("ts"), INTEGER("pid"), REAL("busy_pctg")}},
+    [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", SERIES_OF_RANK,
+                          .columns = {INTEGER("index"), INTEGER("index_runtime"), INTEGER("operator"),
+                                      TEXT("operator_name")}},
+    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", SERIES_OF_RANK, .columns = {TEXT("counter")}},
+    [SUTRA_HTA_ROWS] = {"rows", SERIES_OF_RANK, .columns = {EVENT_COLUMNS, INTEGER("iteration")}},
     [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", OF_JOB,
-                              .columns = {{"rank", INTEGER},
-                                          {"collectives", INTEGER},
-                                          {"n_arrived_last", INTEGER},
-                                          {"late_us", REAL},
-                                          {"max_late_us", REAL},
-                                          {"wait_us", REAL},
-                                          {"marks", INTEGER}}},
+                              .columns = {INTEGER("rank"), INTEGER("collectives"), INTEGER("n_arrived_last"),
+                                          REAL("late_us"), REAL("max_late_us"), REAL("wait_us"), INTEGER("marks")}},
     [SUTRA_HTA_STRAGGLER_METRIC] = {"potential_stragglers.metric", OF_JOB,
-                                    .columns = {{"rank", INTEGER},
-                                                {"stream", INTEGER},
-                                                {"iteration", INTEGER},
-                                                {"name", TEXT},
-                                                {"index", INTEGER},
-                                                {"ts", REAL},
-                                                {"dur", REAL},
-                                                {"normalized_start_time", REAL},
-                                                {"duration", REAL}}},
+                                    .columns = {INTEGER("rank"), INTEGER("stream"), INTEGER("iteration"), TEXT("name"),
+                                                INTEGER("index"), REAL("ts"), REAL("dur"),
+                                                REAL("normalized_start_time"), REAL("duration")}},
 };
 
 bool hta_result_init(struct sutra_result *result) {

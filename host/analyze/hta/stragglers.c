@@ -371,14 +371,14 @@ bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, 
 
 void hta_collectives_init(struct sutra_hta *hta) {
     static const struct column_spec collectives[] = {
-        [COLLECTIVE_STREAM] = {"stream", SUTRA_COLUMN_INTEGER}, [COLLECTIVE_STEP] = {"step", SUTRA_COLUMN_INTEGER},
-        [COLLECTIVE_NAME] = {"name", SUTRA_COLUMN_TEXT},        [COLLECTIVE_GROUP] = {"group", SUTRA_COLUMN_TEXT},
-        [COLLECTIVE_INDEX] = {"index", SUTRA_COLUMN_INTEGER},   [COLLECTIVE_START] = {"start", SUTRA_COLUMN_INTEGER},
-        [COLLECTIVE_DUR] = {"dur", SUTRA_COLUMN_INTEGER}};
-    static const struct column_spec spans[] = {[SPAN_STEP] = {"step", SUTRA_COLUMN_INTEGER},
-                                               [SPAN_NAMED] = {"named", SUTRA_COLUMN_INTEGER},
-                                               [SPAN_FIRST] = {"first", SUTRA_COLUMN_INTEGER},
-                                               [SPAN_LAST] = {"last", SUTRA_COLUMN_INTEGER}};
+        [COLLECTIVE_STREAM] = INTEGER("stream"), [COLLECTIVE_STEP] = INTEGER("step"),
+        [COLLECTIVE_NAME] = TEXT("name"),        [COLLECTIVE_GROUP] = TEXT("group"),
+        [COLLECTIVE_INDEX] = INTEGER("index"),   [COLLECTIVE_START] = INTEGER("start"),
+        [COLLECTIVE_DUR] = INTEGER("dur")};
+    static const struct column_spec spans[] = {[SPAN_STEP] = INTEGER("step"),
+                                               [SPAN_NAMED] = INTEGER("named"),
+                                               [SPAN_FIRST] = INTEGER("first"),
+                                               [SPAN_LAST] = INTEGER("last")};
     table_init(&hta->collectives, "collectives", collectives, sizeof collectives / sizeof *collectives);
     table_init(&hta->spans, "spans", spans, sizeof spans / sizeof *spans);
 }

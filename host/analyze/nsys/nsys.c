@@ -33,13 +33,6 @@ struct sutra_nsys {
     int64_t min_gap_ns;
 };
 
-#define INTEGER(name)                                                                                                  \
-    { name, SUTRA_COLUMN_INTEGER }
-#define REAL(name)                                                                                                     \
-    { name, SUTRA_COLUMN_REAL }
-#define TEXT(name)                                                                                                     \
-    { name, SUTRA_COLUMN_TEXT }
-
 static const struct table_spec specs[SUTRA_NSYS_N_TABLES] = {
 #define DURATIONS                                                                                                      \
     {                                                                                                                  \

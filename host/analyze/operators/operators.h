@@ -193,10 +193,8 @@ op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens
 
 /* The columns of graph_table_add() by launch and method. */
 #define GRAPH_COLUMNS                                                                                                  \
-    {"rank", SUTRA_COLUMN_INTEGER}, {"launch", SUTRA_COLUMN_TEXT}, {"method", SUTRA_COLUMN_TEXT},                      \
-        {"confidence", SUTRA_COLUMN_TEXT}, {"kernels", SUTRA_COLUMN_INTEGER}, {"device_us", SUTRA_COLUMN_REAL}, {      \
-        "percent", SUTRA_COLUMN_REAL                                                                                   \
-    }
+    INTEGER("rank"), TEXT("launch"), TEXT("method"), TEXT("confidence"), INTEGER("kernels"), REAL("device_us"),        \
+        REAL("percent")
 
 /* Adds the graph kernels of a model by launch and method, or by operator, module and method, longest first. O(n) in
  * expectation. */

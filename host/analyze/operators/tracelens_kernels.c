@@ -399,15 +399,15 @@ static int by_sum_and_count(const void *left, const void *right, void *arg) {
 static enum sutra_status make_short_kernels(const struct kernel_table *from, double total_us, struct arena *arena,
                                             struct sutra_operators *operators, struct sutra_error *error) {
     static const struct column_spec columns[] = {
-        {"Parent cpu_op", SUTRA_COLUMN_TEXT},
-        {"Input dims", SUTRA_COLUMN_TEXT},
-        {"Input strides", SUTRA_COLUMN_TEXT},
-        {"Concrete Inputs", SUTRA_COLUMN_TEXT},
-        {"Kernel name", SUTRA_COLUMN_TEXT},
-        {"Short Kernel duration (µs) sum", SUTRA_COLUMN_REAL},
-        {"Short Kernel count", SUTRA_COLUMN_INTEGER},
-        {"Short Kernel duration (µs) mean", SUTRA_COLUMN_REAL},
-        {"Short Kernel duration (µs) percent of total time", SUTRA_COLUMN_REAL},
+        TEXT("Parent cpu_op"),
+        TEXT("Input dims"),
+        TEXT("Input strides"),
+        TEXT("Concrete Inputs"),
+        TEXT("Kernel name"),
+        REAL("Short Kernel duration (µs) sum"),
+        INTEGER("Short Kernel count"),
+        REAL("Short Kernel duration (µs) mean"),
+        REAL("Short Kernel duration (µs) percent of total time"),
     };
     static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};

@@ -256,10 +256,6 @@ static void sheet_free(struct sheet *sheet) {
 
 /* ---- The tables ---- */
 
-#define TEXT    SUTRA_COLUMN_TEXT
-#define REAL    SUTRA_COLUMN_REAL
-#define INTEGER SUTRA_COLUMN_INTEGER
-
 static const struct sheet_spec specs[] = {
     {SUTRA_TRACELENS_GEMM, SHEET_GEMM, PART_ALL},
     {SUTRA_TRACELENS_CONV_FWD, SHEET_CONV, PART_FORWARD},
@@ -287,37 +283,37 @@ struct sheet_rows {
 /* ---- Columns ---- */
 
 static const struct column_spec columns[] = {
-    {"GFLOPS_first", REAL},
-    {"Data Moved (MB)_first", REAL},
-    {"FLOPS/Byte_first", REAL},
-    {"TB/s_mean", REAL},
-    {"TB/s_median", REAL},
-    {"TB/s_std", REAL},
-    {"TB/s_min", REAL},
-    {"TB/s_max", REAL},
-    {"TFLOPS/s_mean", REAL},
-    {"TFLOPS/s_median", REAL},
-    {"TFLOPS/s_std", REAL},
-    {"TFLOPS/s_min", REAL},
-    {"TFLOPS/s_max", REAL},
-    {"process_name_first", TEXT},
-    {"process_label_first", TEXT},
-    {"thread_name_first", TEXT},
-    {"Compute Spec", TEXT},
-    {"kernel_details__summarize_kernel_stats", TEXT},
-    {"trunc_kernel_details", TEXT},
-    {"Input Dims_first", TEXT},
-    {"Input type_first", TEXT},
-    {"Input Strides_first", TEXT},
-    {"Concrete Inputs_first", TEXT},
-    {"Kernel Time (µs)_mean", REAL},
-    {"Kernel Time (µs)_median", REAL},
-    {"Kernel Time (µs)_std", REAL},
-    {"Kernel Time (µs)_min", REAL},
-    {"Kernel Time (µs)_max", REAL},
-    {"Kernel Time (µs)_sum", REAL},
-    {"name_count", INTEGER},
-    {"UID_first", INTEGER},
+    REAL("GFLOPS_first"),
+    REAL("Data Moved (MB)_first"),
+    REAL("FLOPS/Byte_first"),
+    REAL("TB/s_mean"),
+    REAL("TB/s_median"),
+    REAL("TB/s_std"),
+    REAL("TB/s_min"),
+    REAL("TB/s_max"),
+    REAL("TFLOPS/s_mean"),
+    REAL("TFLOPS/s_median"),
+    REAL("TFLOPS/s_std"),
+    REAL("TFLOPS/s_min"),
+    REAL("TFLOPS/s_max"),
+    TEXT("process_name_first"),
+    TEXT("process_label_first"),
+    TEXT("thread_name_first"),
+    TEXT("Compute Spec"),
+    TEXT("kernel_details__summarize_kernel_stats"),
+    TEXT("trunc_kernel_details"),
+    TEXT("Input Dims_first"),
+    TEXT("Input type_first"),
+    TEXT("Input Strides_first"),
+    TEXT("Concrete Inputs_first"),
+    REAL("Kernel Time (µs)_mean"),
+    REAL("Kernel Time (µs)_median"),
+    REAL("Kernel Time (µs)_std"),
+    REAL("Kernel Time (µs)_min"),
+    REAL("Kernel Time (µs)_max"),
+    REAL("Kernel Time (µs)_sum"),
+    INTEGER("name_count"),
+    INTEGER("UID_first"),
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
@@ -332,14 +328,14 @@ static row_t count_below(const struct sheet *sheet, row_t model) {
 static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sutra_operators *operators) {
     static const char *const times[] = {"Kernel Time (µs)_min", "Kernel Time (µs)_max", "Kernel Time (µs)_sum", NULL};
     const struct sheet_spec *spec = rows->sheet->spec;
-    struct column_spec all[1 + 2 * SHEET_PARAMS_MAX + N_COLUMNS] = {{"name", TEXT}};
+    struct column_spec all[1 + 2 * SHEET_PARAMS_MAX + N_COLUMNS] = {TEXT("name")};
     uint32_t n = 1;
     for (uint32_t i = 0; i < rows->n_front; i++)
-        all[n++] = (struct column_spec){rows->params[i], TEXT};
+        all[n++] = (struct column_spec)TEXT(rows->params[i]);
     for (int i = 0; i < N_COLUMNS; i++)
         all[n++] = columns[i];
     for (uint32_t i = rows->n_front; i < rows->n_params; i++)
-        all[n++] = (struct column_spec){rows->params[i], TEXT};
+        all[n++] = (struct column_spec)TEXT(rows->params[i]);
     struct sutra_table *table = result_table_begin_with(&operators->result, spec->id, all, n);
     bool integers = true; /* if all times are, or if no operator has kernels */
     for (row_t i = 0; i < rows->sheet->n && !rows->sheet->input->integer_times; i++)
