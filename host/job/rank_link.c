@@ -55,6 +55,8 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
         maker.plain = streams.plain;
         status = et_write(&streams.nodes, &maker, context, output->streams_path, NULL, error);
     }
+    if (job)
+        job->streams = NULL;
     et_nodes_free(&streams.nodes);
     if (!status && output->astra_folder)
         status = write_astra_copies(context, converted, output->astra_folder, error);

@@ -386,7 +386,7 @@ static void set_kernel_node(const struct timeline_work *work, row_t place, row_t
 }
 
 /* The kernels of a rank of a job for a resource per stream: not cut, and without dependencies on kernels that share the
- * GPU. `edges`: those of timeline_ready_kernels(). False: out of memory. */
+ * GPU. `edges` are from timeline_ready_kernels(). False: out of memory. */
 static bool add_stream_kernels(const struct timeline_work *work, const struct timeline_edges *edges,
                                const double *ready, const double *done, struct timeline_nodes *nodes) {
     const row_t n_kernels = work->input->kernels.n;
