@@ -336,6 +336,12 @@ static int compare_times(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Optimizer steps by start, then by end. */
+static int compare_ranges(const void *a, const void *b) {
+    int order = compare_times(a, b);
+    return order ? order : compare_times((const int64_t *)a + 1, (const int64_t *)b + 1);
+}
+
 /* Starts of backward functions, modules and optimizer steps, and the profiler's steps. */
 static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error) {
     row_t n = k->ranges.n;
@@ -373,7 +379,7 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
     if (k->n_modules)
         qsort(k->modules, k->n_modules, sizeof *k->modules, compare_times);
     if (k->n_optimizer)
-        qsort(pairs, k->n_optimizer, sizeof *pairs, compare_times);
+        qsort(pairs, k->n_optimizer, sizeof *pairs, compare_ranges);
     for (row_t i = 0; i < k->n_optimizer; i++) {
         k->optimizer[i] = pairs[i][0];
         k->optimizer_ends[i] = pairs[i][1];

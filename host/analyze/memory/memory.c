@@ -198,11 +198,11 @@ struct memory_device_pair *memory_pair_devices(const struct sutra_memory *memory
     for (size_t side = 0; side < 2; side++) {
         const struct memory_input *input = &memory->inputs[side];
         sizes[side] = input->n_devices;
-        if (!(lists[side] = arena_alloc(arena, sizes[side], sizeof *lists[side])))
+        if (!(lists[side] = arena_alloc(arena, sizes[side], sizeof(void *))))
             return NULL;
         for (uint32_t i = 0; i < sizes[side]; i++)
             lists[side][i] = &input->devices[i];
-        qsort(lists[side], sizes[side], sizeof *lists[side], compare_devices);
+        qsort(lists[side], sizes[side], sizeof(void *), compare_devices);
     }
     struct memory_device_pair *pairs = arena_zeros(arena, (size_t)sizes[0] + sizes[1], sizeof *pairs);
     for (*n = 0; pairs && (at[0] < sizes[0] || at[1] < sizes[1]); ++*n) {
