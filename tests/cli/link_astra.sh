@@ -26,7 +26,7 @@ sutra simulate unsized --quiet | head -n 1
 echo "--- replay"
 sutra link hosts devices -o replay --format et --astra --quiet
 sutra link hosts devices -o again --format et --astra=replay --quiet
-cmp replay/rank.0.et again/rank.0.et && grep -v '^#' replay/network.yml
+cmp replay/rank.0.et again/rank.0.et && grep -v '^#' replay/network.yml && grep splits replay/system.json
 echo "--- a rank alone"
 sutra link hosts/host.1.json devices/device.1.json -o rank.0.et --astra alone --quiet
 ls alone
