@@ -220,18 +220,32 @@ static struct input_text read_text(struct list_cursor *cursor) {
     return text;
 }
 
-/* Returns the length of the list; with `to`, sets the type or the value of these inputs. */
-static uint32_t read_texts(struct input_text list, struct operator_input *to, bool want_types) {
+/* The first n inputs, zeroed if they are new. NULL: out of memory. */
+static struct operator_input *inputs_reserve(struct op_inputs_parser *parser, uint32_t n) {
+    const size_t length = n * sizeof(struct operator_input);
+    if (length > parser->inputs.length) {
+        char *new_bytes = buffer_reserve(&parser->inputs, length - parser->inputs.length);
+        if (!new_bytes)
+            return NULL;
+        memset(new_bytes, 0, length - parser->inputs.length);
+        parser->inputs.length = length;
+    }
+    return (struct operator_input *)(void *)parser->inputs.bytes;
+}
+
+/* Sets the type or the value of each input of the list. Returns its length. */
+static uint32_t read_texts(struct op_inputs_parser *parser, struct input_text list, bool are_types) {
     struct list_cursor cursor = cursor_of(list);
     uint32_t n = 0;
     if (!list_enter(&cursor))
         return 0;
     for (bool more = list_first(&cursor); more; more = list_more(&cursor), n++) {
         struct input_text text = read_text(&cursor);
-        if (to && want_types)
-            to[n].type = text;
-        else if (to)
-            to[n].value = text;
+        struct operator_input *inputs = inputs_reserve(parser, n + 1);
+        if (inputs && are_types)
+            inputs[n].type = text;
+        else if (inputs)
+            inputs[n].value = text;
     }
     return n;
 }
@@ -270,34 +284,25 @@ static void set_shapes(const struct op_inputs_parser *parser, const struct shape
     }
 }
 
-/* n zeroed elements, which replace the contents of the buffer. */
-static void *resize_zeroed(struct buffer *buffer, uint32_t n, size_t size) {
-    buffer->length = 0;
-    char *bytes = buffer_reserve(buffer, n * size);
-    if (bytes)
-        memset(bytes, 0, n * size);
-    return bytes;
-}
-
 bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_texts *texts, struct op_inputs *inputs) {
-    parser->numbers.length = parser->shapes.length = 0;
+    parser->numbers.length = parser->shapes.length = parser->inputs.length = parser->members.length = 0;
     struct shape_list shapes = read_shapes(parser, texts->shapes), strides = read_shapes(parser, texts->strides);
     struct op_inputs made = {.n_shapes = shapes.n,
                              .n_strides = strides.n,
-                             .n_types = read_texts(texts->types, NULL, true),
-                             .n_values = read_texts(texts->values, NULL, false),
+                             .n_types = read_texts(parser, texts->types, true),
+                             .n_values = read_texts(parser, texts->values, false),
                              .has_strides = strides.present};
     const uint32_t lengths[] = {made.n_shapes, made.n_strides, made.n_types, made.n_values};
     for (int i = 0; i < 4; i++)
         made.n = MAX(lengths[i], made.n);
-    struct operator_input *list = resize_zeroed(&parser->inputs, made.n, sizeof *list);
-    struct input_tensor *members = resize_zeroed(&parser->members, shapes.n_members, sizeof *members);
-    if (!list || !members || parser->numbers.failed || parser->shapes.failed)
+    struct operator_input *list = inputs_reserve(parser, made.n);
+    const size_t members_length = shapes.n_members * sizeof(struct input_tensor);
+    char *members = buffer_reserve(&parser->members, members_length);
+    if ((made.n && !list) || !members || parser->inputs.failed || parser->numbers.failed || parser->shapes.failed)
         return false;
+    memset(members, 0, members_length);
     if (shapes.n)
-        set_shapes(parser, &shapes, &strides, list, members);
-    read_texts(texts->types, list, true);
-    read_texts(texts->values, list, false);
+        set_shapes(parser, &shapes, &strides, list, (struct input_tensor *)(void *)members);
     made.input = list;
     *inputs = made;
     return true;

@@ -97,35 +97,58 @@ static void list_communication(const struct et_maker *maker, row_t row, struct l
     }
 }
 
-static void list_attributes(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
-    const struct plus_nodes *nodes = &maker->graph->plus->nodes;
-    row_t row = maker->graph->message[slot];
-    bool gpu = nodes->flags[row] & PLUS_IS_GPU;
-    attributes->n = 0;
-    /* The attributes of every operator; a null attribute has no value. */
+/* An attribute of every operator, by its number among them; a null attribute has no value. */
+static void list_field(const struct plus_nodes *nodes, row_t row, unsigned i, struct listed_attributes *attributes) {
     static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
                                          ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
-    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++) {
-        if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
-            continue;
-        if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
-            add_empty(attributes, names[i]);
-        else if (i < PLUS_N_NUMBERS)
-            add_integer(attributes, names[i], nodes->number[i][row]);
-        else
-            add_text(attributes, names[i], nodes->op_schema[row]);
-    }
+    if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
+        return;
+    if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
+        add_empty(attributes, names[i]);
+    else if (i < PLUS_N_NUMBERS)
+        add_integer(attributes, names[i], nodes->number[i][row]);
+    else
+        add_text(attributes, names[i], nodes->op_schema[row]);
+}
+
+static void list_resource(const struct plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {
+    const bool gpu = nodes->flags[row] & PLUS_IS_GPU;
     attributes->list[attributes->n++] = (struct listed_attribute){ET_NAME_IS_CPU_OP, ET_BOOL, .bits = !gpu};
     if (!(nodes->flags[row] & PLUS_NO_STREAM))
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
-    if (gpu)
-        list_communication(maker, row, attributes);
+}
+
+static void list_work(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
     const struct kernel_work *work = maker->work;
-    if (work && work->n_bytes[slot]) {
-        add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
-        attributes->list[attributes->n++] =
-            (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
-    }
+    if (!work || !work->n_bytes[slot])
+        return;
+    add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
+    attributes->list[attributes->n++] =
+        (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
+}
+
+static void list_attributes(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
+    const struct plus_nodes *nodes = &maker->graph->plus->nodes;
+    const row_t row = maker->graph->message[slot];
+    attributes->n = 0;
+    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++)
+        list_field(nodes, row, i, attributes);
+    list_resource(nodes, row, attributes);
+    if (nodes->flags[row] & PLUS_IS_GPU)
+        list_communication(maker, row, attributes);
+    list_work(maker, slot, attributes);
+}
+
+/* In outline: those that the timeline and its simulation read. */
+static void list_outline(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
+    const struct plus_nodes *nodes = &maker->graph->plus->nodes;
+    const row_t row = maker->graph->message[slot];
+    attributes->n = 0;
+    list_field(nodes, row, PLUS_TID - PLUS_FIRST_NUMBER, attributes);
+    list_resource(nodes, row, attributes);
+    if (nodes->flags[row] & PLUS_IS_GPU && et_is_communication((int32_t)graph_type(maker->graph, row)))
+        add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
+    list_work(maker, slot, attributes);
 }
 
 static void set_attribute(struct et_attributes *to, uint64_t at, const struct listed_attribute *attribute) {
@@ -139,11 +162,6 @@ static void set_attribute(struct et_attributes *to, uint64_t at, const struct li
 }
 
 /* ---- All plain nodes in outline ---- */
-
-/* The attributes of a node in outline: those that the timeline and its simulation read. */
-#define OUTLINE_BIT(name) ((uint64_t)1 << ET_NAME_##name)
-static const uint64_t outlined = OUTLINE_BIT(TID) | OUTLINE_BIT(IS_CPU_OP) | OUTLINE_BIT(STREAM) |
-                                 OUTLINE_BIT(COMM_SIZE) | OUTLINE_BIT(NUM_OPS) | OUTLINE_BIT(TENSOR_SIZE);
 
 struct outlining {
     const struct et_maker *maker;
@@ -172,11 +190,8 @@ static void count_outlined(void *arg, size_t task) {
     const struct et_maker *maker = all->maker;
     struct listed_attributes attributes;
     for (row_t node = et_task_start(task); node < et_task_end(maker->n, task); node++) {
-        uint64_t n = 0;
-        list_attributes(maker, maker->slot[node], &attributes);
-        for (unsigned i = 0; i < attributes.n; i++)
-            n += outlined >> attributes.list[i].name & 1;
-        all->nodes->attr_first[node + 1] = n;
+        list_outline(maker, maker->slot[node], &attributes);
+        all->nodes->attr_first[node + 1] = attributes.n;
         all->nodes->ctrl.first[node + 1] = maker->graph->under[maker->slot[node]] != ROW_NONE;
         all->nodes->data.first[node + 1] = 0;
     }
@@ -187,12 +202,11 @@ static void outline_nodes(void *arg, size_t task) {
     const struct et_maker *maker = all->maker;
     struct listed_attributes attributes;
     for (row_t node = et_task_start(task); node < et_task_end(maker->n, task); node++) {
-        uint64_t at = all->nodes->attr_first[node];
+        const uint64_t at = all->nodes->attr_first[node];
         set_fields(maker, maker->slot[node], all->nodes, node);
-        list_attributes(maker, maker->slot[node], &attributes);
+        list_outline(maker, maker->slot[node], &attributes);
         for (unsigned i = 0; i < attributes.n; i++)
-            if (outlined >> attributes.list[i].name & 1)
-                set_attribute(&all->nodes->attributes, at++, &attributes.list[i]);
+            set_attribute(&all->nodes->attributes, at + i, &attributes.list[i]);
     }
 }
 
