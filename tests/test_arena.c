@@ -98,6 +98,21 @@ static void a_list_that_grows_keeps_its_elements(void **state) {
     arena_free(&arena);
 }
 
+static void formatted_texts_have_any_length(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    char digits[5001];
+    memset(digits, '7', sizeof digits - 1);
+    digits[sizeof digits - 1] = 0;
+    assert_string_equal(arena_format(&arena, "%s", ""), "");
+    const char *text = arena_format(&arena, "rank %d: %s", 3, digits);
+    assert_int_equal(strlen(text), strlen("rank 3: ") + sizeof digits - 1);
+    assert_string_equal(text + strlen("rank 3: "), digits);
+    arena.failed = true;
+    assert_string_equal(arena_format(&arena, "%s", "lost"), "");
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_do_not_overlap),
@@ -105,6 +120,7 @@ int main(void) {
         cmocka_unit_test(a_release_keeps_what_was_taken_before_the_mark),
         cmocka_unit_test(a_failure_is_remembered),
         cmocka_unit_test(a_list_that_grows_keeps_its_elements),
+        cmocka_unit_test(formatted_texts_have_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

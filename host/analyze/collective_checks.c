@@ -37,23 +37,16 @@ struct checker {
 
 /* ---- Reports ---- */
 
-static const char *copy_text(struct arena *arena, const char *text) {
-    const char *copy = arena_text(arena, text, strlen(text));
-    return copy ? copy : "";
-}
-
 /* Appends a check, whose texts are copied. */
 __attribute__((format(printf, 3, 4))) static void report(const struct checker *c, struct collective_check check,
                                                          const char *format, ...) {
     struct collective_checks *checks = c->checks;
-    char text[800];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    check.text = arena_vformat(c->arena, format, arguments);
     va_end(arguments);
-    check.text = copy_text(c->arena, text);
-    check.ranks = copy_text(c->arena, check.ranks);
-    check.group = copy_text(c->arena, check.group);
+    check.ranks = arena_format(c->arena, "%s", check.ranks);
+    check.group = arena_format(c->arena, "%s", check.group);
     if (arena_grow(c->arena, &checks->list, checks->n, &checks->capacity, sizeof *checks->list))
         checks->list[checks->n++] = check;
 }

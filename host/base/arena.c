@@ -5,6 +5,7 @@
 #include "base/shared.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,25 @@ char *arena_text(struct arena *arena, const char *text, size_t length) {
         memcpy(copy, text, length);
     copy[length] = 0;
     return copy;
+}
+
+const char *arena_vformat(struct arena *arena, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text ? text : "";
+}
+
+const char *arena_format(struct arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vformat(arena, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size) {

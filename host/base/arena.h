@@ -23,6 +23,7 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,11 @@ void *arena_zeros(struct arena *arena, size_t n, size_t size);
 
 /* A copy of `length` bytes with a final NUL; NULL: out of memory. O(length). */
 char *arena_text(struct arena *arena, const char *text, size_t length);
+
+/* A formatted text of any length; "": out of memory. */
+__attribute__((format(printf, 2, 3))) const char *arena_format(struct arena *arena, const char *format, ...);
+__attribute__((format(printf, 2, 0))) const char *arena_vformat(struct arena *arena, const char *format,
+                                                                va_list arguments);
 
 /* At least doubles the capacity of a list in the arena; `list` points to its pointer. The old list remains allocated
  * until a mark is released. False: out of memory. */

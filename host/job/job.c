@@ -338,18 +338,15 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
 __attribute__((format(printf, 5, 6))) static void add_finding(struct job_whole *whole, enum check_severity severity,
                                                               const char *rule, const char *ranks, const char *format,
                                                               ...) {
-    char text[800];
     va_list words;
     va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
     struct job_finding finding = {.severity = severity,
                                   .rule = rule,
-                                  .ranks = arena_text(&whole->arena, ranks, strlen(ranks)),
-                                  .text = arena_text(&whole->arena, text, strlen(text))};
+                                  .ranks = arena_format(&whole->arena, "%s", ranks),
+                                  .text = arena_vformat(&whole->arena, format, words)};
+    va_end(words);
     if (!arena_grow(&whole->arena, &whole->findings, whole->n_findings, &whole->findings_capacity,
-                    sizeof *whole->findings) ||
-        !finding.ranks || !finding.text)
+                    sizeof *whole->findings))
         return;
     whole->findings[whole->n_findings++] = finding;
     whole->n_errors += severity == CHECK_ERROR;

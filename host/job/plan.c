@@ -35,15 +35,11 @@ struct plan_pairing {
 /* Records why a file is skipped. */
 __attribute__((format(printf, 3, 4))) static void skip(struct job_plan *plan, const char *path, const char *format,
                                                        ...) {
-    char text[600];
     va_list words;
     va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
+    plan->left[plan->n_left++] = (struct left_file){.path = arena_format(&plan->arena, "%s", path),
+                                                    .why = arena_vformat(&plan->arena, format, words)};
     va_end(words);
-    const char *why = arena_text(&plan->arena, text, strlen(text));
-    const char *copy = arena_text(&plan->arena, path, strlen(path));
-    if (why && copy)
-        plan->left[plan->n_left++] = (struct left_file){copy, why};
 }
 
 /* A device trace, and the host trace that appears to belong to it. */

@@ -16,7 +16,6 @@
  * Memory: 32 bytes per event, 8 per packet, and the columns of the reader.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +99,7 @@ struct timeline_mark {
 };
 
 struct track {
-    char *name;
+    const char *name;
     uint32_t parent; /* a track, or NO_TRACK */
     int64_t rank;    /* among the tracks with the same parent */
     bool is_counter, has_name;
@@ -159,21 +158,12 @@ static uint32_t track_numbered(struct timeline_writer *w, uint64_t first, uint32
     return entry->number;
 }
 
-static char *join_name(struct timeline_writer *w, const char *first, const char *between, const char *last,
-                       size_t length) {
-    size_t n = strlen(first) + strlen(between) + length + 1;
-    char *name = arena_alloc(&w->arena, n, 1);
-    if (name)
-        snprintf(name, n, "%s%s%.*s", first, between, (int)length, last);
-    return name;
-}
-
 /* Names a new track by an id: "thread 7". */
 static void name_by_id(struct timeline_writer *w, uint32_t track, const char *kind, value_key id) {
     char room[NUMBER_TEXT_MAX];
     size_t length = 0;
     const char *text = key_is_value(id) ? values_text(&w->context->values, id, room, &length) : "";
-    w->tracks[track].name = join_name(w, kind, " ", text, length);
+    w->tracks[track].name = arena_format(&w->arena, "%s %.*s", kind, (int)length, text);
 }
 
 static uint32_t process_track(struct timeline_writer *w, value_key pid) {
@@ -199,7 +189,8 @@ static uint32_t counter_track(struct timeline_writer *w, uint32_t process, uint3
     uint32_t track = track_numbered(w, (uint64_t)name << 32 | number, (process + 1) | (uint32_t)1 << 31, process);
     if (track == n && n < w->n_tracks) {
         w->tracks[track].is_counter = true;
-        w->tracks[track].name = join_name(w, strings_text(&w->trace->strings, name), length ? " " : "", series, length);
+        w->tracks[track].name = arena_format(&w->arena, "%s%s%.*s", strings_text(&w->trace->strings, name),
+                                             length ? " " : "", (int)length, series);
     }
     return track;
 }
@@ -240,11 +231,9 @@ static void read_metadata(struct timeline_writer *w, row_t event, uint32_t proce
         length--;
     if (length && (is_label || !of_process || !track->has_name)) {
         bool extends = is_label && track->name; /* "python" and "GPU 0" */
-        char *made = join_name(w, extends ? track->name : "", extends ? " " : "", decoded, length);
-        if (made) {
-            track->name = made;
-            track->has_name = true;
-        }
+        track->name =
+            arena_format(&w->arena, "%s%s%.*s", extends ? track->name : "", extends ? " " : "", (int)length, decoded);
+        track->has_name = true;
     }
     free(decoded);
 }

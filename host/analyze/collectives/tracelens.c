@@ -314,15 +314,12 @@ struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl
     memcpy(specs, general, n_general * sizeof *specs);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         const char *what = of_ranks[columns->cells[i] % columns->n_per_rank];
-        size_t size = strlen(what) + 24;
-        char *column = arena_alloc(work->arena, size, 1); /* "rank_3_ts" */
-        if (!column)
-            return NULL;
-        snprintf(column, size, "rank_%" PRIu32 "_%s", columns->ranks[columns->cells[i] / columns->n_per_rank], what);
+        const char *column = arena_format(work->arena, "rank_%" PRIu32 "_%s",
+                                          columns->ranks[columns->cells[i] / columns->n_per_rank], what);
         specs[n_general + i] =
             (struct column_spec){column, strstr(what, "split") ? SUTRA_COLUMN_TEXT : SUTRA_COLUMN_REAL};
     }
-    return result_table_begin_with(&work->of->result, id, specs, n);
+    return work->arena->failed ? NULL : result_table_begin_with(&work->of->result, id, specs, n);
 }
 
 /* ---- Collectives among the rows ---- */

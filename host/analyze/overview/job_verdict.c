@@ -37,16 +37,6 @@ const char *sutra_phase_name(enum sutra_phase phase) {
 
 #define TEXT_MOST 2048
 
-__attribute__((format(printf, 2, 3))) static const char *text_of(struct arena *arena, const char *format, ...) {
-    char text[TEXT_MOST];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const char *copy = arena_text(arena, text, strlen(text));
-    return copy ? copy : "";
-}
-
 /* Appends to a text of TEXT_MOST bytes. */
 __attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...) {
     size_t length = strlen(text);
@@ -207,7 +197,7 @@ static const char *const *names_of_rules(struct arena *arena, const enum finding
 static const char *const *copy_ids(struct arena *arena, const char ids[FINDING_IDS][24], size_t n) {
     const char **copies = arena_alloc(arena, n, sizeof(const char *));
     for (size_t i = 0; i < n && copies; i++)
-        copies[i] = text_of(arena, "%s", ids[i]);
+        copies[i] = arena_format(arena, "%s", ids[i]);
     return (const char *const *)copies;
 }
 
@@ -224,14 +214,14 @@ static void publish_evidence(const struct joining *joining, const struct overvie
         .rank = rank->rank,
         .from_us = range->from_us,
         .to_us = range->to_us,
-        .step = text_of(arena, "%s", range->step),
+        .step = arena_format(arena, "%s", range->step),
         .threads = copy_ids(arena, range->threads, range->n_threads),
         .streams = copy_ids(arena, range->streams, range->n_streams),
         .n_threads = range->n_threads,
         .n_streams = range->n_streams,
-        .command =
-            text_of(arena, "sutra cut %s --overlap --from %lld --to %lld -o %s.json.gz", shell_word(arena, rank->path),
-                    (long long)range->from_us, (long long)range->to_us, finding_names[finding->rule])};
+        .command = arena_format(arena, "sutra cut %s --overlap --from %lld --to %lld -o %s.json.gz",
+                                shell_word(arena, rank->path), (long long)range->from_us, (long long)range->to_us,
+                                finding_names[finding->rule])};
 }
 
 /* The remedies of a finding. */
@@ -246,7 +236,7 @@ static void publish_remedies(struct arena *arena, const struct overview_finding 
         if (!remedy_line_applies(line, finding))
             continue;
         remedy_line_text(line, finding, text, sizeof text);
-        list[n++] = (struct sutra_finding_remedy){.text = text_of(arena, "%s", text),
+        list[n++] = (struct sutra_finding_remedy){.text = arena_format(arena, "%s", text),
                                                   .api = line->api ? line->api : "",
                                                   .source = line->source ? line->source : ""};
     }
@@ -254,7 +244,7 @@ static void publish_remedies(struct arena *arena, const struct overview_finding 
     public->n_remedies = n;
     public->situation = remedy->situation;
     public->check_metric = remedy->metric;
-    public->check_now = text_of(arena, "%s", finding->now);
+    public->check_now = arena_format(arena, "%s", finding->now);
     public->check_after = remedy->after;
 }
 
@@ -263,12 +253,12 @@ static void publish_where(struct arena *arena, const struct finding_where *where
     memcpy(public->phases, where->phases, sizeof public->phases);
     for (unsigned i = 0; i < where->n_units && units; i++)
         units[i] = (struct sutra_finding_unit){.phase = sutra_phase_name((enum sutra_phase)where->units[i].phase),
-                                               .name = text_of(arena, "%s", where->units[i].name),
+                                               .name = arena_format(arena, "%s", where->units[i].name),
                                                .percent = where->units[i].percent};
     public->units = units;
     public->n_units = where->n_units;
     public->n_names = where->n_names;
-    public->frame = text_of(arena, "%s", where->frame);
+    public->frame = arena_format(arena, "%s", where->frame);
 }
 
 static void publish_finding(const struct joining *joining, const struct overview_finding *finding,
@@ -298,7 +288,7 @@ static void publish_finding(const struct joining *joining, const struct overview
         .uncapped_percent = finding->uncapped,
         .part_of = names_of_rules(arena, parts, n_parts),
         .n_part_of = n_parts,
-        .seen = text_of(arena, "%s", finding->seen),
+        .seen = arena_format(arena, "%s", finding->seen),
         .least_percent = isnan(finding->win) ? finding->win : of->least,
         .most_percent = isnan(finding->win) ? finding->win : of->most,
         .most_rank = joining->ranks[of->most_rank].rank,
@@ -314,7 +304,7 @@ static void publish_finding(const struct joining *joining, const struct overview
         append(text, ": ");
     }
     finding_text(finding, text + strlen(text), TEXT_MOST - strlen(text));
-    public->text = text_of(arena, "%s", text);
+    public->text = arena_format(arena, "%s", text);
 }
 
 /* ---- Achievable steps ---- */
@@ -411,7 +401,7 @@ static void publish_suspects(const struct joining *joining, const struct rank_ve
         list[n++] = (struct sutra_suspect){.suspect = texts[suspect->suspect].name,
                                            .apparent_percent = suspect->apparent,
                                            .percent = suspect->percent,
-                                           .text = text_of(joining->arena, "%s", text)};
+                                           .text = arena_format(joining->arena, "%s", text)};
     }
     verdict->not_the_cause = list;
     verdict->n_not_the_cause = n;
@@ -532,8 +522,8 @@ static const char *why_of_shares(const struct joining *joining, const struct job
                : i == n - 1 ? " and "
                             : ", ",
                i > 0     ? wait_words(joining, named[i])
-               : several ? text_of(joining->arena, "%s GPUs wait %s", the, wait_words(joining, named[i]))
-                         : text_of(joining->arena, "%s GPU waits %s", the, wait_words(joining, named[i])),
+               : several ? arena_format(joining->arena, "%s GPUs wait %s", the, wait_words(joining, named[i]))
+                         : arena_format(joining->arena, "%s GPU waits %s", the, wait_words(joining, named[i])),
                range_text(joining, named[i]).text);
         if (i == 0)
             append(text, "%s",
@@ -548,22 +538,23 @@ static const char *why_of_shares(const struct joining *joining, const struct job
                range_text(joining, SUTRA_PART_COMPUTE).text);
     if (*rank->verdict->slow_step && !several)
         append(text, " %s", rank->verdict->slow_step);
-    return text_of(joining->arena, "%s", text);
+    return arena_format(joining->arena, "%s", text);
 }
 
 static const char *why_of_guard(const struct joining *joining, const struct job_rank *rank) {
     const struct rank_verdict *verdict = rank->verdict;
     switch (joining->job->verdict.kind) {
     case SUTRA_VERDICT_STARTUP:
-        return text_of(joining->arena,
-                       "Warm-up in the profile: %s of the window is setup (module loading, memory allocation, graph "
-                       "capture). It contains no normal step.",
-                       verdict->n_findings ? verdict->findings[0].now : "most");
+        return arena_format(
+            joining->arena,
+            "Warm-up in the profile: %s of the window is setup (module loading, memory allocation, graph "
+            "capture). It contains no normal step.",
+            verdict->n_findings ? verdict->findings[0].now : "most");
     case SUTRA_VERDICT_NO_GPU_ACTIVITY:
-        return text_of(joining->arena, "Unknown: no GPU activity. %s.", verdict->no_activity);
+        return arena_format(joining->arena, "Unknown: no GPU activity. %s.", verdict->no_activity);
     default:
-        return text_of(joining->arena, "The trace has no GPU activity: %s.",
-                       *verdict->no_activity ? verdict->no_activity : "no activity has a duration");
+        return arena_format(joining->arena, "The trace has no GPU activity: %s.",
+                            *verdict->no_activity ? verdict->no_activity : "no activity has a duration");
     }
 }
 
@@ -593,28 +584,29 @@ static void publish_next(const struct joining *joining) {
         return;
     for (size_t i = 0; i < joining->job->n_findings && n == 0; i++)
         if (*joining->job->findings[i].evidence.command)
-            list[n++] = (struct sutra_next_command){joining->job->findings[i].evidence.command,
-                                                    text_of(arena, "the range of finding %zu, for Perfetto", i + 1)};
+            list[n++] =
+                (struct sutra_next_command){joining->job->findings[i].evidence.command,
+                                            arena_format(arena, "the range of finding %zu, for Perfetto", i + 1)};
     if (verdict->kind == SUTRA_VERDICT_STEPS && joining->n == 1)
         list[n++] =
-            (struct sutra_next_command){text_of(arena, "sutra diff %s NEW.json.gz", trace), "after each change"};
+            (struct sutra_next_command){arena_format(arena, "sutra diff %s NEW.json.gz", trace), "after each change"};
     if (shown_finding(joining, FINDING_GEMM_BOUND))
-        list[n++] =
-            (struct sutra_next_command){text_of(arena, "sutra analyze kernels %s", trace), "kernels with their rates"};
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze kernels %s", trace),
+                                                "kernels with their rates"};
     if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY)
         list[n++] =
-            (struct sutra_next_command){text_of(arena, "sutra analyze operators %s", trace), "the CPU side only"};
+            (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace), "the CPU side only"};
     else if (folder && shown_finding(joining, FINDING_EXPOSED_COMM))
         list[n++] = (struct sutra_next_command){
-            text_of(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
+            arena_format(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
             "which rank waits for which"};
     else if (joining->n == 1 && shown_finding(joining, FINDING_EXPOSED_COMM))
-        list[n++] =
-            (struct sutra_next_command){text_of(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
-                                        "with the traces of all ranks: is there a straggler?"};
+        list[n++] = (struct sutra_next_command){
+            arena_format(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
+            "with the traces of all ranks: is there a straggler?"};
     if (verdict->kind == SUTRA_VERDICT_STEPS && (folder || joining->n == 1))
         list[n++] = (struct sutra_next_command){
-            text_of(arena, "sutra analyze %s -o out", folder ? shell_word(arena, folder) : trace),
+            arena_format(arena, "sutra analyze %s -o out", folder ? shell_word(arena, folder) : trace),
             "the page with pictures and all tables"};
     verdict->next = list;
     verdict->n_next = n;
@@ -678,7 +670,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     verdict->n_ranks = n;
     verdict->rank = ranks[rank].rank;
     verdict->trace = ranks[rank].path;
-    verdict->device = text_of(arena, "%s", of->device);
+    verdict->device = arena_format(arena, "%s", of->device);
     verdict->excluded_us = (double)of->excluded / 1000;
     verdict->excluded_by = of->excluded ? finding_names[of->excluded_by] : "";
     for (unsigned i = 0; i < joining.findings->n; i++)
