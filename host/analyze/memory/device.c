@@ -486,8 +486,9 @@ static int compare_growth(const void *a, const void *b) {
     return of_x != of_y ? (of_x > of_y ? -1 : 1) : memory_compare_names(x->names, x->growth.frame, y->growth.frame);
 }
 
-/* Frames whose live bytes rise from each step's end to the next, except the first step. A frame that rises n times has
- * at least n allocations; frames with fewer are skipped, so that the cost is O(allocations), not frames x steps. */
+/* Frames whose live bytes rise from each step's end to the next, except the first step. Most allocations are live at no
+ * step's end. A frame that rises n times has at least n allocations that are; frames with fewer are skipped, so that the
+ * cost is O(allocations), not frames x steps. */
 static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_device *device,
                                      const struct memory_allocs *allocs, struct arena *scratch,
                                      struct sutra_error *error) {
@@ -497,24 +498,33 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     struct step_end *ends = arena_alloc(scratch, n_steps, sizeof *ends);
     uint32_t *first = arena_zeros(scratch, (size_t)n_names + 1, sizeof *first);
     uint32_t *rows = arena_alloc(scratch, allocs->n, sizeof *rows);
+    uint32_t *crossing = arena_alloc(scratch, allocs->n, sizeof *crossing); /* live at a step's end */
     int64_t *changes = arena_alloc(scratch, (size_t)n_steps + 1, sizeof *changes);
     int64_t *live = arena_alloc(scratch, n_steps, sizeof *live);
     struct named_growth *found = arena_alloc(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
-    if (!ends || !first || !rows || !changes || !live || !found)
+    if (!ends || !first || !rows || !crossing || !changes || !live || !found)
         return error_memory(error);
     for (uint32_t i = 0; i < n_steps; i++)
         ends[i] = (struct step_end){device->steps[i].end_event, i};
     qsort(ends, n_steps, sizeof *ends, compare_ends);
-    for (uint32_t i = 0; i < allocs->n; i++)
-        first[allocs->frame[i]] += !allocs->before[i];
+    uint32_t n_crossing = 0;
+    for (uint32_t i = 0, next = 0; i < allocs->n; i++) {
+        if (allocs->before[i])
+            continue;
+        while (next < n_steps && ends[next].event < allocs->begin[i])
+            next++;
+        if (next < n_steps && ends[next].event <= allocs->end[i]) {
+            first[allocs->frame[i]]++;
+            crossing[n_crossing++] = i;
+        }
+    }
     for (uint32_t name = 0, at = 0; name <= n_names; name++) {
         uint32_t n = first[name];
         first[name] = at;
         at += n;
     }
-    for (uint32_t i = 0; i < allocs->n; i++)
-        if (!allocs->before[i])
-            rows[first[allocs->frame[i]]++] = i;
+    for (uint32_t i = 0; i < n_crossing; i++)
+        rows[first[allocs->frame[crossing[i]]]++] = crossing[i];
     int64_t floor = device->active[device->peak] / 1000;
     floor = MAX(floor, GROWTH_BYTES_MIN);
     uint32_t n_found = 0;

@@ -16,8 +16,8 @@
 #include "base/shared.h"
 #include "base/threads.h"
 
-#define N_BATCHES    8
-#define BATCH_EVENTS 512
+#define N_BATCHES    4
+#define BATCH_EVENTS 2048
 #define GROWTH       8 /* of full columns: a copy is rare, and memory that is not used costs nothing */
 
 /* ---- Columns ---- */
