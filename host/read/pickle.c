@@ -417,11 +417,12 @@ static bool read_dict(struct machine *m, struct objects *objects, const struct s
                 items[i] = pairs[2 * i + 1];
             return true;
         }
-        size_t begin = next;
-        if (n == DICT_PAIRS || object_type(value = read_plain(m, objects, text, &next)) != OBJECT_STRING) {
-            next = begin;
+        bool is_short = text[next] == 'h'; /* BINGET, else LONG_BINGET */
+        if (n == DICT_PAIRS || (!is_short && text[next] != 'j') ||
+            object_type(value = recall(m, is_short ? text[next + 1] : little_endian(text + next + 1, 4))) !=
+                OBJECT_STRING)
             break;
-        }
+        next += is_short ? 2 : 5;
         pairs[2 * n] = value;
         is_expected = is_expected && n < n_keys && keys[n] == value;
         value = text[next] == ']' ? read_known_list(m, objects, source, &next) : read_plain(m, objects, text, &next);
