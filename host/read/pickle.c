@@ -46,14 +46,15 @@ static const char *const refused[256] = {
  * then its items are the same, and the opcodes are skipped.
  */
 #define N_EXPECTED     8192
-#define PREFIX_BYTES   32   /* of opcodes */
+#define PREFIX_LONG    96 /* bytes of the first opcodes */
+#define PREFIX_SHORT   32
 #define PREFETCH_BYTES 2048 /* the processor does not read ahead across pages */
 
 struct list_history {
     uint64_t begin, end;           /* the opcodes that push the items of the list that is read */
     uint32_t last, before_last;    /* shared lists */
     uint32_t expected[N_EXPECTED]; /* shared list, by a hash of the last two */
-    uint32_t latest[N_EXPECTED];   /* shared list, by a hash of its first opcodes: the last one that was read */
+    uint32_t latest[N_EXPECTED];   /* shared list, by hashes of its first opcodes: the last one that was read */
 };
 
 struct machine {
@@ -154,8 +155,9 @@ static inline uint32_t *expected_list(struct list_history *lists) {
     return &lists->expected[(lists->last * 31 ^ lists->before_last) % N_EXPECTED];
 }
 
-static inline uint32_t *latest_list(struct list_history *lists, const struct source *source, size_t at) {
-    return &lists->latest[hash_bytes(source->bytes + at, PREFIX_BYTES, 0) % N_EXPECTED];
+/* The last list that began with the `prefix` bytes at `at`. */
+static inline uint32_t *latest_list(struct list_history *lists, const struct source *source, size_t at, size_t prefix) {
+    return &lists->latest[hash_bytes(source->bytes + at, MIN(prefix, source->size - at), 0) % N_EXPECTED];
 }
 
 /* A list with these items follows the last one. */
@@ -174,10 +176,10 @@ static inline uint32_t match_expected(struct machine *m, struct objects *objects
     if (!objects->n_shared_lists || m->is_overwritten)
         return SHARED_NONE;
     __builtin_prefetch(source->bytes + at + PREFETCH_BYTES);
-    uint32_t candidates[3] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
-    for (size_t i = 0; i < 3 && source->size - at > PREFIX_BYTES; i++) {
-        if (i == 2)
-            candidates[2] = *latest_list(&m->lists, source, at);
+    uint32_t candidates[4] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
+    for (size_t i = 0; i < 4; i++) {
+        if (i >= 2)
+            candidates[i] = *latest_list(&m->lists, source, at, i == 2 ? PREFIX_LONG : PREFIX_SHORT);
         const struct shared_list *shared = &objects->shared_lists[candidates[i]];
         if (shared->length && shared->length <= source->size - at &&
             memcmp(source->bytes + at, source->bytes + shared->at, shared->length) == 0) {
@@ -743,8 +745,10 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                         shared->at = m->lists.begin;
                         shared->length = (uint32_t)(next - m->lists.begin);
                     }
-                    if (shared->length && size - shared->at > PREFIX_BYTES)
-                        *latest_list(&m->lists, source, shared->at) = shape & ~LIST_SHARED;
+                    if (shared->length) {
+                        *latest_list(&m->lists, source, shared->at, PREFIX_LONG) = shape & ~LIST_SHARED;
+                        *latest_list(&m->lists, source, shared->at, PREFIX_SHORT) = shape & ~LIST_SHARED;
+                    }
                     note_list(&m->lists, objects, shape & ~LIST_SHARED);
                 }
             }

@@ -487,8 +487,8 @@ static int compare_growth(const void *a, const void *b) {
 }
 
 /* Frames whose live bytes rise from each step's end to the next, except the first step. Most allocations are live at no
- * step's end. A frame that rises n times has at least n allocations that are; frames with fewer are skipped, so that the
- * cost is O(allocations), not frames x steps. */
+ * step's end. A frame that rises n times has at least n allocations that are; frames with fewer are skipped, so that
+ * the cost is O(allocations), not frames x steps. */
 static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_device *device,
                                      const struct memory_allocs *allocs, struct arena *scratch,
                                      struct sutra_error *error) {
