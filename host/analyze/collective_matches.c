@@ -136,7 +136,7 @@ static bool find_offset(const struct align_side *side, const struct timed_call *
         max_votes = votes;
         best = begin;
     }
-    *offset = differences[best + max_votes / 2];
+    *offset = differences[best + upper_median_at(max_votes)];
     return max_votes >= 3 && max_votes >= n_samples / 3;
 }
 

@@ -245,7 +245,7 @@ static struct host_clock clock_of_host(int64_t host, const struct rank_clock *cl
     struct host_clock made = {.host = host, .first_rank = clocks[0].rank, .last_rank = clocks[n - 1].rank, .n = n};
     memcpy(sorted, clocks, n * sizeof *clocks);
     qsort(sorted, n, sizeof *sorted, compare_offsets);
-    made.offset_ns = sorted[n / 2].offset_ns;
+    made.offset_ns = sorted[upper_median_at(n)].offset_ns;
     for (row_t i = 0; i < n; i++) {
         int64_t apart = moment_size(moment_minus(clocks[i].offset_ns, made.offset_ns));
         apart = MAX(apart, clocks[i].spread_ns);

@@ -154,16 +154,14 @@ static struct meeting_order *order_matches(struct meetings_search *search, row_t
     *n = 0;
     for (row_t m = 0; order && m < matches->n; m++) {
         list_members(search, &matches->list[m]);
-        const row_t n_ends = search->n_members, half = n_ends / 2;
+        const row_t n_ends = search->n_members;
         if (n_ends == 0)
             continue;
         for (row_t i = 0; i < n_ends; i++)
             ends[i] = search->members[i].end_ns;
         qsort(ends, n_ends, sizeof *ends, compare_int64s);
-        /* the median; the mean of the two middle ends */
-        int64_t median = ends[half];
-        if (n_ends % 2 == 0)
-            median = ends[half - 1] + (int64_t)(((uint64_t)ends[half] - (uint64_t)ends[half - 1]) / 2);
+        int64_t lower = ends[lower_median_at(n_ends)], upper = ends[upper_median_at(n_ends)];
+        int64_t median = lower + (int64_t)(((uint64_t)upper - (uint64_t)lower) / 2);
         order[(*n)++] = (struct meeting_order){m, median};
     }
     if (*n)

@@ -153,7 +153,7 @@ static void add_hosts(struct sutra_collectives *of, double *values) {
         for (end = begin; end < of->n_clocks && host_of(of, of->clocks[end].rank) == host; end++)
             values[end - begin] = microseconds(ahead_of(&of->clocks[end]));
         qsort(values, end - begin, sizeof *values, compare_doubles);
-        double ahead_us = values[(end - begin) / 2];
+        double ahead_us = values[upper_median_at(end - begin)];
         for (row_t i = begin; i < end; i++) {
             double apart_us = fabs(microseconds(ahead_of(&of->clocks[i])) - ahead_us);
             residual_us = fmax(residual_us, fmax(apart_us, microseconds(of->clocks[i].spread_ns)));
@@ -250,7 +250,7 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         values[i] = of->parts[i] ? of->parts[i]->compute_ns : 0;
     if (of->n_clocks > 0)
         qsort(values, of->n_clocks, sizeof *values, compare_doubles);
-    add_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);
+    add_ranks(of, of->n_clocks > 0 ? values[upper_median_at(of->n_clocks)] : 0);
 
     double min_ahead_us = 0, max_ahead_us = 0;
     for (row_t i = 0; i < of->n_clocks; i++) {
@@ -263,7 +263,7 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
     if (of->n_clocks > 0)
         qsort(values, of->n_clocks, sizeof *values, compare_doubles);
     summary->clocks_apart_us = max_ahead_us - min_ahead_us;
-    summary->clock_residual_us = of->n_clocks > 0 ? values[of->n_clocks / 2] : 0;
+    summary->clock_residual_us = of->n_clocks > 0 ? values[upper_median_at(of->n_clocks)] : 0;
     add_clocks(of);
     add_hosts(of, values);
     add_checks(of);

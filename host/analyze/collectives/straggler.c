@@ -242,7 +242,7 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
         if (n > 0)
             qsort(values, n, sizeof *values, compare_doubles);
         for (row_t i = 0; i < of->n_clocks && median == ROW_NONE && n > 0; i++)
-            if (i != slowest && of->parts[i] && of->parts[i]->compute_ns == values[(n - 1) / 2])
+            if (i != slowest && of->parts[i] && of->parts[i]->compute_ns == values[lower_median_at(n)])
                 median = i;
         const struct rank_waits *sums = &of->sums[slowest];
         found->wait_caused_us = sums->wait_caused_ns / 1e3;

@@ -322,7 +322,8 @@ static double mean_or_none(double sum, uint64_t n) {
 static void add_kind(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
                      struct sutra_table *table) {
     struct kind_sums sums = {0};
-    row_t above = n / 2, below = (n - 1) / 2; /* of the median */
+    double lower_ns = (double)rows[lower_median_at(n)].transfer_ns,
+           upper_ns = (double)rows[upper_median_at(n)].transfer_ns;
     for (row_t i = 0; i < n; i++)
         add_row(&sums, &rows[i]);
     double bus = mean_or_none(sums.bus, sums.n_timed);
@@ -337,7 +338,7 @@ static void add_kind(const struct sutra_collectives *of, const struct kind_row *
     table_real(table, sums.transfer_ns / 1e3);
     table_real(table, sums.transfer_ns / n / 1e3);
     table_real(table, (double)rows[0].transfer_ns / 1e3);
-    table_real(table, ((double)rows[above].transfer_ns + (double)rows[below].transfer_ns) / 2e3);
+    table_real(table, (upper_ns + lower_ns) / 2e3);
     table_real(table, (double)rows[n - 1].transfer_ns / 1e3);
     table_real(table, sums.skew_ns / n / 1e3);
     table_real(table, sums.max_skew_ns / 1e3);

@@ -57,8 +57,8 @@ static enum sutra_status select_step(const struct diagnosis *d, const struct spa
     }
     if (n > 1)
         qsort(steps, n, sizeof *steps, compare_amounts);
-    const int64_t median = steps[(n - 1) / 2].amount;
-    row_t first = (n - 1) / 2;
+    row_t first = (row_t)lower_median_at(n);
+    const int64_t median = steps[first].amount;
     while (first > 0 && steps[first - 1].amount == median)
         first--;
     *step = steps[first];

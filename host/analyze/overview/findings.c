@@ -37,14 +37,6 @@ static const struct {
 #define SHORT_COLLECTIVE_NS 50000
 #define SHORT_KERNEL_NS     10000
 
-enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error) {
-    for (row_t i = 0; i < n; i++)
-        rows[i] = i;
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
-    *median = status || n == 0 ? 0 : (int64_t)keys[n / 2];
-    return status;
-}
-
 /* Lists the launched activities by the start of the call, and counts them. */
 static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;

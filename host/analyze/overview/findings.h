@@ -217,9 +217,6 @@ static inline double percent_of_window(const struct diagnosis *d, double ticks) 
 enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,
                                   struct sutra_error *error);
 
-/* Sorts n keys and returns the median; `rows` is scratch. 0 if there are none. */
-enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error);
-
 /* Whether set-up recurs: at least a third of it is in the second half of at least three steps. */
 bool set_up_recurs(const struct overview *overview);
 

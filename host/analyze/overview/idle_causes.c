@@ -161,6 +161,14 @@ static bool is_slow_copy_call(const struct overview *overview, row_t row) {
            !(roles & NAME_LAUNCH_GRAPH);
 }
 
+enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++)
+        rows[i] = i;
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
+    *median = status || n == 0 ? 0 : (int64_t)keys[upper_median_at(n)];
+    return status;
+}
+
 /* The median duration of the calls of a name. */
 static enum sutra_status median_call(const struct overview *overview, uint32_t name, struct arena *scratch, row_t *n,
                                      int64_t *median, struct sutra_error *error) {
@@ -174,12 +182,9 @@ static enum sutra_status median_call(const struct overview *overview, uint32_t n
     if (scratch->failed)
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
-        if (hosts->kind[row] == HOST_CALL && hosts->name[row] == name) {
-            rows[k] = k;
+        if (hosts->kind[row] == HOST_CALL && hosts->name[row] == name)
             keys[k++] = (uint64_t)(hosts->stop[row] - hosts->start[row]);
-        }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, k}, error);
-    *median = k ? (int64_t)keys[k / 2] : 0;
+    enum sutra_status status = median_of_keys(keys, rows, k, median, error);
     arena_release(scratch, mark);
     return status;
 }

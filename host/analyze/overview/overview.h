@@ -141,6 +141,9 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                       struct arena *scratch, struct sutra_error *error);
 
+/* Sorts n keys and returns the median, 0 if there are none; `rows` is scratch (idle_causes.c). */
+enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error);
+
 /* Names and columns of all tables (ranks.c). */
 extern const struct table_spec overview_table_specs[];
 

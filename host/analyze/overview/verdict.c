@@ -150,7 +150,7 @@ static enum sutra_status describe_slow_step(const struct diagnosis *d, struct ra
     }
     if (n > 1)
         qsort(lengths, n, sizeof *lengths, compare_ticks);
-    int64_t median = n ? lengths[n / 2] : 0;
+    int64_t median = n ? lengths[upper_median_at(n)] : 0;
     arena_release(d->arena, mark);
     if (n < 3 || (double)(slowest->end - slowest->begin) <= SLOW_STEP_MEDIANS * (double)median)
         return SUTRA_OK;
