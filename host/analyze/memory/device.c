@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <libdeflate.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,17 +229,29 @@ static struct memory_groups sort_groups(struct sutra_memory *memory, struct memo
 
 /* ---- Timeline and peak ---- */
 
-/* Checksum of lines "time,allocated,active,reserved", as memory viewers of other programs can compute it. */
-static void checksum_timeline(void *arg) {
-    struct memory_device *device = arg;
+#define PIECE_POINTS ((uint32_t)1 << 16)
+
+/* Checksum of lines "time,allocated,active,reserved", as memory viewers of other programs can compute it. Pieces of
+ * points are shared by two threads; the checksums of pieces are combined. */
+struct timeline_checksum {
+    const struct memory_device *device;
+    struct checksum_piece {
+        uint32_t crc;
+        uint64_t n_bytes;
+    } * pieces;
+    uint32_t n_pieces;
+    atomic_uint next; /* piece */
+};
+
+static struct checksum_piece checksum_points(const struct memory_device *device, uint32_t begin, uint32_t end) {
     char text[(1 << 14) + 4 * (NUMBER_TEXT_MAX + 1)], *at = text;
-    uint32_t crc = 0;
+    struct checksum_piece piece = {0};
     const int64_t *columns[] = {device->time_ns, device->allocated, device->active, device->reserved};
     /* Most points repeat the values of the point before in some columns: their text is kept. */
     char last_text[4][NUMBER_TEXT_MAX];
     size_t last_length[4] = {0};
     int64_t last[4] = {0};
-    for (uint32_t i = 0; i <= device->n_events; i++) {
+    for (uint32_t i = begin; i < end; i++) {
         for (size_t c = 0; c < 4; c++) {
             if (!last_length[c] || last[c] != columns[c][i]) {
                 last[c] = columns[c][i];
@@ -248,12 +261,43 @@ static void checksum_timeline(void *arg) {
             at += last_length[c];
             *at++ = c < 3 ? ',' : '\n';
         }
-        if (at - text > 1 << 14 || i == device->n_events) {
-            crc = libdeflate_crc32(crc, text, (size_t)(at - text));
+        if (at - text > 1 << 14 || i + 1 == end) {
+            piece.crc = libdeflate_crc32(piece.crc, text, (size_t)(at - text));
+            piece.n_bytes += (uint64_t)(at - text);
             at = text;
         }
     }
-    device->timeline_crc = crc;
+    return piece;
+}
+
+static void checksum_timeline(void *arg) {
+    struct timeline_checksum *checksum = arg;
+    uint32_t n = checksum->device->n_events + 1, i;
+    while ((i = atomic_fetch_add(&checksum->next, 1)) < checksum->n_pieces)
+        checksum->pieces[i] = checksum_points(checksum->device, i * PIECE_POINTS,
+                                              MIN(n - i * PIECE_POINTS, PIECE_POINTS) + i * PIECE_POINTS);
+}
+
+/* The product of two polynomials modulo that of CRC-32; the upper bit is the coefficient of x^0. */
+static uint32_t multiply_polynomials(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (uint32_t bit = (uint32_t)1 << 31; bit; bit >>= 1) {
+        product ^= a & bit ? b : 0;
+        b = b & 1 ? b >> 1 ^ 0xedb88320 : b >> 1;
+    }
+    return product;
+}
+
+/* The checksum of all pieces: that of a text and n more bytes is the text's times x^(8n), plus that of these bytes. */
+static uint32_t combine_pieces(const struct timeline_checksum *checksum) {
+    uint32_t crc = 0;
+    for (uint32_t i = 0; i < checksum->n_pieces; i++) {
+        uint32_t square = (uint32_t)1 << 23; /* x^8 */
+        for (uint64_t n = checksum->pieces[i].n_bytes; n; n >>= 1, square = multiply_polynomials(square, square))
+            crc = n & 1 ? multiply_polynomials(square, crc) : crc;
+        crc ^= checksum->pieces[i].crc;
+    }
+    return crc;
 }
 
 struct live_stack {
@@ -640,8 +684,11 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
             device->peak = i;
         }
     }
-    struct aside checksum;
-    aside_begin(&checksum, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline, device);
+    struct timeline_checksum checksum = {.device = device, .n_pieces = device->n_events / PIECE_POINTS + 1};
+    struct aside thread;
+    if (!(checksum.pieces = arena_alloc(scratch, checksum.n_pieces, sizeof *checksum.pieces)))
+        return error_memory(error);
+    aside_begin(&thread, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline, &checksum);
     enum sutra_status status = group_peak(memory, device, facts, scratch, error);
     if (!status)
         status = group_lifetimes(memory, device, facts->allocs, scratch, error);
@@ -653,7 +700,10 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         status = fill_layers(memory, device, facts->allocs, scratch, error);
     if (!status)
         status = arena_status(scratch, error);
-    aside_end(&checksum);
+    if (!status)
+        checksum_timeline(&checksum);
+    aside_end(&thread);
+    device->timeline_crc = status ? 0 : combine_pieces(&checksum);
     arena_release(scratch, mark);
     return status ? status : arena_status(&memory->arena, error);
 }
