@@ -85,10 +85,6 @@ static size_t value_length(const char *text, const char *end) {
     return (size_t)(cursor.at - text);
 }
 
-static void append_text(struct buffer *out, const char *text) {
-    buffer_append(out, text, strlen(text));
-}
-
 /* Appends a number as Python writes it; returns its length in `text`. */
 static size_t append_number(struct buffer *out, const char *text) {
     size_t length;
@@ -118,16 +114,16 @@ void argument_append(struct buffer *out, const char *json, size_t length) {
         switch (*at) {
         case '[':
             comma[++depth] = false;
-            append_text(out, "(");
+            buffer_append_text(out, "(");
             break;
         case ']': {
             bool is_empty = out->length && out->bytes[out->length - 1] == '(';
-            append_text(out, comma[depth--] || is_empty ? ")" : ",)");
+            buffer_append_text(out, comma[depth--] || is_empty ? ")" : ",)");
             break;
         }
         case ',':
             comma[depth] = true;
-            append_text(out, ", ");
+            buffer_append_text(out, ", ");
             break;
         case '{':
             n = value_length(at, end);
@@ -154,7 +150,7 @@ void argument_append(struct buffer *out, const char *json, size_t length) {
             n = strcspn(at, ",]} \n\r\t");
             word = python_word(at, n);
             if (word)
-                append_text(out, word);
+                buffer_append_text(out, word);
             else
                 append_number(out, at);
         }
@@ -194,7 +190,7 @@ static bool is_false(const struct buffer *out, size_t start) {
 
 void shape_append(struct buffer *out, const char *json) {
     size_t begin = out->length, depth = 1, i = 1;
-    append_text(out, "[");
+    buffer_append_text(out, "[");
     size_t element = out->length; /* begin of the current element of the top level */
     while (*json == '[' && !out->failed && (depth > 1 || json[i] != ']')) {
         const char *at = json + i;
@@ -205,7 +201,7 @@ void shape_append(struct buffer *out, const char *json) {
         bool comma = depth == 1 && *at == ',';
         size_t n = 1;
         if (*at == ',') {
-            append_text(out, ", ");
+            buffer_append_text(out, ", ");
         } else if (*at == '[' || *at == ']') {
             depth += *at == '[' ? 1 : (size_t)-1;
             buffer_append(out, at, 1);
@@ -230,7 +226,7 @@ void shape_append(struct buffer *out, const char *json) {
         out->length -= 2; /* the comma after the last element */
     bool empty = out->length == begin + 1;
     out->length = empty ? begin : out->length;
-    append_text(out, empty ? SHAPE_NONE : "]");
+    buffer_append_text(out, empty ? SHAPE_NONE : "]");
 }
 
 void shape_append_tuple(struct buffer *out, const char *json) {
@@ -241,16 +237,16 @@ void shape_append_tuple(struct buffer *out, const char *json) {
         size_t length = 1;
         if (c == '[' && depth <= DEPTH_MAX) {
             several[++depth] = json[i + 1] == ']';
-            append_text(out, "(");
+            buffer_append_text(out, "(");
         } else if (c == ']') {
-            append_text(out, several[depth--] ? ")" : ",)");
+            buffer_append_text(out, several[depth--] ? ")" : ",)");
         } else if (c == '"') {
             length = string_length(json + i);
             buffer_append(out, json + i, length);
         } else if (c >= 'a' && c <= 'z') {
             length = word_length(json + i);
             const char *word = python_word(json + i, length);
-            append_text(out, word ? word : "");
+            buffer_append_text(out, word ? word : "");
         } else {
             several[depth] |= c == ',';
             buffer_append(out, &c, 1);
@@ -517,7 +513,7 @@ static uint32_t add_group(struct call_reader *r, const char *name, size_t name_l
     struct buffer sorted = {0};
     const char *whole;
     size_t n = 0;
-    if (length > 0 && memmem(members, length, "...", 3) &&
+    if (length > 0 && text_has(members, length, "...") &&
         (n = described_ranks(&r->trace->document, name, name_length, &whole)) > 0) {
         members = whole;
         length = n;
@@ -529,7 +525,7 @@ static uint32_t add_group(struct call_reader *r, const char *name, size_t name_l
     for (size_t i = 0; ranks && i < n; i++)
         buffer_append(&sorted, number, (size_t)sprintf(number, "%s%" PRId64, i ? ", " : "[", ranks[i]));
     if (n > 0)
-        buffer_append(&sorted, "]", 1);
+        buffer_append_text(&sorted, "]");
     uint32_t group = sorted.failed || !ranks
                          ? UINT32_MAX
                          : collective_group_add(r->calls, name, name_length, n > 0 ? sorted.bytes : members,
@@ -699,7 +695,7 @@ int64_t *collective_list_read(const char *text, size_t length, struct arena *are
     int64_t *numbers = arena_alloc(arena, length / 2 + 1, sizeof *numbers);
     size_t n_read = 0;
     *n = 0;
-    if (!numbers || memmem(text, length, "...", 3))
+    if (!numbers || text_has(text, length, "..."))
         return numbers;
     for (const char *at = text, *end = text + length; at < end; at++) {
         int64_t number = 0;

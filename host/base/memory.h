@@ -43,6 +43,10 @@ static inline void buffer_append(struct buffer *buffer, const void *bytes, size_
     }
 }
 
+static inline void buffer_append_text(struct buffer *buffer, const char *text) {
+    buffer_append(buffer, text, strlen(text));
+}
+
 static inline void buffer_free(struct buffer *buffer) {
     free(buffer->bytes);
     *buffer = (struct buffer){0};

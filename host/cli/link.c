@@ -79,7 +79,7 @@ void pair_release(struct pair_job *pair) {
 }
 
 static void append_word(struct buffer *line, const char *word) {
-    buffer_append(line, " ", 1);
+    buffer_append_text(line, " ");
     shell_append_word(line, word);
 }
 
@@ -89,7 +89,7 @@ bool advice_command(const struct sutra_advice *advice, const char *host, const c
     bool by_names = advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE;
     if (advice->linker == SUTRA_LINKER_NONE)
         return false;
-    buffer_append(&line, "sutra", 5);
+    buffer_append_text(&line, "sutra");
     append_word(&line, by_names ? "link-legacy" : "link");
     append_word(&line, host);
     append_word(&line, device);

@@ -41,7 +41,7 @@ static void append_text(struct row_maker *maker, uint32_t text) {
 static void append_format(struct row_maker *maker, const char *format, uint32_t number) {
     char words[48];
     snprintf(words, sizeof words, format, number);
-    buffer_append(&maker->text, words, strlen(words));
+    buffer_append_text(&maker->text, words);
 }
 
 /* Appends the list, and empties it. */
@@ -75,7 +75,7 @@ static void append_path(struct row_maker *maker, uint32_t path) {
     for (; path && n < STEPS_SHOWN; path = (uint32_t)paths->list[path - 1].part[0])
         steps[n++] = (uint32_t)paths->list[path - 1].part[1];
     if (path)
-        buffer_append(&maker->text, "... / ", 6);
+        buffer_append_text(&maker->text, "... / ");
     while (n--) {
         append_text(maker, steps[n]);
         buffer_append(&maker->text, " / ", n ? 3 : 0);

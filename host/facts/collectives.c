@@ -7,6 +7,7 @@
 #include "base/shared.h"
 #include "facts/collectives.h"
 #include "facts/op_inputs.h"
+#include "text/strings.h"
 
 const char *const collective_kind_names[N_COMM_KINDS] = {
 #define COMM_NAME(number, name) name,
@@ -56,8 +57,7 @@ enum comm_kind collective_kind_read(const char *name, size_t length, enum collec
         if (name[i] != '_' && name[i] != '-')
             flat[n++] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + ('a' - 'A')) : name[i];
     for (size_t i = 0; i < sizeof kind_words / sizeof *kind_words; i++)
-        if (strchr(kind_words[i].readers, (int)reader) &&
-            memmem(flat, n, kind_words[i].word, strlen(kind_words[i].word)))
+        if (strchr(kind_words[i].readers, (int)reader) && text_has(flat, n, kind_words[i].word))
             return kind_words[i].kind;
     return COMM_OTHER;
 }

@@ -93,14 +93,9 @@ _Static_assert(N_KINDS_OF_KERNELS < UINT8_MAX, "a kind is a byte");
 
 /* ---- Names ---- */
 
-static bool begins(const char *name, size_t length, const char *text) {
-    size_t n = strlen(text);
-    return length >= n && memcmp(name, text, n) == 0;
-}
-
 static bool begins_with_any(const char *name, size_t length, const char *const *texts, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (begins(name, length, texts[i]))
+        if (text_begins_with(name, length, texts[i]))
             return true;
     return false;
 }
@@ -207,11 +202,11 @@ uint8_t kernel_kind_find(uint32_t category, const char *name, size_t length) {
     if (category & CATEGORY_SET)
         return KIND_ONLY_COMPUTE;
     if (category & CATEGORY_MTIA) {
-        if (begins(name, length, "hccl::"))
+        if (text_begins_with(name, length, "hccl::"))
             return KIND_HCCL;
         if (BEGINS_WITH_ANY(name, length, mtia_syncs))
             return KIND_SYNC;
-        return begins(name, length, "dma_") ? KIND_COPY : KIND_ONLY_COMPUTE;
+        return text_begins_with(name, length, "dma_") ? KIND_COPY : KIND_ONLY_COMPUTE;
     }
     if (category & CATEGORY_NPU) {
         if (BEGINS_WITH_ANY(name, length, npu_syncs))

@@ -98,29 +98,21 @@ enum device_class device_class_of(uint32_t category, const char *text, size_t le
 
 const char *const kernel_type_names[KERNEL_N_TYPES] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
 
-static bool begins_with(const char *name, size_t length, const char *word) {
-    size_t n = strlen(word);
-    return length >= n && memcmp(name, word, n) == 0;
-}
-
-static bool has(const char *name, size_t length, const char *word) {
-    return memmem(name, length, word, strlen(word)) != NULL;
-}
-
 enum kernel_type kernel_type_of(const char *name, size_t length) {
     const char *line_end = memchr(name, '\n', length);
     size_t line = line_end ? (size_t)(line_end - name) : length;
-    if (begins_with(name, line, "nccl") && has(name + 4, line - 4, "Kernel"))
+    if (text_begins_with(name, line, "nccl") && text_has(name + 4, line - 4, "Kernel"))
         return KERNEL_COMMUNICATION;
-    if (begins_with(name, length, "Memcpy") || begins_with(name, length, "Memset") || begins_with(name, length, "dma"))
+    if (text_begins_with(name, length, "Memcpy") || text_begins_with(name, length, "Memset") ||
+        text_begins_with(name, length, "dma"))
         return KERNEL_MEMORY;
-    return has(name, line, "Memcpy") || has(name, line, "Sync") ? KERNEL_OTHER : KERNEL_COMPUTATION;
+    return text_has(name, line, "Memcpy") || text_has(name, line, "Sync") ? KERNEL_OTHER : KERNEL_COMPUTATION;
 }
 
 /* Whether a text begins with one of the words or, with `anywhere`, contains one. */
 static bool matches_any(const char *name, size_t length, const char *const *words, size_t n, bool anywhere) {
     for (size_t i = 0; i < n; i++)
-        if (anywhere ? has(name, length, words[i]) : begins_with(name, length, words[i]))
+        if (anywhere ? text_has(name, length, words[i]) : text_begins_with(name, length, words[i]))
             return true;
     return false;
 }
@@ -139,13 +131,13 @@ enum kernel_type kernel_type_of_0_6(const char *name, size_t length, bool hip_co
                                                "collective_subgraph_execution"};
     const char *line_end = memchr(name, '\n', length);
     size_t line = line_end ? (size_t)(line_end - name) : length;
-    bool hip = begins_with(name, length, "hip");
-    if (begins_with(name, length, "nccl") || begins_with(name, length, "hccl") || (hip && hip_communicates) ||
-        has(name, line, "ncclKernel"))
+    bool hip = text_begins_with(name, length, "hip");
+    if (text_begins_with(name, length, "nccl") || text_begins_with(name, length, "hccl") || (hip && hip_communicates) ||
+        text_has(name, line, "ncclKernel"))
         return KERNEL_COMMUNICATION;
     if (matches_any(name, length, memory, N(memory), false))
         return KERNEL_MEMORY;
-    bool launch = begins_with(name, line, "cuda") && has(name + 4, line - 4, "LaunchKernel");
+    bool launch = text_begins_with(name, line, "cuda") && text_has(name + 4, line - 4, "LaunchKernel");
     bool is_other = launch || matches_any(name, line, other, N(other), true) ||
                     matches_any(name, length, other_begins, N(other_begins), false);
     return is_other ? KERNEL_OTHER : KERNEL_COMPUTATION;

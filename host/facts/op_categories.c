@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/shared.h"
+#include "text/strings.h"
 
 const char *const op_category_names[OP_N_CATEGORIES] = {
 #define OP_CATEGORY_NAME(number, name) name,
@@ -517,11 +518,6 @@ const struct op_kind *op_kind_find(const char *name, size_t length, enum op_tabl
     return is_it && (table == OP_TABLE_ALL || kind->tracelens != FORMULA_OWN) ? kind : NULL;
 }
 
-static bool begins_with(const char *text, size_t length, const char *word) {
-    size_t n = strlen(word);
-    return length >= n && memcmp(text, word, n) == 0;
-}
-
 /* Operators whose names have a beginning and a part; the first line that fits counts. */
 /* clang-format off */
 #define PATTERN(begins, has, category, formula)                                                                        \
@@ -549,8 +545,7 @@ const struct op_kind *op_formula_find(const char *name, size_t length, enum op_t
     if (kind && kind->formula != FORMULA_NONE)
         return kind;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (begins_with(name, length, patterns[i].begins) &&
-            memmem(name, length, patterns[i].has, strlen(patterns[i].has)))
+        if (text_begins_with(name, length, patterns[i].begins) && text_has(name, length, patterns[i].has))
             return &patterns[i].kind;
     return NULL;
 }
@@ -560,17 +555,17 @@ enum op_category op_category_find(const char *name, size_t length, const char *k
     const struct op_kind *kind = op_kind_find(name, length, table);
     if (kind)
         return kind->category;
-    if (begins_with(name, length, op_category_names[OP_TRITON]))
+    if (text_begins_with(name, length, op_category_names[OP_TRITON]))
         return OP_TRITON;
     const char *record = op_category_names[OP_RECORD_PARAM_COMMS];
     if (length == strlen(record) && memcmp(name, record, length) == 0)
         return OP_RECORD_PARAM_COMMS;
     static const enum op_category by_kernel[] = {OP_ELEMENTWISE, OP_REDUCE, OP_MULTI_TENSOR_APPLY};
-    if (!kernel || !begins_with(kernel, kernel_length, "void at::native"))
+    if (!kernel || !text_begins_with(kernel, kernel_length, "void at::native"))
         return OP_OTHER;
     for (size_t i = 0; i < sizeof by_kernel / sizeof *by_kernel; i++) {
         const char *word = op_category_names[by_kernel[i]];
-        if (memmem(kernel, kernel_length, word, strlen(word)))
+        if (text_has(kernel, kernel_length, word))
             return by_kernel[i];
     }
     return OP_OTHER;

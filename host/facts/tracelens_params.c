@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "text/numbers.h"
+#include "text/strings.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -50,10 +51,6 @@ static int64_t wrapping_product(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-static void append_words(struct buffer *text, const char *words) {
-    buffer_append(text, words, strlen(words));
-}
-
 static void append_integer(struct buffer *text, int64_t value) {
     char number[NUMBER_TEXT_MAX];
     buffer_append(text, number, integer_format(value, number));
@@ -72,7 +69,7 @@ static void end(struct model_params *params, struct model_param *param) {
 
 static void add_words(struct model_params *params, const char *name, enum param_kind kind, const char *words) {
     struct model_param *param = begin(params, name, kind);
-    append_words(&params->text, words);
+    buffer_append_text(&params->text, words);
     end(params, param);
 }
 
@@ -101,25 +98,25 @@ static void add_real(struct model_params *params, const char *name, double value
 
 static void add_tuple(struct model_params *params, const char *name, const int64_t *numbers, uint32_t n) {
     struct model_param *param = begin(params, name, PARAM_OTHER);
-    append_words(&params->text, "(");
+    buffer_append_text(&params->text, "(");
     for (uint32_t i = 0; i < n; i++) {
-        append_words(&params->text, i ? ", " : "");
+        buffer_append_text(&params->text, i ? ", " : "");
         append_integer(&params->text, numbers[i]);
     }
-    append_words(&params->text, n == 1 ? ",)" : ")");
+    buffer_append_text(&params->text, n == 1 ? ",)" : ")");
     end(params, param);
 }
 
 static void append_list(struct buffer *text, const int64_t *numbers, uint32_t n, bool bools) {
-    append_words(text, "[");
+    buffer_append_text(text, "[");
     for (uint32_t i = 0; i < n; i++) {
-        append_words(text, i ? ", " : "");
+        buffer_append_text(text, i ? ", " : "");
         if (bools)
-            append_words(text, numbers[i] ? "True" : "False");
+            buffer_append_text(text, numbers[i] ? "True" : "False");
         else
             append_integer(text, numbers[i]);
     }
-    append_words(text, "]");
+    buffer_append_text(text, "]");
 }
 
 static struct operator_input input_at(const struct params_case *at, uint32_t place) {
@@ -143,19 +140,19 @@ static void add_strides(const struct params_case *at, struct model_params *param
 static void add_types(const struct params_case *at, struct model_params *params, const char *name,
                       const uint32_t *places, uint32_t n) {
     struct model_param *param = begin(params, name, PARAM_OTHER);
-    append_words(&params->text, "(");
+    buffer_append_text(&params->text, "(");
     for (uint32_t i = 0; i < n; i++) {
-        append_words(&params->text, i ? ", " : "");
+        buffer_append_text(&params->text, i ? ", " : "");
         if (places[i] == NOWHERE) {
-            append_words(&params->text, "None");
+            buffer_append_text(&params->text, "None");
             continue;
         }
         struct input_text type = input_at(at, places[i]).type;
-        append_words(&params->text, "'");
+        buffer_append_text(&params->text, "'");
         buffer_append(&params->text, type.at ? type.at : "", type.length);
-        append_words(&params->text, "'");
+        buffer_append_text(&params->text, "'");
     }
-    append_words(&params->text, n == 1 ? ",)" : ")");
+    buffer_append_text(&params->text, n == 1 ? ",)" : ")");
     end(params, param);
 }
 
@@ -210,11 +207,11 @@ static void params_gemm(const struct params_case *at, struct model_params *param
         return;
     static const char *const transposes[] = {"None", "False", "True"};
     struct model_param *param = begin(params, "param: transpose", PARAM_OTHER);
-    append_words(&params->text, "(");
-    append_words(&params->text, transposes[at->transposes.a]);
-    append_words(&params->text, ", ");
-    append_words(&params->text, transposes[at->transposes.b]);
-    append_words(&params->text, ")");
+    buffer_append_text(&params->text, "(");
+    buffer_append_text(&params->text, transposes[at->transposes.a]);
+    buffer_append_text(&params->text, ", ");
+    buffer_append_text(&params->text, transposes[at->transposes.b]);
+    buffer_append_text(&params->text, ")");
     end(params, param);
 }
 
@@ -491,18 +488,18 @@ bool tracelens_params_find(const struct op_kind *kind, const struct op_inputs *i
 }
 
 void tracelens_params_append(const struct model_params *params, struct buffer *out) {
-    append_words(out, "{");
+    buffer_append_text(out, "{");
     for (uint32_t i = 0; i < params->n; i++) {
         const struct model_param *param = &params->list[i];
         const char *quote = param->kind == PARAM_STRING ? "'" : "";
-        append_words(out, i ? ", '" : "'");
-        append_words(out, param->name + strlen(PARAM_PREFIX));
-        append_words(out, "': ");
-        append_words(out, quote);
+        buffer_append_text(out, i ? ", '" : "'");
+        buffer_append_text(out, param->name + strlen(PARAM_PREFIX));
+        buffer_append_text(out, "': ");
+        buffer_append_text(out, quote);
         buffer_append(out, params->text.bytes + param->begin, param->length);
-        append_words(out, quote);
+        buffer_append_text(out, quote);
     }
-    append_words(out, "}");
+    buffer_append_text(out, "}");
 }
 
 /* ---- Units and precisions ---- */
@@ -541,10 +538,6 @@ bool tracelens_has_gradient(const struct op_kind *kind) {
 
 /* ---- Names of kernels ---- */
 
-static bool has_text(const char *name, size_t length, const char *text) {
-    return memmem(name, length, text, strlen(text)) != NULL;
-}
-
 struct gemm_transposes gemm_transposes_of(const char *kernel, size_t length) {
     static const char pattern[] = "Cxxx_Axxx_Bxxx"; /* of ROCm, such as Cijk_Ailk_Bljk; x: a lower-case letter */
     struct gemm_transposes found = {TRANSPOSE_UNKNOWN, TRANSPOSE_NONE, TRANSPOSE_NONE};
@@ -555,15 +548,15 @@ struct gemm_transposes gemm_transposes_of(const char *kernel, size_t length) {
                                                        : kernel[i + matched] == pattern[matched]))
             matched++;
     }
-    if (matched == n && !has_text(kernel, length, "\n")) {
+    if (matched == n && !text_has(kernel, length, "\n")) {
         found.known = TRANSPOSE_KNOWN;
-        if (has_text(kernel, length, "_Ailk_"))
+        if (text_has(kernel, length, "_Ailk_"))
             found.a = TRANSPOSE_FALSE;
-        else if (has_text(kernel, length, "_Alik_"))
+        else if (text_has(kernel, length, "_Alik_"))
             found.a = TRANSPOSE_TRUE;
-        if (has_text(kernel, length, "_Bljk_"))
+        if (text_has(kernel, length, "_Bljk_"))
             found.b = TRANSPOSE_FALSE;
-        else if (has_text(kernel, length, "_Bjlk_"))
+        else if (text_has(kernel, length, "_Bjlk_"))
             found.b = TRANSPOSE_TRUE;
     } else if (length >= 5 && memcmp(kernel, "nvjet", 5) == 0) {
         const char *last = kernel;

@@ -79,7 +79,7 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
     const struct device_side *device = &legacy->sides.device;
     const struct host_side *host = &legacy->sides.host;
     bool any = false;
-    buffer_append(&out, "{", 1);
+    buffer_append_text(&out, "{");
     for (row_t op = 0; op < host->n; op++) {
         row_t entry = legacy->match[op];
         if (entry == ROW_NONE)

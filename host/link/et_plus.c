@@ -173,7 +173,7 @@ static void write_value(struct node_template *template, const struct node_values
         return;
     case PLUS_INTER_THREAD_DEP:
         if (values->waits_for < 0)
-            buffer_append(out, "null", 4);
+            buffer_append_text(out, "null");
         else
             write_integer(out, values->waits_for);
         return;
@@ -191,7 +191,7 @@ static void write_value(struct node_template *template, const struct node_values
         return;
     case PLUS_PHASE:
         if (device->events.phase[values->gpu] == 0)
-            buffer_append(out, "null", 4);
+            buffer_append_text(out, "null");
         else if ((char)device->events.phase[values->gpu] == PHASE_OTHER)
             write_from_event(template, device, values->gpu, FIELD_PHASE, out);
         else
@@ -201,7 +201,7 @@ static void write_value(struct node_template *template, const struct node_values
         if (device->events.flags[values->gpu] & EVENT_STREAM_INTEGER)
             write_integer(out, device->events.stream[values->gpu]);
         else if (device->events.stream[values->gpu] == KEY_ABSENT)
-            buffer_append(out, "null", 4);
+            buffer_append_text(out, "null");
         else
             write_from_event(template, device, values->gpu, FIELD_STREAM, out);
         return;
@@ -215,7 +215,7 @@ static void write_value(struct node_template *template, const struct node_values
             write_integer(out, values->sync[i]);
         }
         emit_newline(out, NODE_LEVEL + 1);
-        buffer_append(out, "]", 1);
+        buffer_append_text(out, "]");
         return;
     default:
         return;
@@ -231,7 +231,7 @@ static void write_node(struct node_template *template, struct node_values *value
     size_t copied = 0;
     if (template->failed)
         return;
-    buffer_append(out, "{", 1);
+    buffer_append_text(out, "{");
     for (size_t i = 0; i < members->n; i++) {
         enum plus_field field = (enum plus_field) template->field[i];
         if (!(values->set >> field & 1))
@@ -255,7 +255,7 @@ static void write_node(struct node_template *template, struct node_values *value
         write_value(template, values, (enum plus_field)field, out);
         comma = true;
     }
-    buffer_append(out, "\n        }", 10);
+    buffer_append_text(out, "\n        }");
 }
 
 #define NODES_PIECE_BYTES (1 << 18) /* fits the cache of a core while the kernel copies it */
@@ -360,7 +360,7 @@ static void format_piece(const struct sutra_linked *linked, struct workspace *wo
             continue;
         }
         if (unit > 0 || entry > 0)
-            buffer_append(&workspace->out, ",", 1);
+            buffer_append_text(&workspace->out, ",");
         emit_newline(&workspace->out, 2);
         write_entry(linked, &workspace->template, &in_template, unit, entry, &workspace->out);
         entry++;

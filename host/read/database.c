@@ -62,7 +62,7 @@ static enum sutra_status refuse_open_log(const struct database_file *file, struc
 /* The path as a URI, in which only letters, digits and a few other bytes stand for themselves. */
 static char *make_uri(const char *path) {
     struct buffer uri = {0};
-    buffer_append(&uri, "file:", 5);
+    buffer_append_text(&uri, "file:");
     for (; *path; path++) {
         char escaped[4];
         bool is_plain = isalnum((unsigned char)*path) || strchr("/._-", *path);
@@ -163,10 +163,10 @@ const struct database_table *database_find(const struct database_table *tables, 
 
 /* Appends a name in quotes. */
 static void append_name(struct buffer *query, const char *name, size_t length) {
-    buffer_append(query, "\"", 1);
+    buffer_append_text(query, "\"");
     for (size_t i = 0; i < length; i++)
         buffer_append(query, name[i] == '"' ? "\"\"" : &name[i], name[i] == '"' ? 2 : 1);
-    buffer_append(query, "\"", 1);
+    buffer_append_text(query, "\"");
 }
 
 /* Appends the query's end, prepares it and frees the text. */
@@ -192,7 +192,7 @@ enum sutra_status database_bounds(struct database *database, struct database_tab
     append_name(&query, table->name, strlen(table->name));
     buffer_append(&query, maximum, sizeof maximum - 1);
     append_name(&query, table->name, strlen(table->name));
-    buffer_append(&query, ")", 1);
+    buffer_append_text(&query, ")");
     int code = prepare(database, &query, &scan);
     if (code == SQLITE_NOMEM)
         return error_memory(error);
@@ -222,28 +222,28 @@ enum sutra_status database_prepare(struct database *database, const struct datab
                                    sqlite3_stmt **scan, struct sutra_error *error) {
     struct buffer query = {0};
     sqlite3_stmt *all = NULL;
-    buffer_append(&query, "SELECT * FROM ", 14);
+    buffer_append_text(&query, "SELECT * FROM ");
     append_name(&query, table->name, strlen(table->name));
     int code = prepare(database, &query, &all);
     if (code != SQLITE_OK)
         return report_failure(database, code, error);
-    buffer_append(&query, "SELECT ", 7);
+    buffer_append_text(&query, "SELECT ");
     for (const char *at = columns; *at;) {
         size_t length = strcspn(at, " ");
         if (at > columns)
-            buffer_append(&query, ",", 1);
+            buffer_append_text(&query, ",");
         if ((length == 5 && memcmp(at, "rowid", 5) == 0 && !table->is_view) || has_column(all, at, length))
             append_name(&query, at, length);
         else
-            buffer_append(&query, "NULL", 4);
+            buffer_append_text(&query, "NULL");
         at += length + (at[length] == ' ');
     }
     sqlite3_finalize(all);
-    buffer_append(&query, " FROM ", 6);
+    buffer_append_text(&query, " FROM ");
     append_name(&query, table->name, strlen(table->name));
     bool is_bounded = table->first_row <= table->last_row;
     if (is_bounded)
-        buffer_append(&query, " WHERE rowid BETWEEN ? AND ?", 28);
+        buffer_append_text(&query, " WHERE rowid BETWEEN ? AND ?");
     code = prepare(database, &query, scan);
     if (code == SQLITE_OK && is_bounded) {
         sqlite3_bind_int64(*scan, 1, table->first_row);

@@ -575,7 +575,7 @@ struct json_span document_member_of(const struct document *document, size_t at, 
 bool has_node_durations(const char *bytes, size_t size) {
     static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
     size_t n = MIN(size, LINKED_BYTES);
-    return memmem(bytes, n, marks[0], strlen(marks[0])) || memmem(bytes, n, marks[1], strlen(marks[1]));
+    return text_has(bytes, n, marks[0]) || text_has(bytes, n, marks[1]);
 }
 
 bool document_is_linked(const struct document *document) {

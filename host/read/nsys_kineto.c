@@ -343,7 +343,7 @@ enum sutra_status nsys_write_kineto(const struct nsys_report *report, struct sut
     }
     if (ok) {
         text->length -= n_bytes ? 2 : 0; /* the last comma */
-        buffer_append(text, "\n]}\n", 4);
+        buffer_append_text(text, "\n]}\n");
     }
     free(kineto.pieces);
     free(kineto.rows);

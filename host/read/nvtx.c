@@ -16,14 +16,9 @@
 static const char sequence_key[] = ", seq = ", record_key[] = ", op_id = ", sizes_key[] = ", sizes = [",
                   inputs_key[] = ", input_op_ids = [";
 
-static bool has_key(const char *at, const char *end, const char *key) {
-    size_t n = strlen(key);
-    return (size_t)(end - at) >= n && memcmp(at, key, n) == 0;
-}
-
 /* Reads "KEY NUMBER" and moves *at after the digits; false: another text. */
 static bool read_number(const char **at, const char *end, const char *key, int64_t *number) {
-    if (!has_key(*at, end, key))
+    if (!text_begins_with(*at, (size_t)(end - *at), key))
         return false;
     const char *digits = *at + strlen(key), *after = digits;
     while (after < end && is_digit(*after))
@@ -73,7 +68,7 @@ static bool read_parts(const char *at, const char *end, struct nvtx_label *label
     read_number(&at, end, sequence_key, &label->sequence);
     read_number(&at, end, record_key, &label->record);
     bool ends_in_list = end[-1] == ']';
-    if (has_key(at, end, sizes_key)) {
+    if (text_begins_with(at, (size_t)(end - at), sizes_key)) {
         if (!ends_in_list)
             return false;
         label->sizes = at + sizeof sizes_key - 2;
@@ -90,7 +85,7 @@ static bool read_parts(const char *at, const char *end, struct nvtx_label *label
         label->sizes_length = list_length(label->sizes, length);
         return true;
     }
-    return at == end || (has_key(at, end, inputs_key) && ends_in_list);
+    return at == end || (text_begins_with(at, (size_t)(end - at), inputs_key) && ends_in_list);
 }
 
 bool nvtx_label_read(const char *text, size_t n, struct nvtx_label *label) {

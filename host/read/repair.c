@@ -73,7 +73,7 @@ static void keep_until(struct trace_repair *repair, size_t end) {
 
 static void replace(struct trace_repair *repair, size_t at, size_t n, const char *with) {
     buffer_append(&repair->out, repair->text + repair->copied, at - repair->copied);
-    buffer_append(&repair->out, with, strlen(with));
+    buffer_append_text(&repair->out, with);
     repair->copied = at + n;
 }
 
@@ -764,7 +764,7 @@ static bool repair_object(struct trace_repair *repair) {
 static void wrap_array(struct trace_repair *repair) {
     size_t first = skip_spaces(repair, repair->at + 1), n = MIN(repair->size - first, 4096);
     bool nodes =
-        memmem(repair->text + first, n, "\"ctrl_deps\"", 11) || memmem(repair->text + first, n, "\"op_schema\"", 11);
+        text_has(repair->text + first, n, "\"ctrl_deps\"") || text_has(repair->text + first, n, "\"op_schema\"");
     edit(repair, repair->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);
     if (repair_array(repair))
         replace(repair, repair->at, 0, "}");
@@ -876,7 +876,7 @@ enum repair_result repair_text(const char *text, size_t size, struct text_repair
         if (best.copied < text_end)
             buffer_append(out, text + best.copied, text_end - best.copied);
         if (!alone)
-            buffer_append(out, "\n", 1);
+            buffer_append_text(out, "\n");
     }
     bool no_memory = out->failed || best.out.failed || (repaired && !report->places);
     bool ok = best.ok;

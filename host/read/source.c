@@ -26,6 +26,7 @@
 #include "columns/column.h"
 #include "read/source.h"
 #include "text/numbers.h"
+#include "text/strings.h"
 
 /* ---- Memory limits: of piped input, and of decompressed bytes. Mapped files have no limit. ---- */
 
@@ -474,7 +475,7 @@ struct file_kind file_kind(const char *bytes, size_t size) {
     }
     if (is_sqlite(bytes, size)) {
         size_t i = 0, n = MIN(size, SQLITE_BYTES);
-        while (!memmem(bytes, n, databases[i].table, strlen(databases[i].table)))
+        while (!text_has(bytes, n, databases[i].table))
             i++;
         return databases[i].kind;
     }

@@ -117,7 +117,7 @@ static struct name set_label(const struct bars *bars, const struct shortened *sh
         const struct column_spec *spec = &bars->table->columns[bars->labels[i]].spec;
         size_t length;
         if (i > 0)
-            buffer_append(label, ", ", 2);
+            buffer_append_text(label, ", ");
         if (spec->kind == SUTRA_COLUMN_TEXT) {
             const char *text = table_get_text(bars->table, bars->labels[i], row, &length);
             if (shorts && i == 0 && length > KERNEL_COLUMNS) {
@@ -125,13 +125,13 @@ static struct name set_label(const struct bars *bars, const struct shortened *sh
                 length = strlen(text);
             }
             const char *prefix = bars->label_prefix ? bars->label_prefix : "";
-            buffer_append(label, prefix, strlen(prefix));
+            buffer_append_text(label, prefix);
             buffer_append(label, text, length);
             continue;
         }
         char number[NUMBER_TEXT_MAX + 1] = " ";
         length = 1 + integer_format(table_get_integer(bars->table, bars->labels[i], row), number + 1);
-        buffer_append(label, spec->name, strlen(spec->name));
+        buffer_append_text(label, spec->name);
         buffer_append(label, number, length);
     }
     return (struct name){label->bytes, label->length, bars->by_end};

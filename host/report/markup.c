@@ -181,11 +181,9 @@ enum colour colour_of_work(const char *name, size_t length) {
 
 enum colour colour_of_operator(const char *name, size_t length) {
     static const char *const begins[] = {"c10d::", "record_param_comms", "CustomCollective", "MoE_comm"};
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-        size_t n = strlen(begins[i]);
-        if (length >= n && memcmp(name, begins[i], n) == 0)
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (text_begins_with(name, length, begins[i]))
             return COLOUR_COMMUNICATION;
-    }
     return colour_of_work(name, length);
 }
 

@@ -563,7 +563,7 @@ static void add_points(struct rank_roofline *roofline, const struct sutra_table 
         while (kind < n_kinds && strncmp(category, kind_begins[kind], strlen(kind_begins[kind])) != 0)
             kind++;
         buffer_append(&roofline->names, name, n_name);
-        buffer_append(&roofline->names, " ", 1);
+        buffer_append_text(&roofline->names, " ");
         buffer_append(&roofline->names, dims, n_dims);
         roofline->points[roofline->n_points++] = (struct roofline_point){.name.length = roofline->names.length - before,
                                                                          .flops_per_byte = flops_per_byte,

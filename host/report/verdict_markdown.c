@@ -41,7 +41,7 @@ struct markdown {
  * function with its file: "train.py(12): step". */
 static size_t word_length(const char *text) {
     size_t length = strcspn(text, " "), begin = strspn(text, "(\"'");
-    if (length > 4 && text[length - 1] == ':' && memmem(text, length, ".py(", 4))
+    if (length > 4 && text[length - 1] == ':' && text_has(text, length, ".py("))
         return length + 1 + strcspn(text + length + 1, " ");
     int depth = 0;
     for (size_t i = begin; i < length; i++)
@@ -161,7 +161,7 @@ static void write_command(const struct markdown *markdown, const char *command) 
         buffer_append(&text, word, n);
         command += length;
         if (*command == ' ') {
-            buffer_append(&text, " ", 1);
+            buffer_append_text(&text, " ");
             command++;
         }
     }

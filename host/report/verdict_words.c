@@ -97,10 +97,6 @@ __attribute__((format(printf, 2, 3))) static void append(struct words_maker *mak
     buffer_append(&maker->buffer, text, (size_t)MAX(0, MIN(length, (int)sizeof text - 1)));
 }
 
-static void append_text(struct words_maker *maker, const char *text) {
-    buffer_append(&maker->buffer, text, strlen(text));
-}
-
 /* Ends the current text. */
 static const char *finish_text(struct words_maker *maker) {
     const char *text = arena_text(maker->arena, maker->buffer.bytes, maker->buffer.length);
@@ -404,7 +400,7 @@ static void append_sentence(struct words_maker *maker, const char *text) {
         return;
     if (maker->buffer.length)
         append(maker, " ");
-    append_text(maker, text);
+    buffer_append_text(&maker->buffer, text);
     if (!strchr(".!?", text[length - 1]) && !(length > 1 && text[length - 1] == ')' && text[length - 2] == '.'))
         append(maker, ".");
 }
@@ -467,11 +463,11 @@ static void make_finding(struct words_maker *maker, const struct sutra_finding *
 static void make_rest(struct words_maker *maker) {
     const struct sutra_verdict *verdict = maker->verdict;
     for (size_t i = 0; i < verdict->n_not_the_cause; i++) {
-        append_text(maker, i ? "; " : "");
-        append_text(maker, verdict->not_the_cause[i].text);
+        buffer_append_text(&maker->buffer, i ? "; " : "");
+        buffer_append_text(&maker->buffer, verdict->not_the_cause[i].text);
     }
     if (maker->buffer.length)
-        append_text(maker, ".");
+        buffer_append_text(&maker->buffer, ".");
     maker->words->suspects = finish_text(maker);
     if (maker->words->n_bar) {
         bool used[SUTRA_N_PARTS] = {false};

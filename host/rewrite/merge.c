@@ -227,7 +227,7 @@ static void write_events(struct rank_writer *writer, const uint8_t *kept) {
                       &writer->out);
     for (row_t event = 0, passed = 0; event < writer->trace->events.n && !writer->failed; event++) {
         if (kept[event]) {
-            buffer_append(&writer->out, ",\n", 2);
+            buffer_append_text(&writer->out, ",\n");
             merge_event_write(&writer->changes, event, merge_process_of(&writer->lanes, rank->position, event),
                               &writer->out);
             rank->n_kept++;

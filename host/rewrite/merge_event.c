@@ -261,16 +261,12 @@ static void write_value(const struct sutra_device_trace *trace, struct json_span
     else if (place.at && number_scan(text, &length) != NUMBER_FORM_BAD)
         buffer_append(out, text, length);
     else
-        buffer_append(out, "0", 1);
-}
-
-static void write_text(const char *text, struct buffer *out) {
-    buffer_append(out, text, strlen(text));
+        buffer_append_text(out, "0");
 }
 
 static void write_stream(const struct sutra_device_trace *trace, struct json_span tid, struct buffer *out) {
     if (tid.at && trace->document.source.bytes[tid.at] != '"')
-        write_text("stream ", out);
+        buffer_append_text(out, "stream ");
     write_value(trace, tid, out);
 }
 
@@ -279,20 +275,20 @@ static void write_name(const struct merge_lanes *lanes, const struct sutra_devic
     struct json_span pid = places->field[FIELD_PID];
     bool is_text = pid.at && trace->document.source.bytes[pid.at] == '"', has_pid = true;
     if (process->kind == MERGE_CPU) {
-        write_text("CPU", out);
+        buffer_append_text(out, "CPU");
         has_pid = lanes->n_of_cpu > 1;
     } else if (process->kind == MERGE_GPU) {
-        write_text("GPU", out);
+        buffer_append_text(out, "GPU");
         has_pid = lanes->many_devices;
     } else if (!is_text) {
-        write_text("process", out);
+        buffer_append_text(out, "process");
     }
     if (has_pid) {
-        write_text(process->kind == MERGE_OTHER && is_text ? "" : " ", out);
+        buffer_append_text(out, process->kind == MERGE_OTHER && is_text ? "" : " ");
         write_value(trace, pid, out);
     }
     if (process->kind == MERGE_GPU) {
-        write_text(" ", out);
+        buffer_append_text(out, " ");
         write_stream(trace, places->field[FIELD_TID], out);
     }
 }
@@ -316,7 +312,7 @@ static void write_process(const struct merge_lanes *lanes, const struct sutra_de
     buffer_append(out, text,
                   (size_t)snprintf(text, sizeof text, "0, \"args\": {\"name\": \"rank %lld: ", (long long)rank));
     write_name(lanes, trace, process, &places, out);
-    write_text("\"}}", out);
+    buffer_append_text(out, "\"}}");
     begin_metadatum("process_sort_index", pid, out);
     buffer_append(out, text,
                   (size_t)snprintf(text, sizeof text, "0, \"args\": {\"sort_index\": %lld}}", (long long)pid));
@@ -324,16 +320,16 @@ static void write_process(const struct merge_lanes *lanes, const struct sutra_de
         return;
     begin_metadatum("thread_name", pid, out);
     merge_tid_write(trace, places.field[FIELD_TID], out);
-    write_text(", \"args\": {\"name\": \"", out);
+    buffer_append_text(out, ", \"args\": {\"name\": \"");
     write_stream(trace, places.field[FIELD_TID], out);
-    write_text("\"}}", out);
+    buffer_append_text(out, "\"}}");
 }
 
 void merge_tid_write(const struct sutra_device_trace *trace, struct json_span tid, struct buffer *out) {
     const char *quote = tid.at && trace->document.source.bytes[tid.at] == '"' ? "\"" : "";
-    write_text(quote, out);
+    buffer_append_text(out, quote);
     write_value(trace, tid, out);
-    write_text(quote, out);
+    buffer_append_text(out, quote);
 }
 
 void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, int64_t rank,

@@ -44,8 +44,7 @@ static bool is_word(char c) {
 }
 
 static bool begins_with(struct name_span span, const char *text) {
-    size_t length = strlen(text);
-    return length_of(span) >= length && memcmp(span.begin, text, length) == 0;
+    return text_begins_with(span.begin, length_of(span), text);
 }
 
 static bool is_text(struct name_span span, const char *text) {

@@ -353,16 +353,16 @@ const char *visible_read(const char *at, struct visible_character *character) {
 void shell_append_word(struct buffer *to, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+=@%";
     if (*word && word[strspn(word, plain)] == 0) {
-        buffer_append(to, word, strlen(word));
+        buffer_append_text(to, word);
         return;
     }
-    buffer_append(to, "'", 1);
+    buffer_append_text(to, "'");
     for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1) {
         buffer_append(to, word, (size_t)(quote - word));
-        buffer_append(to, "'\\''", 4);
+        buffer_append_text(to, "'\\''");
     }
-    buffer_append(to, word, strlen(word));
-    buffer_append(to, "'", 1);
+    buffer_append_text(to, word);
+    buffer_append_text(to, "'");
 }
 
 void visible_append_utf8(struct buffer *to, const char *bytes, size_t n) {

@@ -94,7 +94,17 @@ size_t utf8_check(const char *bytes, size_t n);
  */
 size_t python_int(const char *decoded, size_t length, char *out);
 
-/* Whether the text, which may contain NUL, contains the word, ignoring case; true for an empty word. */
+static inline bool text_begins_with(const char *text, size_t length, const char *word) {
+    size_t n = strlen(word);
+    return length >= n && memcmp(text, word, n) == 0;
+}
+
+/* Whether the text, which may contain NUL, contains the word. */
+static inline bool text_has(const char *text, size_t length, const char *word) {
+    return memmem(text, length, word, strlen(word)) != NULL;
+}
+
+/* The same, ignoring case; true for an empty word. */
 static inline bool text_has_in_any_case(const char *text, size_t length, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; n > 0 && i + n <= length; i++)

@@ -28,6 +28,7 @@
 #include "facts/times.h"
 #include "sutra/profiler.h"
 #include "text/quantities.h"
+#include "text/strings.h"
 #include "tree/tree.h"
 
 /* Sums times from the leaves to the roots. */
@@ -60,8 +61,7 @@ static void sum_times(struct sutra_tree *tree) {
 }
 
 bool sutra_autograd_evaluates(const char *name, size_t length) {
-    static const char prefix[] = "autograd::engine::evaluate_function: ";
-    return length >= sizeof prefix - 1 && memcmp(name, prefix, sizeof prefix - 1) == 0;
+    return text_begins_with(name, length, "autograd::engine::evaluate_function: ");
 }
 
 /* An operator that evaluates a node of the engine gets the numbers of the backward operator that it runs. */

@@ -45,20 +45,20 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
     struct json_emitter emitter = {0};
     struct arena arena = {0};
     const size_t *keep = resolve_members(document, &arena);
-    buffer_append(out, "{", 1);
+    buffer_append_text(out, "{");
     for (size_t i = 0; i < document->n_members && keep; i++) {
         if (keep[i] == SIZE_MAX)
             continue;
         emitter.out = out;
         if (comma)
-            buffer_append(out, ",", 1);
+            buffer_append_text(out, ",");
         emit_newline(out, 1);
         comma = true;
         struct json_walker walker = walk_from(&document->source, document->members[i].key.at);
         emit_value(&emitter, &walker, 1);
-        buffer_append(out, ": ", 2);
+        buffer_append_text(out, ": ");
         if (keep[i] == document->array) {
-            buffer_append(out, "[", 1);
+            buffer_append_text(out, "[");
             out = tail;
             buffer_append(out, empty ? "]" : "\n    ]", empty ? 1 : 6);
             continue;
@@ -66,7 +66,7 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
         walker = walk_from(&document->source, document->members[keep[i]].value);
         emit_value(&emitter, &walker, 1);
     }
-    buffer_append(out, "\n}", 2);
+    buffer_append_text(out, "\n}");
     bool ok = keep && !emitter.failed && !head->failed && !tail->failed;
     json_emitter_free(&emitter);
     arena_free(&arena);
@@ -155,7 +155,7 @@ void node_rewrite(struct node_rewriter *rewriter, const struct document *documen
         end_member(emitter);
     }
     merge_members(emitter, 0);
-    buffer_append(out, "{", 1);
+    buffer_append_text(out, "{");
     node_copy_members(&emitter->members, 0, emitter->members.n, &rewriter->text, out);
     bool comma = emitter->members.n > 0;
     emitter->out = out;
@@ -163,14 +163,14 @@ void node_rewrite(struct node_rewriter *rewriter, const struct document *documen
         if (written >> i & 1)
             continue;
         node_separate(out, !comma);
-        buffer_append(out, "\"", 1);
+        buffer_append_text(out, "\"");
         buffer_append(out, changes[i].key, strlen(changes[i].key));
-        buffer_append(out, "\": ", 3);
+        buffer_append_text(out, "\": ");
         write_change(emitter, &changes[i]);
         comma = true;
     }
     emit_newline(out, NODE_LEVEL);
-    buffer_append(out, "}", 1);
+    buffer_append_text(out, "}");
     rewriter->failed |= emitter->failed || rewriter->text.failed;
 }
 
@@ -411,7 +411,7 @@ static void rewrite_members(struct json_emitter *emitter, size_t first, size_t s
     for (size_t i = first; i < emitter->members.n; i++) {
         const struct emitted_member *member = &emitter->members.list[i];
         if (i > first) {
-            buffer_append(scratch, ",", 1);
+            buffer_append_text(scratch, ",");
             emit_newline(scratch, level);
         }
         buffer_append(scratch, out->bytes + member->start, member->end - member->start);

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) void out_format(struct text_out *text, con
 
 /* Inline, so that the length of a literal is a constant. */
 static inline void out_add(struct text_out *text, const char *string) {
-    buffer_append(&text->out, string, strlen(string));
+    buffer_append_text(&text->out, string);
 }
 
 /* A name with control characters escaped: text/strings.h. */

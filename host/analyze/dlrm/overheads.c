@@ -69,11 +69,11 @@ static uint32_t shapes_of(struct measuring *measuring, row_t op) {
         return STRING_NONE;
     if (shapes == n) {
         struct buffer text = {0};
-        buffer_append(&text, "[", 1);
+        buffer_append_text(&text, "[");
         buffer_append(&text, strings_text(texts, input), strings_length(texts, input));
-        buffer_append(&text, ", ", 2);
+        buffer_append_text(&text, ", ");
         buffer_append(&text, strings_text(texts, output), strings_length(texts, output));
-        buffer_append(&text, "]", 1);
+        buffer_append_text(&text, "]");
         measuring->shapes_text[shapes] = text.failed ? STRING_NONE : strings_intern(texts, text.bytes, text.length);
         buffer_free(&text);
     }

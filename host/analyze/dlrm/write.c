@@ -414,7 +414,7 @@ static size_t count_characters(const char *text, size_t length) {
 
 static void add_spaces(struct text_out *out, size_t n) {
     while (n-- > 0)
-        buffer_append(&out->out, " ", 1);
+        buffer_append_text(&out->out, " ");
 }
 
 static void add_right(struct text_out *out, const char *text, size_t length, size_t width) {

@@ -15,16 +15,13 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/steps.h"
+#include "text/strings.h"
 
 /*
  * ---- Short names: without brackets, and without all before the last space ----
  *
  *     void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 4>(...)    at::native::::CatArrayBatchedCopy
  */
-
-static bool begins_with(const char *name, size_t length, const char *text) {
-    return length >= strlen(text) && memcmp(name, text, strlen(text)) == 0;
-}
 
 /* Removes the text from the last bracket of a kind on; without such a bracket, all text. */
 static void close_bracket(struct buffer *text, char open) {
@@ -35,13 +32,13 @@ static void close_bracket(struct buffer *text, char open) {
 
 void hta_short_name(const char *name, size_t length, struct buffer *shortened) {
     shortened->length = 0;
-    if (begins_with(name, length, "Memcpy") || begins_with(name, length, "Memset") ||
-        begins_with(name, length, "dma") || (!memchr(name, '<', length) && !memchr(name, '(', length))) {
+    if (text_begins_with(name, length, "Memcpy") || text_begins_with(name, length, "Memset") ||
+        text_begins_with(name, length, "dma") || (!memchr(name, '<', length) && !memchr(name, '(', length))) {
         buffer_append(shortened, name, length);
         return;
     }
     for (size_t i = 0; i < length && !shortened->failed; i++) {
-        if (begins_with(name + i, length - i, "->"))
+        if (text_begins_with(name + i, length - i, "->"))
             i++;
         else if (name[i] == '>')
             close_bracket(shortened, '<');

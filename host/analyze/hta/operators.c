@@ -83,7 +83,7 @@ static bool patterns_sort(struct patterns *patterns, const struct strings *strin
             if (i == 1)
                 buffer_append(texts, &after, 1);
             else if (i > 1)
-                buffer_append(texts, between, strlen(between));
+                buffer_append_text(texts, between);
             buffer_append(texts, strings_text(strings, name), strings_length(strings, name));
         }
         pattern->length = texts->length - pattern->text;

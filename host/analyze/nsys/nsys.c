@@ -307,11 +307,11 @@ static bool add_instance(struct projection *p, const struct nsys_range *range, s
     const struct strings *names = &p->nsys->report.names;
     struct buffer text = {0};
     buffer_append(&text, strings_text(names, range->domain), strings_length(names, range->domain));
-    buffer_append(&text, ":", 1);
+    buffer_append_text(&text, ":");
     buffer_append(&text, strings_text(names, range->label), strings_length(names, range->label));
     const char *style = range->is_start_end ? "StartEnd" : "PushPop";
     buffer_append(&text, "", 1);
-    buffer_append(&text, style, strlen(style));
+    buffer_append_text(&text, style);
     uint32_t n_groups = p->texts.n;
     uint32_t group = text.failed ? STRING_NONE : strings_intern(&p->texts, text.bytes, text.length);
     buffer_free(&text);

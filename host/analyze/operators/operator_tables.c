@@ -397,7 +397,7 @@ static void add_path(const struct op_input *input, const void *source, row_t cha
     for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
         steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
     if (at)
-        buffer_append(&text, "... / ", 6);
+        buffer_append_text(&text, "... / ");
     while (n--) {
         buffer_append(&text, strings_text(input->reading->strings, steps[n]),
                       strings_length(input->reading->strings, steps[n]));

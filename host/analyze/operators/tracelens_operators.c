@@ -324,9 +324,9 @@ static void table_categories(struct sutra_table *table, const struct op_groups *
     for (int i = 0; i < n; i++) {
         buffer_append(text, i ? ", '" : "['", i ? 3 : 2);
         buffer_append(text, names[i], strlen(names[i]));
-        buffer_append(text, "'", 1);
+        buffer_append_text(text, "'");
     }
-    buffer_append(text, "]", 1);
+    buffer_append_text(text, "]");
     table->failed |= text->failed;
     table_text(table, text->bytes, text->length);
 }
@@ -516,7 +516,7 @@ static void table_stack(struct sutra_table *table, const struct launch_model *re
         text->length +=
             n + string_repr(strings_text(reading->strings, name), strings_length(reading->strings, name), to + n);
     }
-    buffer_append(text, "]", 1);
+    buffer_append_text(text, "]");
     table->failed |= text->failed;
     table_text(table, text->bytes, text->length);
 }

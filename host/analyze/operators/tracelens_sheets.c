@@ -589,10 +589,6 @@ struct kernel_entry {
     struct value_stats stats;
 };
 
-static void append_words(struct buffer *text, const char *words) {
-    buffer_append(text, words, strlen(words));
-}
-
 static void append_repr(struct buffer *text, const char *string, size_t length) {
     char *to = buffer_reserve(text, length * 4 + 2);
     if (to)
@@ -601,10 +597,10 @@ static void append_repr(struct buffer *text, const char *string, size_t length) 
 
 static void append_number(struct buffer *text, const char *key, double value, bool integer) {
     char number[NUMBER_TEXT_MAX];
-    append_words(text, key);
-    append_words(text, integer ? "np.int64(" : "np.float64(");
+    buffer_append_text(text, key);
+    buffer_append_text(text, integer ? "np.int64(" : "np.float64(");
     buffer_append(text, number, integer ? integer_format((int64_t)value, number) : double_format(value, number));
-    append_words(text, ")");
+    buffer_append_text(text, ")");
 }
 
 static void append_entry(const struct op_input *input, const struct kernel_entry *entry, bool short_form,
@@ -626,13 +622,13 @@ static void append_entry(const struct op_input *input, const struct kernel_entry
     name->length = 0;
     buffer_append(name, full, (size_t)(cut - full));
     if (cut < end)
-        append_words(name, "...");
-    append_words(text, "{'name': ");
+        buffer_append_text(name, "...");
+    buffer_append_text(text, "{'name': ");
     append_repr(text, name->bytes, name->length);
-    append_words(text, ", 'stream': ");
+    buffer_append_text(text, ", 'stream': ");
     const char *value = key_is_value(stream) ? values_text(&input->context->values, stream, number, &length) : "None";
     if (!key_is_value(stream))
-        append_words(text, value);
+        buffer_append_text(text, value);
     else if (!key_is_integer(stream) && values_at(&input->context->values, stream).type == VALUES_STRING)
         append_repr(text, value, length);
     else
@@ -640,7 +636,7 @@ static void append_entry(const struct op_input *input, const struct kernel_entry
     if (short_form) {
         append_number(text, ", 'mean_duration_us': ", rint(stats->mean * 100) / 100, false);
     } else {
-        append_words(text, ", 'count': ");
+        buffer_append_text(text, ", 'count': ");
         buffer_append(text, number, integer_format((int64_t)stats->n, number));
         append_number(text, ", 'total_duration_us': ", stats->sum, entry->integers);
         append_number(text, ", 'mean_duration_us': ", stats->mean, false);
@@ -649,18 +645,18 @@ static void append_entry(const struct op_input *input, const struct kernel_entry
         append_number(text, ", 'min_duration_us': ", stats->min, entry->integers);
         append_number(text, ", 'max_duration_us': ", stats->max, entry->integers);
     }
-    append_words(text, "}");
+    buffer_append_text(text, "}");
 }
 
 static void add_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
                      struct sutra_table *table) {
     struct buffer text = {0}, name = {0};
-    append_words(&text, "[");
+    buffer_append_text(&text, "[");
     for (row_t i = 0; i < n; i++) {
-        append_words(&text, i ? ", " : "");
+        buffer_append_text(&text, i ? ", " : "");
         append_entry(input, &entries[i], short_form, &text, &name);
     }
-    append_words(&text, "]");
+    buffer_append_text(&text, "]");
     table->failed |= text.failed | name.failed;
     table_text(table, text.bytes, text.length);
     buffer_free(&text);

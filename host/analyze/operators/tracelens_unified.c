@@ -299,7 +299,7 @@ static uint32_t synthetic_name(struct unified *of, const struct collected_op *op
     uint32_t kernel = of->reading->events->name[of->reading->devices.event[op->device]];
     text->length = 0;
     buffer_append(text, strings_text(strings, parent), strings_length(strings, parent));
-    buffer_append(text, "->", 2);
+    buffer_append_text(text, "->");
     buffer_append(text, strings_text(strings, kernel), strings_length(strings, kernel));
     buffer_append(text, ending, sizeof ending - 1);
     return text->failed ? STRING_NONE : strings_intern(&of->names, text->bytes, text->length);

@@ -59,14 +59,14 @@ static void write_style(struct screen *screen, enum style style) {
 }
 
 static void end_line(struct screen *screen) {
-    buffer_append(&screen->out, "\n", 1);
+    buffer_append_text(&screen->out, "\n");
     screen->column = 0;
     screen->n_lines++;
 }
 
 static void write_spaces(struct screen *screen, unsigned column) {
     for (; screen->column < column; screen->column++)
-        buffer_append(&screen->out, " ", 1);
+        buffer_append_text(&screen->out, " ");
 }
 
 /* Appends at most `n` bytes of a text; control characters are escaped. */
