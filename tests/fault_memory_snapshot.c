@@ -90,7 +90,7 @@ static void any_allocation_may_fail(void **state) {
     assert_non_null(strstr(files.expected[0], "\"growing\": [{\"frame\": \"train.py:3:f\""));
     assert_non_null(strstr(files.expected[0], "\"rule\": \"oom\""));
     assert_non_null(strstr(files.expected[2], "optimizer_state"));
-    assert_non_null(strstr(files.expected[4], "\"n_events\": 1"));
+    assert_non_null(strstr(files.expected[4], "\"n_events\": 2"));
     files_refuse_each(&files, 50);
     free(texts.snapshot);
     free(texts.kineto);
