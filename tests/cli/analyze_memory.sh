@@ -164,13 +164,15 @@ open("truncated.pickle", "wb").write(pickle.dumps({"segments": [1, 2]}, protocol
 pickle.dump({"segments": []}, open("empty.pickle", "wb"))
 pickle.dump({"a": []}, open("other.pickle", "wb"))
 pickle.dump({"segments": [], "device_traces": [[{"action": "alloc", "size": -1}]]}, open("size.pickle", "wb"))
+huge = [{"action": "alloc", "addr": i, "size": 2 ** 62} for i in range(9)]
+pickle.dump({"device_traces": [huge], "segments": []}, open("huge.pickle", "wb"), protocol=4)
 event = {"action": "alloc", "addr": 1, "size": 1}
 pickle.dump({"segments": [], "device_traces": [[event] * 20] * 1000}, open("repeated.pickle", "wb"))
 open("trace.json", "w").write('{"traceEvents": []}')
 open("cut.json", "w").write('{"segments": [')
 open("text.txt", "w").write("hello")
 END
-for input in command.pickle truncated.pickle empty.pickle other.pickle size.pickle repeated.pickle trace.json cut.json text.txt; do
+for input in command.pickle truncated.pickle empty.pickle other.pickle size.pickle huge.pickle repeated.pickle trace.json cut.json text.txt; do
     try sutra analyze memory $input
 done
 try sutra analyze memory leak.pickle.gz trace.json.gz --against oom.pickle.gz

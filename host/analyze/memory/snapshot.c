@@ -500,13 +500,14 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
         if (!(s->stream = stream_begin(s, has_threads, &events)))
             return error_memory(error);
         status = pickle_read(o, source, &events, &root, end, error);
+        bool has_objects = events.failed; /* of the events */
         stream_end(s->stream);
-        if (!status && !events.failed && !stream_matches(s->stream, root)) { /* lists of events in other places */
-            events.failed = true;
+        if (!status && !has_objects && (events.failed || !stream_matches(s->stream, root))) {
+            has_objects = true;
             objects_free(o);
             status = objects_init(o) ? pickle_read(o, source, NULL, &root, end, error) : error_memory(error);
         }
-        if (events.failed)
+        if (has_objects)
             stream_drop_traces(s->stream);
     } else {
         status = objects_read_json(o, source, &root, error);

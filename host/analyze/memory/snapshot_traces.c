@@ -331,6 +331,7 @@ void stream_drop_traces(struct event_stream *stream) {
     stream->n_traces = 0;
     arena_release(&stream->s->memory->arena, stream->points_mark);
     arena_release(stream->s->arena, stream->mark);
+    stream->s->memory->arena.failed = stream->s->arena->failed = false; /* objects may need less memory */
 }
 
 void stream_free(struct event_stream *stream) {
