@@ -273,6 +273,20 @@ int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint
 double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row);
 const char *table_get_text(const struct sutra_table *table, uint32_t column, uint64_t row, size_t *length);
 
+/* The same by the name of a column, which the table has. */
+static inline int64_t integer_named(const struct sutra_table *table, const char *name, uint64_t row) {
+    return table_get_integer(table, table_column(table, name), row);
+}
+
+static inline double real_named(const struct sutra_table *table, const char *name, uint64_t row) {
+    return table_get_real(table, table_column(table, name), row);
+}
+
+static inline const char *text_named(const struct sutra_table *table, const char *name, uint64_t row) {
+    size_t length;
+    return table_get_text(table, table_column(table, name), row, &length);
+}
+
 /* Writes a struct sutra_table as sutra_table_write() does. */
 bool table_write_csv(const void *table, struct text_out *text);
 

@@ -46,16 +46,7 @@ struct diff_names {
 
 /* ---- The gate ---- */
 
-/* Values of a column by its name. The first row of the table diff_steps is the step time. */
-static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
-    return table_get_real(table, table_column(table, column), row);
-}
-
-static const char *text_at(const struct sutra_table *table, const char *column, uint64_t row) {
-    size_t length;
-    return table_get_text(table, table_column(table, column), row, &length);
-}
-
+/* The first row of the table diff_steps is the step time. */
 enum diff_decision { DIFF_PASS, DIFF_REGRESSION, DIFF_UNCLEAR };
 
 struct diff_gate {
@@ -91,7 +82,7 @@ static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_d
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     if (isnan(summary->step_error_us))
         return 2;
-    double a = real_at(steps, "deviation_a_us", 0), b = real_at(steps, "deviation_b_us", 0);
+    double a = real_named(steps, "deviation_a_us", 0), b = real_named(steps, "deviation_b_us", 0);
     double variance = a * a + b * b;
     double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */
     double n_ranks = (double)MIN(summary->n_ranks[0], summary->n_ranks[1]);
@@ -183,7 +174,7 @@ static void print_cause(const struct sutra_table *steps, double growth) {
     double largest = 0;
     uint64_t cause = 0;
     for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) {
-        double difference = real_at(steps, "diff_us", row);
+        double difference = real_named(steps, "diff_us", row);
         if (difference * growth > 0 && fabs(difference) > largest) {
             largest = fabs(difference);
             cause = row;
@@ -191,7 +182,7 @@ static void print_cause(const struct sutra_table *steps, double growth) {
     }
     if (cause)
         printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? largest : -largest).text,
-               text_at(steps, "part", cause));
+               text_named(steps, "part", cause));
 }
 
 /* Prints the result in one sentence. */
@@ -208,7 +199,7 @@ static void print_answer(const struct sutra_diff_summary *summary, const struct 
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
                           const struct diff_gate *gate) {
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    const char *clear = text_at(steps, "clear", 0);
+    const char *clear = text_named(steps, "clear", 0);
     print_answer(summary, gate, "");
     if (gate->growth_us == 0)
         return;
@@ -223,14 +214,14 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     printf("\n  %-22s %11s %11s %12s\n", has_steps ? "mean step" : "full trace", "A", "B", "B - A");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
-        const char *clear = text_at(table, "clear", row);
-        double difference = real_at(table, "diff_us", row);
-        if (real_at(table, "a_us", row) == 0 && real_at(table, "b_us", row) == 0)
+        const char *clear = text_named(table, "clear", row);
+        double difference = real_named(table, "diff_us", row);
+        if (real_named(table, "a_us", row) == 0 && real_named(table, "b_us", row) == 0)
             continue;
-        printf("  %-22s %11s ", text_at(table, "part", row), time_text(real_at(table, "a_us", row)).text);
-        printf("%11s ", time_text(real_at(table, "b_us", row)).text);
+        printf("  %-22s %11s ", text_named(table, "part", row), time_text(real_named(table, "a_us", row)).text);
+        printf("%11s ", time_text(real_named(table, "b_us", row)).text);
         printf("%12s %9s", difference == 0 ? "0" : signed_time(difference).text,
-               signed_percent(real_at(table, "diff_percent", row)).text);
+               signed_percent(real_named(table, "diff_percent", row)).text);
         printf("%s\n", strcmp(clear, "no") == 0 && difference != 0 ? " unclear" : "");
     }
 }
@@ -239,8 +230,8 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
 
 /* Prints the change of the calls of a row. */
 static void print_change(const struct sutra_table *table, uint64_t row) {
-    const char *change = text_at(table, "change", row);
-    double a = real_at(table, "calls_a", row), b = real_at(table, "calls_b", row);
+    const char *change = text_named(table, "change", row);
+    double a = real_named(table, "calls_a", row), b = real_named(table, "calls_b", row);
     if (strcmp(change, "new") == 0)
         printf("new, %s", calls_text(b, b).text);
     else if (strcmp(change, "gone") == 0)
@@ -271,11 +262,11 @@ static void print_named(const struct sutra_table *table, const char *title) {
         return;
     printf("\n%s\n", title);
     for (uint64_t row = 0; row < n_shown; row++)
-        names[row] = text_at(table, "name", row);
+        names[row] = text_named(table, "name", row);
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
-        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
-        printf("%9s  %s%*s ", signed_percent(real_at(table, "diff_percent", row)).text, shorts[row].text,
+        printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
+        printf("%9s  %s%*s ", signed_percent(real_named(table, "diff_percent", row)).text, shorts[row].text,
                (int)(NAME_WIDTH - shorts[row].n_columns), "");
         print_change(table, row);
         putchar('\n');
@@ -285,8 +276,8 @@ static void print_named(const struct sutra_table *table, const char *title) {
 
 /* Prints waits and bus bandwidth, if both sides record them. */
 static void print_waits_and_bandwidth(const struct sutra_table *table, uint64_t row) {
-    double wait_a = real_at(table, "wait_a_us", row), wait_b = real_at(table, "wait_b_us", row);
-    double bus_a = real_at(table, "bus_a_gbps", row), bus_b = real_at(table, "bus_b_gbps", row);
+    double wait_a = real_named(table, "wait_a_us", row), wait_b = real_named(table, "wait_b_us", row);
+    double bus_a = real_named(table, "bus_a_gbps", row), bus_b = real_named(table, "bus_b_gbps", row);
     bool waits = !isnan(wait_a) && !isnan(wait_b), moves = !isnan(bus_a) && !isnan(bus_b);
     if (!waits && !moves)
         return;
@@ -303,13 +294,13 @@ static void print_collectives(const struct sutra_table *table) {
     if (n)
         printf("\ncollectives\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
-        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
-        printf("%9s  %-20s", signed_percent(real_at(table, "diff_percent", row)).text,
-               short_text(text_at(table, "collective", row), 20).text);
+        printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
+        printf("%9s  %-20s", signed_percent(real_named(table, "diff_percent", row)).text,
+               short_text(text_named(table, "collective", row), 20).text);
         char elements[64] = "";
-        if (!isnan(real_at(table, "elements", row)))
-            snprintf(elements, sizeof elements, "%.0f %.12s", real_at(table, "elements", row),
-                     text_at(table, "type", row));
+        if (!isnan(real_named(table, "elements", row)))
+            snprintf(elements, sizeof elements, "%.0f %.12s", real_named(table, "elements", row),
+                     text_named(table, "type", row));
         printf(" %-21s ", elements);
         print_change(table, row);
         putchar('\n');
@@ -324,10 +315,10 @@ static void print_paths(const struct sutra_table *table) {
         return;
     printf("\ncall paths\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
-        const char *a = text_at(table, "path_a", row), *b = text_at(table, "path_b", row);
-        const char *kernels_a = text_at(table, "kernels_a", row), *kernels_b = text_at(table, "kernels_b", row);
-        printf("  %11s ", signed_time(real_at(table, "device_diff_us", row)).text);
-        printf("%9s  ", signed_percent(real_at(table, "diff_percent", row)).text);
+        const char *a = text_named(table, "path_a", row), *b = text_named(table, "path_b", row);
+        const char *kernels_a = text_named(table, "kernels_a", row), *kernels_b = text_named(table, "kernels_b", row);
+        printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
+        printf("%9s  ", signed_percent(real_named(table, "diff_percent", row)).text);
         printf("%s\n", short_path(*a ? a : b, PATH_WIDTH).text);
         if (*a && *b && strcmp(a, b) != 0)
             printf("%25s-> %s\n", "", short_path(b, PATH_WIDTH).text);
@@ -386,13 +377,13 @@ static void print_code(const char *name) {
 static void print_markdown_steps(const struct sutra_table *table, bool has_steps) {
     printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "mean step" : "full trace");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
-        double a = real_at(table, "a_us", row), b = real_at(table, "b_us", row), difference = b - a;
+        double a = real_named(table, "a_us", row), b = real_named(table, "b_us", row), difference = b - a;
         if (a == 0 && b == 0)
             continue;
-        printf("| %s | %s ", text_at(table, "part", row), time_text(a).text);
+        printf("| %s | %s ", text_named(table, "part", row), time_text(a).text);
         printf("| %s | %s ", time_text(b).text, difference == 0 ? "0" : signed_time(difference).text);
-        printf("| %s%s |\n", signed_percent(real_at(table, "diff_percent", row)).text,
-               strcmp(text_at(table, "clear", row), "no") == 0 && difference != 0 ? " (unclear)" : "");
+        printf("| %s%s |\n", signed_percent(real_named(table, "diff_percent", row)).text,
+               strcmp(text_named(table, "clear", row), "no") == 0 && difference != 0 ? " (unclear)" : "");
     }
 }
 
@@ -404,13 +395,13 @@ static void print_markdown_kernels(const struct sutra_table *table) {
         return;
     printf("\n| kernel, per step | B - A | change | calls |\n|---|--:|--:|---|\n");
     for (uint64_t row = 0; row < n_shown; row++)
-        names[row] = text_at(table, "name", row);
+        names[row] = text_named(table, "name", row);
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
         printf("| ");
         print_code(shorts[row].text);
-        printf(" | %s ", signed_time(real_at(table, "device_diff_us", row)).text);
-        printf("| %s | ", signed_percent(real_at(table, "diff_percent", row)).text);
+        printf(" | %s ", signed_time(real_named(table, "device_diff_us", row)).text);
+        printf("| %s | ", signed_percent(real_named(table, "diff_percent", row)).text);
         print_change(table, row);
         printf(" |\n");
     }

@@ -111,10 +111,9 @@ static void show_types(struct page *page, const void *of) {
     table_init(&named, "collective_types", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < table->n_rows; row++) {
         char name[300];
-        size_t length;
-        double bytes = table_get_real(table, table_column(table, "bytes"), row);
-        const char *type = table_get_text(table, table_column(table, "type"), row, &length);
-        const char *members = table_get_text(table, table_column(table, "members"), row, &length);
+        double bytes = real_named(table, "bytes", row);
+        const char *type = text_named(table, "type", row);
+        const char *members = text_named(table, "members", row);
         snprintf(name, sizeof name, "%.60s%s%s%s%.60s", type, bytes >= 0 ? ", " : "",
                  bytes >= 0 ? rounded_bytes_text(bytes).text : "", *members ? ", " : "", members);
         table_words(&named, name);
@@ -150,10 +149,9 @@ static void show_sizes(struct page *page, const void *of) {
     table_init(&table, "collective_sizes", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < sizes->n_rows; row++) {
         char name[160];
-        size_t length;
-        double from = table_get_real(sizes, table_column(sizes, "from_bytes"), row);
-        const char *type = table_get_text(sizes, table_column(sizes, "type"), row, &length);
-        const char *place = table_get_text(sizes, table_column(sizes, "place"), row, &length);
+        double from = real_named(sizes, "from_bytes", row);
+        const char *type = text_named(sizes, "type", row);
+        const char *place = text_named(sizes, "place", row);
         snprintf(name, sizeof name, "%s%s%s, from %s", type, *place ? *place == 'i' ? ", inside" : ", between" : "",
                  *place ? " hosts" : "", rounded_bytes_text(from).text);
         table_words(&table, name);

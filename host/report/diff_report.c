@@ -288,11 +288,10 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct page page;
     char more[256];
-    size_t length;
     if (!steps)
         return error_set(error, SUTRA_USAGE, "HTA tables have no report");
     sutra_diff_summary(diff, &source.summary);
-    source.clear = table_get_text(steps, table_column(steps, "clear"), 0, &length);
+    source.clear = text_named(steps, "clear", 0);
     snprintf(more, sizeof more, " (A) and %s (B)", b);
     const struct page_frame frame = {.title = "Comparison of two traces",
                                      .path = a,

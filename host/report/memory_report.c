@@ -254,10 +254,10 @@ static void show_group_changes(struct page *page, const struct sutra_table *chan
     for (uint64_t row = first; row < end && row - first < PAGE_ROWS_MAX; row++) {
         size_t length;
         const char *text = table_get_text(changes, table_column(changes, "name"), row, &length);
-        int64_t difference = table_get_integer(changes, table_column(changes, "difference"), row);
+        int64_t difference = integer_named(changes, "difference", row);
         table_words(&table, length ? text : "no operator");
-        table_real(&table, table_get_real(changes, table_column(changes, "a"), row));
-        table_real(&table, table_get_real(changes, table_column(changes, "b"), row));
+        table_real(&table, real_named(changes, "a", row));
+        table_real(&table, real_named(changes, "b", row));
         table_real(&table, (double)difference);
         if (difference && n_changed == row - first && n_changed < MEMORY_BARS_SHOWN)
             colours[n_changed++] = COLOUR_COUNT;

@@ -27,14 +27,6 @@ static const struct sutra_table *table_of(const struct operators_source *source,
     return table && table->n_rows ? table : NULL;
 }
 
-static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
-    return table_get_real(table, table_column(table, column), row);
-}
-
-static const char *text_at(const struct sutra_table *table, const char *column, uint64_t row, size_t *length) {
-    return table_get_text(table, table_column(table, column), row, length);
-}
-
 /* ---- Sums over ranks ---- */
 
 /* Columns of a table of the analysis and the prefix of names that is not shown (or NULL), with the words of the sums'
@@ -130,9 +122,9 @@ static void limit_summed(struct sutra_table *table, uint64_t n) {
     for (uint64_t row = 0; row < n; row++)
         table_append_row(&made, table, row);
     for (uint64_t row = n; row < table->n_rows; row++) {
-        count += table_get_integer(table, table_column(table, "count"), row);
-        value += real_at(table, "device_us", row);
-        share += real_at(table, "share_pctg", row);
+        count += integer_named(table, "count", row);
+        value += real_named(table, "device_us", row);
+        share += real_named(table, "share_pctg", row);
     }
     table_words(&made, "(others)");
     table_words(&made, "(others)");
@@ -160,9 +152,8 @@ void durations_table(struct sutra_table *table, const struct sutra_table *durati
     struct bin bins[DURATION_BINS_MAX], all = {0};
     uint64_t n = 0;
     for (uint64_t row = 0; row < durations->n_rows; row++) {
-        struct bin bin = {real_at(durations, "from_us", row), real_at(durations, "below_us", row),
-                          real_at(durations, "device_us", row),
-                          table_get_integer(durations, table_column(durations, "kernels"), row)};
+        struct bin bin = {real_named(durations, "from_us", row), real_named(durations, "below_us", row),
+                          real_named(durations, "device_us", row), integer_named(durations, "kernels", row)};
         if (bin.below_us <= SHORTEST_US) {
             bin.from_us = 0;
             bin.below_us = SHORTEST_US;
@@ -215,16 +206,16 @@ void lines_table(struct sutra_table *table, const struct sutra_table *timeline) 
            table_get_integer(timeline, rank, n) == table_get_integer(timeline, rank, 0))
         n++;
     for (uint64_t row = 0; n > 0 && row < timeline->n_rows; row++)
-        sums[row % n] += real_at(timeline, "time_us", row);
+        sums[row % n] += real_named(timeline, "time_us", row);
     for (uint64_t i = 0; i < n; i++) {
-        const char *type = text_at(timeline, "type", i, &length);
+        const char *type = text_named(timeline, "type", i);
         if (strcmp(type, "total") == 0)
             wholes[0] = sums[i];
         if (strcmp(type, "all GPU activity") == 0)
             wholes[1] = sums[i];
     }
     for (uint64_t i = 0; i < n; i++) {
-        const char *type = text_at(timeline, "type", i, &length);
+        const char *type = table_get_text(timeline, table_column(timeline, "type"), i, &length);
         table_text(table, type, length);
         table_real(table, sums[i]);
         table_real(table, wholes[is_attribution] > 0 ? sums[i] / wholes[is_attribution] * 100 : (double)NAN);
@@ -234,10 +225,9 @@ void lines_table(struct sutra_table *table, const struct sutra_table *timeline) 
 
 /* The time of a line; 0: not in the table. */
 static double lines_us(const struct sutra_table *lines, const char *type) {
-    size_t length;
     for (uint64_t row = 0; row < lines->n_rows; row++)
-        if (strcmp(text_at(lines, "type", row, &length), type) == 0)
-            return real_at(lines, "time_us", row);
+        if (strcmp(text_named(lines, "type", row), type) == 0)
+            return real_named(lines, "time_us", row);
     return 0;
 }
 
@@ -326,17 +316,16 @@ static void show_summed(struct page *page, const struct operators_source *source
 
 void graph_totals_of(const struct sutra_table *table, int64_t rank, struct graph_totals totals[GRAPHS_N]) {
     static const char *const names[GRAPHS_N] = {"exact", "high", "medium", "none"};
-    size_t length;
     for (int k = 0; k < GRAPHS_N; k++)
         totals[k] = (struct graph_totals){.confidence = names[k]};
     for (uint64_t row = 0; table && row < table->n_rows; row++)
         for (int k = 0; k < GRAPHS_N; k++) {
-            if (strcmp(text_at(table, "confidence", row, &length), names[k]) != 0 ||
-                (rank >= 0 && table_get_integer(table, table_column(table, "rank"), row) != rank))
+            if (strcmp(text_named(table, "confidence", row), names[k]) != 0 ||
+                (rank >= 0 && integer_named(table, "rank", row) != rank))
                 continue;
-            totals[k].n += (uint64_t)table_get_integer(table, table_column(table, "kernels"), row);
-            totals[k].us += real_at(table, "device_us", row);
-            totals[k].percent += real_at(table, "percent", row);
+            totals[k].n += (uint64_t)integer_named(table, "kernels", row);
+            totals[k].us += real_named(table, "device_us", row);
+            totals[k].percent += real_named(table, "percent", row);
         }
 }
 
@@ -518,14 +507,10 @@ static const struct legend_entry kinds[N_SHAPES] = {{"matmul", 0, &shapes[0]},  
                                                     {"reductions", 0, &shapes[4]}, {"norms", 0, &shapes[5]},
                                                     {"others", 0, &shapes[6]}};
 
-static int64_t rank_at(const struct sutra_table *table, uint64_t row) {
-    return table_get_integer(table, table_column(table, "rank"), row);
-}
-
 /* Copies a text of the table as a string of at most 31 bytes. */
 static void copy_text(const struct sutra_table *table, const char *column, uint64_t row, char to[32]) {
     size_t length;
-    const char *text = text_at(table, column, row, &length);
+    const char *text = table_get_text(table, table_column(table, column), row, &length);
     length = length < 32 ? length : 31;
     memcpy(to, text, length);
     to[length] = 0;
@@ -551,13 +536,14 @@ static void add_points(struct rank_roofline *roofline, const struct sutra_table 
     for (uint64_t row = 0; row < rates->n_rows; row++) {
         char category[32];
         size_t n_name, n_dims, before = roofline->names.length;
-        double flops_per_byte = real_at(rates, "flops_per_byte", row), rate = real_at(rates, "tflops_per_s", row);
-        if (rank_at(rates, row) != rank)
+        double flops_per_byte = real_named(rates, "flops_per_byte", row), rate = real_named(rates, "tflops_per_s", row);
+        if (integer_named(rates, "rank", row) != rank)
             continue;
-        roofline->us += real_at(rates, "self_device_us", row);
+        roofline->us += real_named(rates, "self_device_us", row);
         if (!(flops_per_byte > 0) || !(rate > 0) || roofline->n_points == POINTS_SHOWN)
             continue;
-        const char *name = text_at(rates, "name", row, &n_name), *dims = text_at(rates, "input_dims", row, &n_dims);
+        const char *name = table_get_text(rates, table_column(rates, "name"), row, &n_name),
+                   *dims = table_get_text(rates, table_column(rates, "input_dims"), row, &n_dims);
         copy_text(rates, "category", row, category);
         size_t kind = 0, n_kinds = sizeof kind_begins / sizeof *kind_begins;
         while (kind < n_kinds && strncmp(category, kind_begins[kind], strlen(kind_begins[kind])) != 0)
@@ -568,7 +554,7 @@ static void add_points(struct rank_roofline *roofline, const struct sutra_table 
         roofline->points[roofline->n_points++] = (struct roofline_point){.name.length = roofline->names.length - before,
                                                                          .flops_per_byte = flops_per_byte,
                                                                          .tflops_per_s = rate,
-                                                                         .us = real_at(rates, "self_device_us", row),
+                                                                         .us = real_named(rates, "self_device_us", row),
                                                                          .shape = shapes[kind],
                                                                          .row = row};
     }
@@ -585,28 +571,28 @@ static void add_peaks(struct rank_roofline *roofline, const struct sutra_table *
                       int64_t rank) {
     for (uint64_t row = 0; row < peaks->n_rows && roofline->n_peaks < PEAKS_SHOWN; row++) {
         char *unit = roofline->peak_names[roofline->n_peaks], used[32];
-        if (rank_at(peaks, row) != rank)
+        if (integer_named(peaks, "rank", row) != rank)
             continue;
         copy_text(peaks, "unit", row, unit);
         if (strcmp(unit, "memory") == 0) {
-            roofline->tbytes_per_s = real_at(peaks, "tbytes_per_s", row);
+            roofline->tbytes_per_s = real_named(peaks, "tbytes_per_s", row);
             continue;
         }
         bool is_used = false;
         for (uint64_t i = 0; i < rates->n_rows && !is_used; i++) {
             copy_text(rates, "unit", i, used);
-            is_used = rank_at(rates, i) == rank && strcmp(used, unit) == 0;
+            is_used = integer_named(rates, "rank", i) == rank && strcmp(used, unit) == 0;
         }
         if (is_used)
             roofline->peaks[roofline->n_peaks++] =
-                (struct roofline_peak){.name = unit, .tflops_per_s = real_at(peaks, "tflops_per_s", row)};
+                (struct roofline_peak){.name = unit, .tflops_per_s = real_named(peaks, "tflops_per_s", row)};
     }
     qsort(roofline->peaks, (size_t)roofline->n_peaks, sizeof *roofline->peaks, compare_peaks);
 }
 
 static void show_roofline(struct page *page, const struct sutra_table *rates, const struct sutra_table *peaks) {
     struct rank_roofline roofline = {.n_points = 0};
-    int64_t rank = rank_at(rates, 0);
+    int64_t rank = integer_named(rates, "rank", 0);
     add_points(&roofline, rates, rank);
     if (peaks)
         add_peaks(&roofline, rates, peaks, rank);
@@ -655,14 +641,15 @@ void operators_show_rates(struct page *page, const void *of) {
     table_init(&table, "rates_unknown", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < rates->n_rows; row++) {
         size_t n_name, n_missing;
-        const char *name = text_at(rates, "name", row, &n_name), *missing = text_at(rates, "missing", row, &n_missing);
+        const char *name = table_get_text(rates, table_column(rates, "name"), row, &n_name),
+                   *missing = table_get_text(rates, table_column(rates, "missing"), row, &n_missing);
         if (n_missing == 0)
             continue;
-        table_integer(&table, rank_at(rates, row));
+        table_integer(&table, integer_named(rates, "rank", row));
         table_text(&table, name, n_name);
-        table_integer(&table, table_get_integer(rates, table_column(rates, "calls"), row));
-        table_real(&table, real_at(rates, "device_us", row));
-        table_real(&table, real_at(rates, "percent", row));
+        table_integer(&table, integer_named(rates, "calls", row));
+        table_real(&table, real_named(rates, "device_us", row));
+        table_real(&table, real_named(rates, "percent", row));
         table_text(&table, missing, n_missing);
     }
     page_check(page, &table);

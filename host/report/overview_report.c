@@ -39,14 +39,6 @@ static struct bars bars_of_parts(const struct sutra_table *table, const char *la
     return bars;
 }
 
-static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
-    return table_get_real(table, table_column(table, column), row);
-}
-
-static int64_t integer_at(const struct sutra_table *table, const char *column, uint64_t row) {
-    return table_get_integer(table, table_column(table, column), row);
-}
-
 /* The part of a line of the analysis's timeline; N_PARTS: the line is a sum of other lines. */
 static int part_of(const char *what) {
     static const struct {
@@ -95,7 +87,7 @@ static bool has_work(const struct overview_source *source) {
 static double sum_of(const struct sutra_table *table, const char *column) {
     double sum = 0;
     for (uint64_t row = 0; row < table->n_rows; row++)
-        sum += real_at(table, column, row);
+        sum += real_named(table, column, row);
     return sum;
 }
 
@@ -108,7 +100,7 @@ static void show_findings(struct page *page, const void *of) {
     struct sutra_table of_rank;
     table_init_like(&of_rank, steps);
     for (uint64_t row = 0; row < steps->n_rows; row++)
-        if (integer_at(steps, "rank", row) == rank)
+        if (integer_named(steps, "rank", row) == rank)
             table_append_row(&of_rank, steps, row);
     page_check(page, &of_rank);
     const struct bars bars = bars_of_parts(&of_rank, "step");
@@ -136,7 +128,7 @@ static void show_cards(struct page *page, const void *of) {
     if (ranks->n_rows) {
         double n = sum_of(ranks, "steps"), mean = 0;
         for (uint64_t row = 0; row < ranks->n_rows; row++)
-            mean += real_at(ranks, "mean_us", row) * real_at(ranks, "steps", row) / n;
+            mean += real_named(ranks, "mean_us", row) * real_named(ranks, "steps", row) / n;
         snprintf(note, sizeof note, "%s%s", n > 1 ? "mean of " : "one step", n > 1 ? shown_decimal(n, 0).text : "");
         page_card(page, "Step", mean, UNIT_US, note);
     } else {
@@ -181,12 +173,12 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
     char title[96] = "Steps";
     uint64_t slowest = 0;
     for (uint64_t row = 1; row < steps->n_rows; row++)
-        if (real_at(steps, "time_us", row) > real_at(steps, "time_us", slowest))
+        if (real_named(steps, "time_us", row) > real_named(steps, "time_us", slowest))
             slowest = row;
-    int64_t rank = integer_at(steps, "rank", slowest);
+    int64_t rank = integer_named(steps, "rank", slowest);
     table_init_like(&of_rank, steps);
     for (uint64_t row = 0; row < steps->n_rows; row++)
-        if (integer_at(steps, "rank", row) == rank)
+        if (integer_named(steps, "rank", row) == rank)
             table_append_row(&of_rank, steps, row);
     struct bars bars = bars_of_parts(&of_rank, "step");
     if (n_ranks > 1)
@@ -222,24 +214,24 @@ static void show_steps(struct page *page, const void *of) {
     }
     bool several = false;
     for (uint64_t row = 0; row < ranks->n_rows; row++)
-        several |= integer_at(ranks, "steps", row) > 1;
+        several |= integer_named(ranks, "steps", row) > 1;
     bool bars = several && source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS;
     if (several) { /* the slowest step of all ranks, and the part that makes it slower than the median of its rank */
         char text[400];
-        size_t length;
         uint64_t row = 0;
         for (uint64_t i = 1; i < ranks->n_rows; i++)
-            if (real_at(ranks, "slowest_us", i) > real_at(ranks, "slowest_us", row))
+            if (real_named(ranks, "slowest_us", i) > real_named(ranks, "slowest_us", row))
                 row = i;
-        const char *step = table_get_text(ranks, table_column(ranks, "slowest_step"), row, &length);
-        const char *cause = table_get_text(ranks, table_column(ranks, "cause"), row, &length);
+        const char *step = text_named(ranks, "slowest_step", row);
+        const char *cause = text_named(ranks, "cause", row);
         snprintf(text, sizeof text,
                  "The slowest step is %.64s of rank %" PRId64
                  ": %s, median %s. Largest difference: %s above the median (%s).",
-                 step, integer_at(ranks, "rank", row), shown_figure(real_at(ranks, "slowest_us", row), UNIT_US).text,
-                 shown_figure(real_at(ranks, "median_us", row), UNIT_US).text,
-                 shown_figure(real_at(ranks, "more_us", row), UNIT_US).text, cause);
-        if (length)
+                 step, integer_named(ranks, "rank", row),
+                 shown_figure(real_named(ranks, "slowest_us", row), UNIT_US).text,
+                 shown_figure(real_named(ranks, "median_us", row), UNIT_US).text,
+                 shown_figure(real_named(ranks, "more_us", row), UNIT_US).text, cause);
+        if (*cause)
             page_words(page, text);
     } else
         page_words(page, source->n_ranks > 1 ? "Each rank has one step, which the chart above shows."
@@ -330,11 +322,11 @@ static void show_communication(struct page *page, const void *of) {
     struct sutra_table table;
     table_init(&table, "overview_overlap", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < ranks->n_rows && row < source->split.n_rows; row++) { /* both in the order of ranks */
-        double all = real_at(ranks, "communication_us", row);
-        double exposed = fmin(real_at(&source->split, "exposed_communication_us", row), all);
+        double all = real_named(ranks, "communication_us", row);
+        double exposed = fmin(real_named(&source->split, "exposed_communication_us", row), all);
         if (!(all > 0))
             continue;
-        table_integer(&table, integer_at(ranks, "rank", row));
+        table_integer(&table, integer_named(ranks, "rank", row));
         table_real(&table, all - exposed);
         table_real(&table, exposed);
         table_real(&table, all);
@@ -482,13 +474,10 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
         specs[part + 1] = (struct column_spec)REAL(parts[part].column);
     table_init(&source.split, "time_of_ranks", specs, N_PARTS + 2);
     for (uint64_t row = 0; row < parts_of_time->n_rows;) {
-        int64_t rank = integer_at(parts_of_time, "rank", row);
+        int64_t rank = integer_named(parts_of_time, "rank", row);
         double us[N_PARTS + 1] = {0}, window = 0;
-        for (; row < parts_of_time->n_rows && integer_at(parts_of_time, "rank", row) == rank; row++) {
-            size_t length;
-            us[part_of(table_get_text(parts_of_time, table_column(parts_of_time, "kind"), row, &length))] +=
-                real_at(parts_of_time, "time_us", row);
-        }
+        for (; row < parts_of_time->n_rows && integer_named(parts_of_time, "rank", row) == rank; row++)
+            us[part_of(text_named(parts_of_time, "kind", row))] += real_named(parts_of_time, "time_us", row);
         table_integer(&source.split, rank);
         for (int part = 0; part < N_PARTS; part++) {
             table_real(&source.split, us[part]);

@@ -56,7 +56,7 @@ static void show_bubbles(struct page *page, const void *of) {
             double rest = table_get_real(table, window, end);
             sum_window += rest;
             for (int i = 0; i < 4; i++) {
-                const double value = table_get_real(table, table_column(table, specs[1 + i].name), end);
+                const double value = real_named(table, specs[1 + i].name, end);
                 sums[i] += value;
                 rest -= value;
             }
@@ -153,7 +153,7 @@ static void show_passes(struct page *page, const void *of) {
     /* The last step: the first ones often contain warm-up of the GPU. */
     struct pass_timeline timeline = {table, 0};
     for (uint64_t row = 0; row < table->n_rows; row++) {
-        const int64_t step = table_get_integer(table, table_column(table, "step"), row);
+        const int64_t step = integer_named(table, "step", row);
         timeline.step = MAX(timeline.step, step);
     }
     char title[64];
