@@ -168,6 +168,9 @@ struct analysis {
             .help = "analyze only GPU activity of operators in category NAME (GEMM, SDPA_fwd, elementwise, ...)"       \
     }
 
+/* Of commands that analyze the ranks of a job. */
+#define ANALYSIS_ROWS ANALYSIS_ROWS_PART, ANALYSIS_ROWS_SHARE, ANALYSIS_ROWS_WHERE, ANALYSIS_ROWS_HOW
+
 #define TABLE_ARROW (SUTRA_TABLE_JSON + 1)
 extern const char *const table_formats[]; /* in the order of enum sutra_table_format; then TABLE_ARROW */
 extern const struct stage_share analysis_stages[];
@@ -176,11 +179,12 @@ extern const struct stage_share analysis_stages[];
 int analysis_check(struct job *job);
 int analysis_run(struct job *job);
 
-/* Fields of the commands, except for `is_shared`; `defaults` are of their own struct. */
-#define ANALYSIS_WORK                                                                                                  \
-    COMMAND_TEXTS, .n_operands_min = 1, .n_operands_max = OPERANDS_ANY, .missing = "missing argument TRACE",           \
-                   .size = sizeof defaults, .defaults = &defaults, .warns_if_quiet = true, .check = analysis_check,    \
-                   .work = analysis_run
+/* Fields of the commands, except for texts and `is_shared`; DEFAULTS are of their own struct. */
+#define ANALYSIS_RUN(DEFAULTS)                                                                                         \
+    .n_operands_min = 1, .n_operands_max = OPERANDS_ANY, .missing = "missing argument TRACE",                          \
+    .size = sizeof(DEFAULTS), .defaults = &(DEFAULTS), .warns_if_quiet = true, .check = analysis_check,                \
+    .work = analysis_run
+#define ANALYSIS_WORK COMMAND_TEXTS, ANALYSIS_RUN(defaults)
 
 /* Whether several processes share the ranks. */
 bool analysis_is_shared(const struct analysis *analysis);

@@ -227,10 +227,7 @@ static const struct option_row options[] = {
     {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),
      .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)"},
     ANALYSIS_ROW_CAPTURE(overview_analysis, captures),
-    ANALYSIS_ROWS_PART,
-    ANALYSIS_ROWS_SHARE,
-    ANALYSIS_ROWS_WHERE,
-    ANALYSIS_ROWS_HOW,
+    ANALYSIS_ROWS,
     {0},
 };
 static const struct example examples[] = {

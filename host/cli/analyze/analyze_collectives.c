@@ -204,10 +204,7 @@ static const struct option_row options[] = {
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(collectives_analysis, compat), .choices = compats,
      .help = "tracelens: compute the tables of TraceLens with its rules and columns: ranks by file order, collectives "
              "matched by order, GB as GiB (default: none)"},
-    ANALYSIS_ROWS_PART,
-    ANALYSIS_ROWS_SHARE,
-    ANALYSIS_ROWS_WHERE,
-    ANALYSIS_ROWS_HOW,
+    ANALYSIS_ROWS,
     {0},
 };
 

@@ -494,10 +494,7 @@ static const struct option_row options[] = {
          "some calls (default: '## ', else ProfilerStep, and all threads)"},
     {"compat", 0, OPTION_FLAG, AT(dlrm_analysis, options.compat),
      .help = "reproduce the numbers of the notebook, which confuses operator ids with launch ids"},
-    ANALYSIS_ROWS_PART,
-    ANALYSIS_ROWS_SHARE,
-    ANALYSIS_ROWS_WHERE,
-    ANALYSIS_ROWS_HOW,
+    ANALYSIS_ROWS,
     {0},
 };
 

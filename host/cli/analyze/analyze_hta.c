@@ -476,10 +476,7 @@ static const struct option_row options[] = {
          "and GPU busy share"},
     {"no-series", 0, OPTION_FLAG, AT(hta_analysis, no_series),
      .help = "skip the tables with one row per launch or kernel"},
-    ANALYSIS_ROWS_PART,
-    ANALYSIS_ROWS_SHARE,
-    ANALYSIS_ROWS_WHERE,
-    ANALYSIS_ROWS_HOW,
+    ANALYSIS_ROWS,
     {0},
 };
 
