@@ -318,16 +318,28 @@ void hta_idle_show(struct page *page, const void *of) {
 
 /* ---- Communication ---- */
 
-void hta_overlap_show(struct page *page, const void *of) {
-    static const struct column_spec specs[] = {INTEGER("rank"), REAL("hidden_us"), REAL("exposed_us"),
-                                               REAL("communication_us"), REAL("comp_comm_overlap_pctg")};
-    static const struct bars_words words = {
+void overlap_show(struct page *page, const struct sutra_table *table, const char *file, const char *missing) {
+    const struct bars_words words = {
         "overlap",
         "Overlap of communication and compute",
         "One bar per rank: communication that overlaps with compute, and exposed communication.",
         NULL,
         "Communication of each rank",
-        "comm_comp_overlap"};
+        file};
+    const struct bars bars = {.table = table,
+                              .labels = {table_column(table, "rank")},
+                              .n_labels = 1,
+                              .values = {{table_column(table, "hidden_us"), "overlaps with compute", COLOUR_HIDDEN},
+                                         {table_column(table, "exposed_us"), "exposed", COLOUR_COMMUNICATION}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
+    if (!page_bars(page, bars, RANKS_AS_BARS, &words))
+        page_missing(page, "Overlap", missing);
+}
+
+void hta_overlap_show(struct page *page, const void *of) {
+    static const struct column_spec specs[] = {INTEGER("rank"), REAL("hidden_us"), REAL("exposed_us"),
+                                               REAL("communication_us"), REAL("comp_comm_overlap_pctg")};
     const struct hta_source *source = of;
     const struct sutra_table *shares = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_OVERLAP, NULL);
     const struct sutra_hta_rank *rank;
@@ -349,15 +361,7 @@ void hta_overlap_show(struct page *page, const void *of) {
         table_real(&table, summary->communication_us);
         table_real(&table, has_share ? table_get_real(shares, share_column, at) : NAN);
     }
-    const struct bars bars = {.table = &table,
-                              .labels = {table_column(&table, "rank")},
-                              .n_labels = 1,
-                              .values = {{table_column(&table, "hidden_us"), "overlaps with compute", COLOUR_HIDDEN},
-                                         {table_column(&table, "exposed_us"), "exposed", COLOUR_COMMUNICATION}},
-                              .n_values = 2,
-                              .unit = UNIT_US};
-    if (!page_bars(page, bars, RANKS_AS_BARS, &words))
-        page_missing(page, "Overlap", "the trace has no communication kernels (nccl...Kernel)");
+    overlap_show(page, &table, "comm_comp_overlap", "the trace has no communication kernels (nccl...Kernel)");
     table_free(&table);
 }
 

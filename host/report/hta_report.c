@@ -219,17 +219,11 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
                    "events within one microsecond count as -1 us; sutra analyze hta --nanoseconds keeps exact times.");
     const struct sutra_hta_rank *first = sutra_hta_ranks_get(source->ranks, 0);
     struct page page;
-    char title[96], more[96] = "";
     uint64_t n_written = 0;
-    size_t n = source->sums.n_ranks;
-    snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
-    if (n > 1) {
-        snprintf(title, sizeof title, "GPU time of %s ranks", shown_decimal((double)n, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    }
-    const struct page_frame frame = {.title = title,
+    const struct rank_title title = title_of_ranks("GPU time", first->rank, source->sums.n_ranks);
+    const struct page_frame frame = {.title = title.title,
                                      .path = first->path,
-                                     .more = more,
+                                     .more = title.more,
                                      .warnings = warn,
                                      .cards = show_cards,
                                      .note = note,

@@ -23,6 +23,10 @@ struct hta_source {
 enum sutra_status hta_page_write(struct sutra_context *context, const struct hta_source *source, const char *folder,
                                  uint64_t *n_bytes, struct sutra_error *error);
 
+/* The overlap of communication and compute of each rank: table columns rank, hidden_us and exposed_us. `file` has all
+ * rows. */
+void overlap_show(struct page *page, const struct sutra_table *table, const char *file, const char *missing);
+
 /* Contents of sections: charts with their tables, or why they are missing. */
 page_show hta_time_show, hta_steps_show, hta_stragglers_show, hta_kernels_show, hta_idle_show, hta_overlap_show;
 page_show hta_queues_show, hta_launches_show, hta_copies_show;

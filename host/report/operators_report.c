@@ -725,19 +725,14 @@ enum sutra_status sutra_report_write_operators(struct sutra_context *context, co
     bool kernels = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_KERNELS_BY_NAME, NULL) != NULL;
     const char *subject = kernels ? "Kernels" : "Operators";
     struct page page;
-    char title[96], more[96] = "";
     size_t n = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++)
         if (!rank->reason && n++ == 0)
             first = rank;
-    snprintf(title, sizeof title, "%s of rank %" PRId64, subject, first->rank);
-    if (n > 1) {
-        snprintf(title, sizeof title, "%s of %s ranks", subject, shown_decimal((double)n, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    }
-    const struct page_frame frame = {.title = title,
+    const struct rank_title title = title_of_ranks(subject, first->rank, n);
+    const struct page_frame frame = {.title = title.title,
                                      .path = first->path,
-                                     .more = more,
+                                     .more = title.more,
                                      .warnings = warn,
                                      .cards = show_cards,
                                      .sections = kernels ? of_kernels : of_operators};

@@ -308,13 +308,6 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
 }
 
 static void show_communication(struct page *page, const void *of) {
-    static const struct bars_words words = {"overlap",
-                                            "Overlap of communication and compute",
-                                            "One bar per rank: communication that overlaps with compute, and exposed "
-                                            "communication.",
-                                            NULL,
-                                            "Communication of each rank",
-                                            "overview_ranks"};
     static const struct column_spec specs[] = {INTEGER("rank"), REAL("hidden_us"), REAL("exposed_us"),
                                                REAL("communication_us"), REAL("overlap_percent")};
     const struct overview_source *source = of;
@@ -332,15 +325,7 @@ static void show_communication(struct page *page, const void *of) {
         table_real(&table, all);
         table_real(&table, (all - exposed) / all * 100);
     }
-    const struct bars bars = {.table = &table,
-                              .labels = {table_column(&table, "rank")},
-                              .n_labels = 1,
-                              .values = {{table_column(&table, "hidden_us"), "overlaps with compute", COLOUR_HIDDEN},
-                                         {table_column(&table, "exposed_us"), "exposed", COLOUR_COMMUNICATION}},
-                              .n_values = 2,
-                              .unit = UNIT_US};
-    if (!page_bars(page, bars, RANKS_AS_BARS, &words))
-        page_missing(page, "Overlap", "the trace has no communication kernels");
+    overlap_show(page, &table, "overview_ranks", "the trace has no communication kernels");
     table_free(&table);
     show_waits(page, table_of(source, SUTRA_OVERVIEW_COLLECTIVE_WAITS));
 }
@@ -464,7 +449,6 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     const struct sutra_table *parts_of_time = sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_TIMELINE, NULL);
     struct column_spec specs[N_PARTS + 2] = {INTEGER("rank"), [N_PARTS + 1] = REAL("window_us")};
     struct page page;
-    char title[96], more[96] = "";
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
     page_open(&page, context, folder, PAGE_FIRST, error);
     page.n_rows = PAGE_ROWS_FEW;
@@ -489,15 +473,10 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     lines_table(&source.operators.lines, timeline);
     page_check(&page, &source.split);
     page_check(&page, &source.operators.lines);
-    snprintf(title, sizeof title, "Bottlenecks and time breakdown of rank %" PRId64, first->rank);
-    if (source.n_ranks > 1) {
-        snprintf(title, sizeof title, "Bottlenecks and time breakdown of %s ranks",
-                 shown_decimal((double)source.n_ranks, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)source.n_ranks - 1, 0).text);
-    }
-    const struct page_frame frame = {.title = title,
+    const struct rank_title title = title_of_ranks("Bottlenecks and time breakdown", first->rank, source.n_ranks);
+    const struct page_frame frame = {.title = title.title,
                                      .path = first->path,
-                                     .more = more,
+                                     .more = title.more,
                                      .warnings = warn,
                                      .n_above = 1,
                                      .cards = show_cards,

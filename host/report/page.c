@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -302,6 +303,17 @@ static void write_file(struct page *page, const char *path, struct markup *marku
     }
     page->n_bytes += n_bytes;
     buffer_free(&markup->out.out);
+}
+
+struct rank_title title_of_ranks(const char *title, int64_t first, size_t n) {
+    struct rank_title made = {.more = ""};
+    if (n <= 1) {
+        snprintf(made.title, sizeof made.title, "%s of rank %" PRId64, title, first);
+        return made;
+    }
+    snprintf(made.title, sizeof made.title, "%s of %s ranks", title, shown_decimal((double)n, 0).text);
+    snprintf(made.more, sizeof made.more, " and %s more", shown_decimal((double)n - 1, 0).text);
+    return made;
 }
 
 void page_open(struct page *page, struct sutra_context *context, const char *folder, const char *name,

@@ -96,6 +96,13 @@ struct page_frame {
     const struct page_section *sections;
 };
 
+/* The title of a page about n ranks, and the text after the path of the first: "TITLE of rank 3" and "", or "TITLE of 8
+ * ranks" and " and 7 more". */
+struct rank_title {
+    char title[96], more[96];
+};
+struct rank_title title_of_ranks(const char *title, int64_t first, size_t n);
+
 /* Begins the page, and creates the directory and its subdirectory "charts" if necessary. `name` is one of the names
  * above; NULL: PAGE_FIRST, without links to and from other pages. */
 void page_open(struct page *page, struct sutra_context *context, const char *folder, const char *name,
