@@ -239,6 +239,22 @@ static void fields_of_wrong_types_are_named(void **state) {
     }
 }
 
+static void inputs_of_different_kinds_are_read_alike(void **state) {
+    (void)state;
+    static const struct line lines[] = {{2, THREAD, 2, NULL},
+                                        {3, "a", 2, NULL},
+                                        {4, "not below an operator", 99, ", \"cat\": \"kernel\", \"inputs\": 5"},
+                                        {5, "gemm", 3, ", \"cat\": \"kernel\", \"inputs\": " TENSOR_IO}};
+    struct outcome outcome;
+    CONVERT(lines, false, &outcome);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    const struct et_nodes *nodes = &outcome.converted->nodes;
+    const row_t row = find(nodes, 5);
+    assert_true(et_text_is(et_text_at(nodes->text[ET_INPUT_VALUES], row), "[[5, 6, 0, 10, 4, 'cuda:0']]"));
+    assert_true(et_text_is(et_text_at(nodes->text[ET_INPUT_TYPES], row), "['Tensor(float)']"));
+    end(&outcome);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_depend_on_the_cpu_node_before),
@@ -250,6 +266,7 @@ int main(void) {
         cmocka_unit_test(nodes_above_themselves_are_kept),
         cmocka_unit_test(collectives_have_types_and_sizes),
         cmocka_unit_test(fields_of_wrong_types_are_named),
+        cmocka_unit_test(inputs_of_different_kinds_are_read_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,14 +144,23 @@ static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, 
     leaves->unusual |= places->flat && (has_io[0] || has_io[1]);
 }
 
+static bool is_object(const struct json_walker *walker, struct json_span place) {
+    return place.at && walker->text[place.at] == '{';
+}
+
+/* Learned bytes up to the value of inputs or outputs are a prefix of those into such an object: if another node had a
+ * value of another kind there, an object is stepped over as one value. Such a node is walked token by token. */
 void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+    const struct json_walker begin = *walker;
     struct node_leaves leaves = {.n = 0};
     bool has_attributes;
     *places = (struct plus_places){.text = walker->at};
-    if (node_walk_learned(walker, &reader->forms, PLUS_N_PLACES, places->place, &has_attributes)) {
+    if (node_walk_learned(walker, &reader->forms, PLUS_N_PLACES, places->place, &has_attributes) &&
+        !is_object(walker, places->place[PLUS_INPUTS]) && !is_object(walker, places->place[PLUS_OUTPUTS])) {
         places->flat = !has_attributes && places->place[PLUS_RF_ID].at;
         return;
     }
+    *walker = begin;
     *places = (struct plus_places){.text = walker->at};
     walk_tokens(walker, &leaves, places);
     if (!walker->expected && !leaves.unusual)
