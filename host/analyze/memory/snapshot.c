@@ -526,6 +526,7 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     s->file_flags = arena_zeros(s->arena, n_strings, 1);
     s->name_flags = arena_zeros(s->arena, n_strings, 1);
     s->frame_flags = arena_zeros(s->arena, o->n_containers, 1);
+    s->frame_texts = arena_zeros(s->arena, o->n_containers, sizeof *s->frame_texts);
     s->copied = arena_zeros(s->arena, n_strings, sizeof *s->copied);
     s->lists = arena_zeros(s->arena, o->n_containers, sizeof *s->lists);
     s->before = memory_name(s->memory, "<before recording>", 18);
@@ -533,7 +534,7 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     s->non_python = memory_name(s->memory, "<non-python>", 12);
     s->unknown = memory_name(s->memory, "unknown", 7);
     s->empty = memory_name(s->memory, "", 0);
-    if (s->empty == STRING_NONE || s->arena->failed || !pair_table_init(&s->frames))
+    if (s->empty == STRING_NONE || s->arena->failed || !pair_table_init(&s->frames) || !strings_init(&s->texts))
         return error_memory(error);
     return error_name_file(error, read_devices(s, root, input, error), source->name);
 }
@@ -565,6 +566,7 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
     }
     stream_free(s.stream);
     pair_table_free(&s.frames);
+    strings_free(&s.texts);
     objects_free(&objects);
     arena_free(&arena);
     stage_end(context);

@@ -61,8 +61,10 @@ struct snapshot {
     uint8_t *file_flags, *name_flags; /* by string */
     uint8_t *frame_flags;             /* by container */
     struct list_facts *lists;         /* by container */
-    struct pair_table frames;         /* name of (function, file, line): first = function and file, second = line */
-    uint32_t *copied;                 /* result's name of a string, plus 1 */
+    uint32_t *frame_texts;            /* by container: text of a frame in `texts`, plus 1 */
+    struct strings texts;
+    struct pair_table frames; /* name of (function, file, line): first = function and file, second = line */
+    uint32_t *copied;         /* result's name of a string, plus 1 */
     uint32_t before, no_frames, non_python, unknown, empty;
     int64_t total_size;           /* of segments, blocks and events so far */
     struct snapshot_trace *trace; /* of the device that is read */

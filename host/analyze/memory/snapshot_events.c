@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "facts/profiler_steps.h"
+#include "text/numbers.h"
 
 /* ---- Frames ---- */
 
@@ -292,14 +293,15 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, uint32_t list, ui
     return SUTRA_OK;
 }
 
-/* Appends "file:line:function" of a frame, unless viewers omit the frame. False: a value is missing. */
-static bool append_frame(struct snapshot *s, object_t object, struct buffer *text) {
+/* Appends "file:line:function" of a frame, or nothing if viewers omit the frame. False: a value is missing. */
+static bool render_frame(struct snapshot *s, object_t object, struct buffer *text) {
     const struct strings *strings = &s->objects->strings;
     if (object_type(object) != OBJECT_DICT)
         return false;
     object_t name = dict_get(s->objects, object, WORD_NAME), file = dict_get(s->objects, object, WORD_FILENAME),
              line = dict_get(s->objects, object, WORD_LINE);
-    char number[32] = "None";
+    char number[NUMBER_TEXT_MAX + 2] = ":None:";
+    size_t length = 6;
     int64_t value;
     if (object_type(name) != OBJECT_STRING)
         return false;
@@ -309,18 +311,48 @@ static bool append_frame(struct snapshot *s, object_t object, struct buffer *tex
         return false;
     if (classify_file(s, (uint32_t)object_payload(file)) & FRAME_OMITTED)
         return true;
-    if (get_integer(s, line, &value))
-        snprintf(number, sizeof number, "%" PRId64, value);
-    else if (line != OBJECT_NONE)
+    if (get_integer(s, line, &value)) {
+        length = 1 + integer_format(value, number + 1);
+        number[length++] = ':';
+    } else if (line != OBJECT_NONE) {
         return false;
-    buffer_append(text, ";", text->length > 0);
+    }
     append_file_name(strings, (uint32_t)object_payload(file), text);
-    buffer_append(text, ":", 1);
-    buffer_append(text, number, strlen(number));
-    buffer_append(text, ":", 1);
+    buffer_append(text, number, length);
     buffer_append(text, strings_text(strings, (uint32_t)object_payload(name)),
                   strings_length(strings, (uint32_t)object_payload(name)));
     return true;
+}
+
+/* Appends the text of a frame, after ';' if it is not the first one. Most frames are in many stacks: their texts are
+ * kept, as long as they are not too long. False: a value is missing, or out of memory. */
+static bool append_frame(struct snapshot *s, object_t object, struct buffer *text) {
+    uint32_t *kept = object_type(object) == OBJECT_DICT ? &s->frame_texts[object_payload(object)] : NULL;
+    if (kept && *kept == 0 && s->texts.n_bytes < NAMES_FREE) {
+        struct buffer rendered = {0};
+        bool is_valid = render_frame(s, object, &rendered);
+        uint32_t id = is_valid && !rendered.failed
+                          ? strings_intern(&s->texts, rendered.length ? rendered.bytes : "", rendered.length)
+                          : STRING_NONE;
+        *kept = id == STRING_NONE ? 0 : id + 1;
+        text->failed |= rendered.failed || (is_valid && id == STRING_NONE);
+        buffer_free(&rendered);
+        if (!is_valid)
+            return false;
+    }
+    size_t before = text->length;
+    if (kept && *kept) {
+        size_t length = strings_length(&s->texts, *kept - 1);
+        buffer_append(text, ";", before > 0 && length > 0);
+        buffer_append(text, strings_text(&s->texts, *kept - 1), length);
+        return true;
+    }
+    buffer_append(text, ";", before > 0);
+    size_t begin = text->length;
+    bool is_valid = render_frame(s, object, text);
+    if (text->length == begin && !text->failed) /* omitted */
+        text->length = before;
+    return is_valid;
 }
 
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error) {
