@@ -48,7 +48,7 @@ static const char *const refused[256] = {
 #define N_EXPECTED     8192
 #define PREFIX_LONG    96 /* bytes of the first opcodes */
 #define PREFIX_SHORT   32
-#define PREFETCH_BYTES 2048 /* the processor does not read ahead across pages */
+#define PREFETCH_BYTES 2048 /* the CPU does not read ahead across pages */
 
 struct list_history {
     uint64_t begin, end;           /* the opcodes that push the items of the list that is read */
@@ -360,8 +360,8 @@ static bool deliver(struct machine *m, struct objects *objects, const uint32_t *
 
 /* APPEND and APPENDS: whether the last n values, which are above the stack, complete items of a list of events. Sets
  * `restarts` if values are not events. */
-static bool append_events(struct machine *m, struct objects *objects, uint64_t n, bool had_mark) {
-    bool is_open = had_mark && m->event_marks && m->event_marks == m->n_marks + 1;
+static bool append_events(struct machine *m, struct objects *objects, uint64_t n, bool is_marked) {
+    bool is_open = is_marked && m->event_marks && m->event_marks == m->n_marks + 1;
     object_t list = m->stack[m->n - 1];
     struct container *container = &objects->containers[object_payload(list)];
     if (object_type(list) != OBJECT_LIST || container->shape != LIST_EVENTS)

@@ -17,7 +17,7 @@ static inline bool is_pickle(const char *bytes, size_t size) {
 
 /*
  * Receives the events of a memory snapshot, while the pickle is read: dicts with the key "action" that are items of a
- * list. They become no objects, except those that the loop for dicts cannot read; a list of events has a number of
+ * list. They become no objects, unless the loop for dicts cannot read them. A list of events has a number of
  * items, but no items (LIST_EVENTS).
  *
  * add() receives an event as values and their positions by key, as in struct dict_shape: the value of a key is

@@ -278,7 +278,7 @@ static void checksum_timeline(void *arg) {
                                               MIN(n - i * PIECE_POINTS, PIECE_POINTS) + i * PIECE_POINTS);
 }
 
-/* The product of two polynomials modulo that of CRC-32; the upper bit is the coefficient of x^0. */
+/* The product of two polynomials modulo the polynomial of CRC-32; the upper bit is the coefficient of x^0. */
 static uint32_t multiply_polynomials(uint32_t a, uint32_t b) {
     uint32_t product = 0;
     for (uint32_t bit = (uint32_t)1 << 31; bit; bit >>= 1) {
@@ -288,7 +288,7 @@ static uint32_t multiply_polynomials(uint32_t a, uint32_t b) {
     return product;
 }
 
-/* The checksum of all pieces: that of a text and n more bytes is the text's times x^(8n), plus that of these bytes. */
+/* The checksum of all pieces. n more bytes multiply the checksum by x^(8n) and add their own checksum. */
 static uint32_t combine_pieces(const struct timeline_checksum *checksum) {
     uint32_t crc = 0;
     for (uint32_t i = 0; i < checksum->n_pieces; i++) {

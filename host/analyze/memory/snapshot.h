@@ -172,7 +172,7 @@ bool stream_matches(struct event_stream *stream, object_t root);
 /* The traces of these lists, one after the other. */
 struct snapshot_trace *stream_next_trace(struct event_stream *stream);
 
-/* Frees the traces, with their memory in the arenas: all that was allocated since stream_begin(). */
+/* Frees the traces, with all memory of the arenas since stream_begin(). */
 void stream_drop_traces(struct event_stream *stream);
 void stream_free(struct event_stream *stream);
 

@@ -1,7 +1,7 @@
 /*
  * snapshot_settings.c - the allocator's settings of a memory snapshot as JSON text.
  *
- * Input: a dict. Output: its members, except those that are dicts. Nested values are walked with a stack of containers,
+ * Input: a dict. Output: its members, without nested dicts at the top level. Nested values are walked with a stack of containers,
  * without recursion. Cost: O(text); the text is limited, because a list may contain another one several times.
  */
 #include <inttypes.h>
