@@ -1,8 +1,9 @@
 /*
  * snapshot_settings.c - the allocator's settings of a memory snapshot as JSON text.
  *
- * Input: a dict. Output: its members, without nested dicts at the top level. Nested values are walked with a stack of containers,
- * without recursion. Cost: O(text); the text is limited, because a list may contain another one several times.
+ * Input: a dict. Output: its members, without nested dicts at the top level. Nested values are walked with a stack of
+ * containers, without recursion. Cost: O(text); the text is limited, because a list may contain another one several
+ * times.
  */
 #include <inttypes.h>
 #include <stdio.h>
