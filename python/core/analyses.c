@@ -215,14 +215,18 @@ static PyObject *memory_report(const void *thing) {
 static const struct kind memory_kind = {
     .name = "memory", .free = memory_release, .result = own_result, .report = memory_report};
 
-/* Texts: the input to compare with or None, then the inputs. Number: rows of each list of the JSON. */
+/* Texts: the inputs to compare with, then the inputs. Numbers: rows of each list of the JSON; inputs to compare with. */
 static enum sutra_status run_memory(struct job *job, struct sutra_context *context) {
-    const struct sutra_memory_options options = {
-        .size = sizeof options, .against = job->texts[0], .n_top = (uint64_t)job->numbers[0], .tables = true};
-    RETURN_THING(
-        job,
-        sutra_memory_run(context, (const char *const *)job->texts + 1, job->n_texts - 1, &options, &made, &job->error),
-        sutra_memory);
+    const char *const *paths = (const char *const *)job->texts;
+    const size_t n_against = (size_t)job->numbers[1];
+    const struct sutra_memory_options options = {.size = sizeof options,
+                                                 .n_top = (uint64_t)job->numbers[0],
+                                                 .tables = true,
+                                                 .against_paths = paths,
+                                                 .n_against = n_against};
+    RETURN_THING(job,
+                 sutra_memory_run(context, paths + n_against, job->n_texts - n_against, &options, &made, &job->error),
+                 sutra_memory);
 }
 
 static enum sutra_status run_memory_json(struct job *job, struct sutra_context *context) {
@@ -257,7 +261,7 @@ const struct operation analysis_operations[] = {
     {"operators_page", {"operators_ranks"}, 1, 0, RETURNS_NUMBER, run_operators_page, NULL},
     {"dlrm", {"device_trace"}, 1, 4, RETURNS_THING, run_dlrm, &dlrm_kind},
     {"dlrm_page", {"dlrm"}, 2, 0, RETURNS_NUMBER, run_dlrm_page, NULL},
-    {"memory", {NULL}, 2, 1, RETURNS_THING, run_memory, &memory_kind},
+    {"memory", {NULL}, 1, 2, RETURNS_THING, run_memory, &memory_kind},
     {"memory_json", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_json, NULL},
     {"memory_page", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_page, NULL},
     {0},

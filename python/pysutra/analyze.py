@@ -331,18 +331,19 @@ class MemoryResult(Result):
         return super().__repr__() if self.closed else "\n".join(finding.text for finding in self.findings) or "no findings"
 
 
-def memory(paths: Union[Path, Sequence[Path]], against: Optional[Path] = None, top: int = 0,
+def memory(paths: Union[Path, Sequence[Path]], against: Union[Path, Sequence[Path], None] = None, top: int = 0,
            context: Optional[Context] = None, progress: Optional[Progress] = None) -> MemoryResult:
     """Finds which allocations make up the peak of GPU memory, whether memory grows, and why an allocation failed.
 
     Args:
         paths: memory snapshots (pickle or JSON), or device traces with memory events: one or several.
-        against: a second input to compare a single one with; the table ``memory_comparison`` has the differences.
+        against: an input to compare with, or several, which are compared rank by rank; the table
+            ``memory_comparison`` has the differences.
         top: rows of each list in ``report`` (0: 10).
     """
     context = context or shared()
-    texts = (None if against is None else path_bytes(against), *path_list(paths))
-    return MemoryResult(context, context.run("memory", (), texts, (top,), progress))
+    others = () if against is None else path_list(against)
+    return MemoryResult(context, context.run("memory", (), (*others, *path_list(paths)), (top, len(others)), progress))
 
 
 class Finding(NamedTuple):

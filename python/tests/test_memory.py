@@ -86,6 +86,17 @@ def test_pages_show_peak_and_differences(tmp_path):
     assert "Comparison of GPU memory" in page and (tmp_path / "charts" / "memory_changes_frame_0.svg").exists()
 
 
+def test_ranks_are_compared(tmp_path):
+    for side, snapshots in (("before", (LEAK, OOM)), ("after", (OOM, LEAK))):
+        (tmp_path / side).mkdir()
+        for rank, snapshot in enumerate(snapshots):
+            os.symlink(os.path.abspath(snapshot), tmp_path / side / f"rank{rank}.pickle.gz")
+    sides = [sorted((tmp_path / side).iterdir()) for side in ("before", "after")]
+    with pysutra.analyze.memory(sides[0], against=sides[1]) as result:
+        report = result.report
+    assert report == json_of_program(tmp_path / "before", "--against", tmp_path / "after")
+
+
 def test_errors_name_the_file(tmp_path):
     class Command:
         def __reduce__(self):
