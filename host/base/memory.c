@@ -28,6 +28,31 @@ fail:
     return NULL;
 }
 
+/* Most formatted texts are shorter and are formatted once. */
+#define FORMATTED_BYTES 128
+
+void buffer_vformat(struct buffer *buffer, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    char *to = buffer_reserve(buffer, FORMATTED_BYTES);
+    int length = vsnprintf(to, to ? FORMATTED_BYTES : 0, format, arguments);
+    if (to && length >= FORMATTED_BYTES) {
+        to = buffer_reserve(buffer, (size_t)length + 1);
+        if (to)
+            vsnprintf(to, (size_t)length + 1, format, again);
+    }
+    va_end(again);
+    if (to && length > 0)
+        buffer->length += (size_t)length;
+}
+
+void buffer_format(struct buffer *buffer, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vformat(buffer, format, arguments);
+    va_end(arguments);
+}
+
 /* Below this, touching pages of 4 kB is faster than zeroing large pages. */
 #define LARGE_BLOCK ((size_t)4 << 20)
 

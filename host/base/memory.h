@@ -10,6 +10,7 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,10 @@ static inline void buffer_append(struct buffer *buffer, const void *bytes, size_
 static inline void buffer_append_text(struct buffer *buffer, const char *text) {
     buffer_append(buffer, text, strlen(text));
 }
+
+/* Appends a formatted text of any length. */
+__attribute__((format(printf, 2, 3))) void buffer_format(struct buffer *buffer, const char *format, ...);
+__attribute__((format(printf, 2, 0))) void buffer_vformat(struct buffer *buffer, const char *format, va_list arguments);
 
 static inline void buffer_free(struct buffer *buffer) {
     free(buffer->bytes);

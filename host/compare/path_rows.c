@@ -38,12 +38,6 @@ static void append_text(struct row_maker *maker, uint32_t text) {
     buffer_append(&maker->text, strings_text(&maker->whole->texts, text), strings_length(&maker->whole->texts, text));
 }
 
-static void append_format(struct row_maker *maker, const char *format, uint32_t number) {
-    char words[48];
-    snprintf(words, sizeof words, format, number);
-    buffer_append_text(&maker->text, words);
-}
-
 /* Appends the list, and empties it. */
 static void append_names(struct row_maker *maker) {
     for (uint32_t i = 0; i < maker->n_names; i++) {
@@ -52,12 +46,12 @@ static void append_names(struct row_maker *maker) {
             buffer_append(&maker->text, ", ", i ? 2 : 0);
             append_text(maker, name);
             if (maker->name_count[name] > 1)
-                append_format(maker, " x%u", maker->name_count[name]);
+                buffer_format(&maker->text, " x%u", maker->name_count[name]);
         }
         maker->name_count[name] = 0;
     }
     if (maker->n_names > NAMES_SHOWN)
-        append_format(maker, " and %u more", maker->n_names - NAMES_SHOWN);
+        buffer_format(&maker->text, " and %u more", maker->n_names - NAMES_SHOWN);
     maker->n_names = 0;
 }
 

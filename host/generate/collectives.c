@@ -35,27 +35,28 @@ static const struct collective_words words[N_COLLECTIVE_KINDS] = {
 
 static void add_ranks(struct buffer *text, uint32_t first, uint32_t n) {
     for (uint32_t i = 0; i < n && i < RANKS_LISTED; i++)
-        text_add(text, "%s%u", i ? ", " : "", first + i);
-    text_add(text, n > RANKS_LISTED ? ", ...]'" : "]'");
+        buffer_format(text, "%s%u", i ? ", " : "", first + i);
+    buffer_format(text, n > RANKS_LISTED ? ", ...]'" : "]'");
 }
 
 static void kernel_add(struct buffer *text, const struct job_member *member, enum collective_kind kind) {
     const struct collective_words *of = &words[kind];
     uint32_t partner = member->rank ^ 1;
     bool pair = kind != COLLECTIVE_ALL_REDUCE && kind != COLLECTIVE_BROADCAST;
-    text_add(text,
-             "{'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)', 'pid': 0, "
-             "'tid': @tid@, 'ts': @ts@, 'dur': @dur@, 'args': {'External id': @external@, 'queued': 0, 'device': 0, "
-             "'context': 1, 'stream': @tid@, 'correlation': @correlation@, 'Collective name': '%s', "
-             "'In msg nelems': @in@, 'Out msg nelems': @out@, 'Group size': %u, 'dtype': '%s', 'In split size': '[]', "
-             "'Out split size': '[]', 'Process Group Name': '%u', 'Process Group Description': '%s', ",
-             of->kernel, of->name, pair ? 2 : member->job->n_ranks, of->type, pair ? 1 + member->rank / 2 : 0,
-             pair ? "neighbours" : "default_pg");
-    text_add(text, "'Process Group Ranks': '[");
+    buffer_format(
+        text,
+        "{'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)', 'pid': 0, "
+        "'tid': @tid@, 'ts': @ts@, 'dur': @dur@, 'args': {'External id': @external@, 'queued': 0, 'device': 0, "
+        "'context': 1, 'stream': @tid@, 'correlation': @correlation@, 'Collective name': '%s', "
+        "'In msg nelems': @in@, 'Out msg nelems': @out@, 'Group size': %u, 'dtype': '%s', 'In split size': '[]', "
+        "'Out split size': '[]', 'Process Group Name': '%u', 'Process Group Description': '%s', ",
+        of->kernel, of->name, pair ? 2 : member->job->n_ranks, of->type, pair ? 1 + member->rank / 2 : 0,
+        pair ? "neighbours" : "default_pg");
+    buffer_format(text, "'Process Group Ranks': '[");
     add_ranks(text, pair ? member->rank & ~1U : 0, pair ? 2 : member->job->n_ranks);
     if (kind == COLLECTIVE_SEND || kind == COLLECTIVE_RECEIVE)
-        text_add(text, ", '%s Rank': %u", kind == COLLECTIVE_SEND ? "Dst" : "Src", partner);
-    text_add(text, ", 'Seq': @turn@}}");
+        buffer_format(text, ", '%s Rank': %u", kind == COLLECTIVE_SEND ? "Dst" : "Src", partner);
+    buffer_format(text, ", 'Seq': @turn@}}");
 }
 
 bool job_member_make(struct job_member *member, const struct generate_job_options *job, uint32_t rank,

@@ -197,82 +197,84 @@ static struct template finish(struct line_maker *maker) {
 }
 
 static void device_op_add(struct buffer *text, const struct operator_row *row, size_t k) {
-    text_add(text, "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU ", 'dur': @dur@, 'args': {'External id': @external@, ",
-             row->is_annotation ? "user_annotation" : "cpu_op", row->name);
+    buffer_format(text,
+                  "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU ", 'dur': @dur@, 'args': {'External id': @external@, ",
+                  row->is_annotation ? "user_annotation" : "cpu_op", row->name);
     if (row->has_sequence)
-        text_add(text, "'Sequence number': @sequence@, 'Fwd thread id': 0, ");
-    text_add(text, "'Record function id': @rf@, ");
+        buffer_format(text, "'Sequence number': @sequence@, 'Fwd thread id': 0, ");
+    buffer_format(text, "'Record function id': @rf@, ");
     if (row->inputs[0]) {
-        text_add(text, "'Concrete Inputs': ");
+        buffer_format(text, "'Concrete Inputs': ");
         arguments_add(text, FACET_CONCRETE_INPUTS, row->inputs, false, k);
-        text_add(text, ", 'Input type': ");
+        buffer_format(text, ", 'Input type': ");
         arguments_add(text, FACET_INPUT_TYPES, row->inputs, false, k);
-        text_add(text, ", 'Input Strides': ");
+        buffer_format(text, ", 'Input Strides': ");
         arguments_add(text, FACET_INPUT_STRIDES, row->inputs, false, k);
-        text_add(text, ", 'Input Dims': ");
+        buffer_format(text, ", 'Input Dims': ");
         arguments_add(text, FACET_INPUT_DIMS, row->inputs, false, k);
-        text_add(text, ", ");
+        buffer_format(text, ", ");
     }
-    text_add(text, "'Ev Idx': @index@}}");
+    buffer_format(text, "'Ev Idx': @index@}}");
 }
 
 static void flat_lists_add(struct buffer *text, const char *side, const char *letters, bool are_made, size_t k) {
-    text_add(text, ", '%ss': ", side);
+    buffer_format(text, ", '%ss': ", side);
     arguments_add(text, FACET_VALUES, letters, are_made, k);
-    text_add(text, ", '%s_shapes': ", side);
+    buffer_format(text, ", '%s_shapes': ", side);
     arguments_add(text, FACET_SHAPES, letters, are_made, k);
-    text_add(text, ", '%s_types': ", side);
+    buffer_format(text, ", '%s_types': ", side);
     arguments_add(text, FACET_TYPES, letters, are_made, k);
 }
 
 static void lists_add(struct buffer *text, const struct schema *schema, const char *side, const char *letters,
                       bool are_made, size_t k) {
-    text_add(text, ", '%s': {'values': ", side);
+    buffer_format(text, ", '%s': {'values': ", side);
     arguments_add(text, FACET_VALUES, letters, are_made, k);
-    text_add(text, ", 'shapes': ");
+    buffer_format(text, ", 'shapes': ");
     arguments_add(text, FACET_SHAPES, letters, are_made, k);
-    text_add(text, ", 'types': ");
+    buffer_format(text, ", 'types': ");
     arguments_add(text, FACET_TYPES, letters, are_made, k);
     if (schema->has_strides) {
-        text_add(text, ", 'strides': ");
+        buffer_format(text, ", 'strides': ");
         arguments_add(text, FACET_STRIDES, letters, are_made, k);
     }
-    text_add(text, "}");
+    buffer_format(text, "}");
 }
 
 static void attribute_add(struct buffer *text, const char *name, const char *type, const char *value) {
-    text_add(text, "%s{'name': '%s', 'type': '%s', 'value': %s}", strcmp(name, "rf_id") == 0 ? "" : ", ", name, type,
-             value);
+    buffer_format(text, "%s{'name': '%s', 'type': '%s', 'value': %s}", strcmp(name, "rf_id") == 0 ? "" : ", ", name,
+                  type, value);
 }
 
 static void attributes_add(struct buffer *text, const struct schema *schema, const struct operator_row *row) {
-    text_add(text, ", 'attrs': [");
+    buffer_format(text, ", 'attrs': [");
     attribute_add(text, "rf_id", "uint64", "@host_rf@");
     attribute_add(text, "fw_parent", "uint64", "0");
     attribute_add(text, "seq_id", "int64", row->has_sequence ? "@sequence@" : "-1");
     attribute_add(text, "scope", "uint64", row->is_annotation ? "7" : "0");
     attribute_add(text, "tid", "uint64", "@host_tid@");
     attribute_add(text, "fw_tid", "uint64", "0");
-    text_add(text, ", {'name': 'op_schema', 'type': 'string', 'value': '%s'}", row->schema);
+    buffer_format(text, ", {'name': 'op_schema', 'type': 'string', 'value': '%s'}", row->schema);
     attribute_add(text, "kernel_backend", "string", "''");
     attribute_add(text, "kernel_file", "string", "''");
     if (schema->has_strides)
         attribute_add(text, "tensor_range", "string", "''");
-    text_add(text, "]}");
+    buffer_format(text, "]}");
 }
 
 static void host_op_add(struct buffer *text, const struct schema *schema, const struct operator_row *row, size_t k) {
     if (schema->is_flat) {
-        text_add(text,
-                 "{'name': '%s', 'id': @node@, 'rf_id': @host_rf@, 'parent': @parent@, 'fw_parent': 0, 'seq_id': %s, "
-                 "'scope': %d, 'tid': @host_tid@, 'fw_tid': 0, 'op_schema': '%s'",
-                 row->name, row->has_sequence ? "@sequence@" : "-1", row->is_annotation ? 7 : 0, row->schema);
+        buffer_format(
+            text,
+            "{'name': '%s', 'id': @node@, 'rf_id': @host_rf@, 'parent': @parent@, 'fw_parent': 0, 'seq_id': %s, "
+            "'scope': %d, 'tid': @host_tid@, 'fw_tid': 0, 'op_schema': '%s'",
+            row->name, row->has_sequence ? "@sequence@" : "-1", row->is_annotation ? 7 : 0, row->schema);
         flat_lists_add(text, "input", row->inputs, false, k);
         flat_lists_add(text, "output", row->outputs, true, k);
-        text_add(text, "}");
+        buffer_format(text, "}");
         return;
     }
-    text_add(text, "{'id': @node@, 'name': '%s', 'ctrl_deps': @parent@", row->name);
+    buffer_format(text, "{'id': @node@, 'name': '%s', 'ctrl_deps': @parent@", row->name);
     lists_add(text, schema, "inputs", row->inputs, false, k);
     lists_add(text, schema, "outputs", row->outputs, true, k);
     attributes_add(text, schema, row);
@@ -286,24 +288,26 @@ static struct template make_node(struct line_maker *maker, const char *name) {
 }
 
 static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
-    text_add(text, "{'ph': 'X', 'cat': '%s', 'name': '%s', " GPU ", 'dur': @dur@, 'args': {'External id': @external@, ",
-             row->is_copy ? "gpu_memcpy" : "kernel", row->name);
+    buffer_format(text,
+                  "{'ph': 'X', 'cat': '%s', 'name': '%s', " GPU ", 'dur': @dur@, 'args': {'External id': @external@, ",
+                  row->is_copy ? "gpu_memcpy" : "kernel", row->name);
     if (row->is_copy) {
-        text_add(text, "'device': 0, 'context': 1, 'stream': @tid@, 'correlation': @correlation@, "
-                       "'bytes': @fraction@, 'memory bandwidth (GB/s)': @small@.@fraction@@fraction@}}");
+        buffer_format(text, "'device': 0, 'context': 1, 'stream': @tid@, 'correlation': @correlation@, "
+                            "'bytes': @fraction@, 'memory bandwidth (GB/s)': @small@.@fraction@@fraction@}}");
         return;
     }
-    text_add(text, "'queued': 0, 'device': 0, 'context': 1, 'stream': @tid@, 'correlation': @correlation@, "
-                   "'registers per thread': @width@, 'shared memory': 49152, 'blocks per SM': @small@.@fraction@, "
-                   "'warps per SM': @small@.@fraction@, 'grid': [@width@, @small@, 1], 'block': [@width@, 1, 1], "
-                   "'est. achieved occupancy %%': @small@0");
+    buffer_format(text, "'queued': 0, 'device': 0, 'context': 1, 'stream': @tid@, 'correlation': @correlation@, "
+                        "'registers per thread': @width@, 'shared memory': 49152, 'blocks per SM': @small@.@fraction@, "
+                        "'warps per SM': @small@.@fraction@, 'grid': [@width@, @small@, 1], 'block': [@width@, 1, 1], "
+                        "'est. achieved occupancy %%': @small@0");
     if (row->group)
-        text_add(text,
-                 ", 'Collective name': 'allreduce', 'In msg nelems': 8768, 'Out msg nelems': 8768, 'Group size': 2, "
-                 "'dtype': 'Float', 'In split size': '[]', 'Out split size': '[]', 'Process Group Name': '%s', "
-                 "'Process Group Description': 'default_pg', 'Process Group Ranks': '[0, 1]'",
-                 row->group);
-    text_add(text, "}}");
+        buffer_format(
+            text,
+            ", 'Collective name': 'allreduce', 'In msg nelems': 8768, 'Out msg nelems': 8768, 'Group size': 2, "
+            "'dtype': 'Float', 'In split size': '[]', 'Out split size': '[]', 'Process Group Name': '%s', "
+            "'Process Group Description': 'default_pg', 'Process Group Ranks': '[0, 1]'",
+            row->group);
+    buffer_format(text, "}}");
 }
 
 bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
@@ -324,10 +328,11 @@ bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
     }
     for (size_t i = 0; i < n_gpu_rows; i++) {
         const struct gpu_row *row = &gpu_rows[i];
-        text_add(&maker.text,
-                 "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU ", 'dur': @dur@, 'args': {'External id': @external@, "
-                 "'cbid': %u, 'correlation': @correlation@}}",
-                 row->launch_category, row->launch, row->cbid);
+        buffer_format(&maker.text,
+                      "{'ph': 'X', 'cat': '%s', 'name': '%s', " CPU
+                      ", 'dur': @dur@, 'args': {'External id': @external@, "
+                      "'cbid': %u, 'correlation': @correlation@}}",
+                      row->launch_category, row->launch, row->cbid);
         lines->launches[i] = finish(&maker);
         gpu_op_add(&maker.text, row);
         lines->gpu_ops[i] = finish(&maker);
@@ -336,9 +341,9 @@ bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
         struct operator_row row = {.name = annotation_names[i], .inputs = "", .is_annotation = true};
         device_op_add(&maker.text, &row, 0);
         lines->device_annotations[i] = finish(&maker);
-        text_add(&maker.text,
-                 SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
-                 row.name);
+        buffer_format(&maker.text,
+                      SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
+                      row.name);
         lines->gpu_annotations[i] = finish(&maker);
         lines->host_annotations[i] = make_node(&maker, row.name);
     }

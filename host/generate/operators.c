@@ -21,20 +21,6 @@ struct shape {
     uint32_t n, size[4];
 };
 
-void text_add(struct buffer *text, const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
-    va_copy(again, arguments);
-    int n = vsnprintf(NULL, 0, format, arguments);
-    char *to = n < 0 ? NULL : buffer_reserve(text, (size_t)n + 1);
-    if (to) {
-        vsnprintf(to, (size_t)n + 1, format, again);
-        text->length += (size_t)n;
-    }
-    va_end(again);
-    va_end(arguments);
-}
-
 static const struct shape tensors[N_TENSOR_SHAPES] = {{3, {8, 32, 64}},    {3, {32, 8, 256}},    {2, {256, 64}},
                                                       {4, {8, 4, 32, 32}}, {4, {4, 16, 64, 64}}, {2, {512, 1024}}};
 static const struct shape matrices[N_TENSOR_SHAPES] = {{2, {64, 64}}, {2, {1000, 64}}, {2, {256, 64}},
@@ -67,31 +53,31 @@ static struct shape strides_of(struct shape shape) {
 
 static void integers_add(struct buffer *text, struct shape shape) {
     for (uint32_t i = 0; i < shape.n; i++)
-        text_add(text, "%s%u", i ? ", " : "[", shape.size[i]);
-    text_add(text, "]");
+        buffer_format(text, "%s%u", i ? ", " : "[", shape.size[i]);
+    buffer_format(text, "]");
 }
 
 /* Appends a word per integer of a list. */
 static void words_add(struct buffer *text, struct shape shape, const char *word, const char *between) {
     for (uint32_t i = 0; i < shape.n; i++)
-        text_add(text, "%s%s", i ? between : "", word);
+        buffer_format(text, "%s%s", i ? between : "", word);
 }
 
 static void value_add(struct buffer *text, char letter, bool is_made, size_t k) {
     struct shape shape = shape_of(letter, k);
     uint32_t elements = strides_of(shape).size[0] * shape.size[0];
     if (is_tensor(letter))
-        text_add(text, "[%s, 0, %u, %d, 'cuda:0']", is_made ? "@output@, @made@" : "@input@, @storage@", elements,
-                 letter == 'l' ? 8 : 4);
+        buffer_format(text, "[%s, 0, %u, %d, 'cuda:0']", is_made ? "@output@, @made@" : "@input@, @storage@", elements,
+                      letter == 'l' ? 8 : 4);
     else if (letter == 'i')
         integers_add(text, shape);
     else
-        text_add(text, "%s",
-                 letter == 's'   ? "1"
-                 : letter == 'f' ? "1e-05"
-                 : letter == 'b' ? "false"
-                 : letter == 'd' ? "'cuda:0'"
-                                 : "'<None>'");
+        buffer_format(text, "%s",
+                      letter == 's'   ? "1"
+                      : letter == 'f' ? "1e-05"
+                      : letter == 'b' ? "false"
+                      : letter == 'd' ? "'cuda:0'"
+                                      : "'<None>'");
 }
 
 static void shape_add(struct buffer *text, char letter, struct shape shape) {
@@ -99,36 +85,36 @@ static void shape_add(struct buffer *text, char letter, struct shape shape) {
         integers_add(text, shape);
         return;
     }
-    text_add(text, "[");
+    buffer_format(text, "[");
     if (letter == 'i')
         words_add(text, shape, "[]", ", ");
-    text_add(text, "]");
+    buffer_format(text, "]");
 }
 
 static void type_add(struct buffer *text, char letter, size_t k) {
     if (letter == 'i') {
-        text_add(text, "'GenericList[");
+        buffer_format(text, "'GenericList[");
         words_add(text, shape_of(letter, k), "Int", ",");
-        text_add(text, "]'");
+        buffer_format(text, "]'");
         return;
     }
-    text_add(text, "%s",
-             letter == 'l'       ? "'Tensor(long int)'"
-             : is_tensor(letter) ? "'Tensor(float)'"
-             : letter == 's'     ? "'Int'"
-             : letter == 'f'     ? "'Double'"
-             : letter == 'b'     ? "'Bool'"
-             : letter == 'd'     ? "'Device'"
-                                 : "'None'");
+    buffer_format(text, "%s",
+                  letter == 'l'       ? "'Tensor(long int)'"
+                  : is_tensor(letter) ? "'Tensor(float)'"
+                  : letter == 's'     ? "'Int'"
+                  : letter == 'f'     ? "'Double'"
+                  : letter == 'b'     ? "'Bool'"
+                  : letter == 'd'     ? "'Device'"
+                                      : "'None'");
 }
 
 static void concrete_add(struct buffer *text, char letter, size_t k) {
-    text_add(text, "'");
+    buffer_format(text, "'");
     if (letter == 'i')
         integers_add(text, shape_of(letter, k));
     else if (letter == 's' || letter == 'f' || letter == 'b')
-        text_add(text, "%s", letter == 's' ? "1" : letter == 'f' ? "1.0000000000000001e-05" : "False");
-    text_add(text, "'");
+        buffer_format(text, "%s", letter == 's' ? "1" : letter == 'f' ? "1.0000000000000001e-05" : "False");
+    buffer_format(text, "'");
 }
 
 static const char *input_type(char letter) {
@@ -143,7 +129,7 @@ static void sizes_add(struct buffer *text, char letter, struct shape shape) {
     if (is_tensor(letter))
         integers_add(text, shape);
     else
-        text_add(text, "[]");
+        buffer_format(text, "[]");
 }
 
 static void argument_add(struct buffer *text, enum facet facet, char letter, bool is_made, size_t k) {
@@ -165,7 +151,7 @@ static void argument_add(struct buffer *text, enum facet facet, char letter, boo
         concrete_add(text, letter, k);
         break;
     case FACET_INPUT_TYPES:
-        text_add(text, "%s", input_type(letter));
+        buffer_format(text, "%s", input_type(letter));
         break;
     case FACET_INPUT_STRIDES:
         sizes_add(text, letter, strides_of(shape));
@@ -177,12 +163,12 @@ static void argument_add(struct buffer *text, enum facet facet, char letter, boo
 }
 
 void arguments_add(struct buffer *text, enum facet facet, const char *letters, bool are_made, size_t k) {
-    text_add(text, "[");
+    buffer_format(text, "[");
     for (size_t i = 0; letters[i]; i++) {
-        text_add(text, "%s", i ? ", " : "");
+        buffer_format(text, "%s", i ? ", " : "");
         argument_add(text, facet, letters[i], are_made, k);
     }
-    text_add(text, "]");
+    buffer_format(text, "]");
 }
 
 #define OPERATORS(X)                                                                                                   \

@@ -25,9 +25,6 @@ enum facet {
     FACET_INPUT_DIMS,
 };
 
-/* Appends formatted text. */
-__attribute__((format(printf, 2, 3))) void text_add(struct buffer *text, const char *format, ...);
-
 /* Appends "[...]" with one element per argument; outputs (`are_made`) have the ids of new tensors. */
 void arguments_add(struct buffer *text, enum facet facet, const char *letters, bool are_made, size_t k);
 

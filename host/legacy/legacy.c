@@ -21,18 +21,11 @@
 
 /* ---- Log lines (log.h) ---- */
 
-static void append_text(struct legacy_log *log, const char *format, va_list list) {
-    char text[512];
-    int n = vsnprintf(text, sizeof text, format, list);
-    if (n > 0)
-        buffer_append(&log->text, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
-
 void log_text(struct legacy_log *log, const char *format, ...) {
     va_list list;
     va_start(list, format);
     if (log->line)
-        append_text(log, format, list);
+        buffer_vformat(&log->text, format, list);
     va_end(list);
 }
 
@@ -40,7 +33,7 @@ void log_info(struct legacy_log *log, const char *format, ...) {
     va_list list;
     va_start(list, format);
     if (log->line)
-        append_text(log, format, list);
+        buffer_vformat(&log->text, format, list);
     va_end(list);
     log_end(log, SUTRA_LEGACY_INFO);
 }

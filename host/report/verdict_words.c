@@ -88,15 +88,6 @@ struct words_maker {
     struct verdict_words *words;
 };
 
-__attribute__((format(printf, 2, 3))) static void append(struct words_maker *maker, const char *format, ...) {
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    buffer_append(&maker->buffer, text, (size_t)MAX(0, MIN(length, (int)sizeof text - 1)));
-}
-
 /* Ends the current text. */
 static const char *finish_text(struct words_maker *maker) {
     const char *text = arena_text(maker->arena, maker->buffer.bytes, maker->buffer.length);
@@ -155,34 +146,36 @@ static void make_header(struct words_maker *maker) {
         const char *begin = slash;
         while (begin && begin > verdict->trace && begin[-1] != '/')
             begin--;
-        append(maker, "%s", counted_text(verdict->n_ranks, "rank", "ranks").text);
+        buffer_format(&maker->buffer, "%s", counted_text(verdict->n_ranks, "rank", "ranks").text);
         if (slash && slash > begin && strncmp(begin, "./", 2) != 0)
-            append(maker, " in %.*s", (int)MIN(slash - begin, 80), begin);
+            buffer_format(&maker->buffer, " in %.*s", (int)MIN(slash - begin, 80), begin);
     } else {
-        append(maker, "%s", short_path(name, 60).text);
+        buffer_format(&maker->buffer, "%s", short_path(name, 60).text);
     }
     words->name = finish_text(maker);
 
     const char *separator = "";
     if (verdict->n_ranks == 1) {
-        append(maker, "rank %lld", (long long)verdict->rank);
+        buffer_format(&maker->buffer, "rank %lld", (long long)verdict->rank);
         separator = ", ";
         if (*verdict->device)
-            append(maker, ", %s", short_text(verdict->device, 40).text);
+            buffer_format(&maker->buffer, ", %s", short_text(verdict->device, 40).text);
     }
     words->step_time = "";
     if (has_gpu) {
         words->step_time = keep_text(maker, step_text(verdict->step_us));
         if (verdict->n_steps)
-            append(maker, "%s%s of %s%s%s", separator, counted_text(verdict->n_steps, "step", "steps").text,
-                   words->step_time, verdict->n_ranks > 1 ? " (the longest rank's)" : "",
-                   strcmp(verdict->basis, "repetition") == 0 ? " (repeating kernels)" : "");
+            buffer_format(&maker->buffer, "%s%s of %s%s%s", separator,
+                          counted_text(verdict->n_steps, "step", "steps").text, words->step_time,
+                          verdict->n_ranks > 1 ? " (the longest rank's)" : "",
+                          strcmp(verdict->basis, "repetition") == 0 ? " (repeating kernels)" : "");
         else
-            append(maker, "%sno steps found: T is the whole trace, %s", separator, words->step_time);
+            buffer_format(&maker->buffer, "%sno steps found: T is the whole trace, %s", separator, words->step_time);
         if (verdict->excluded_us > 0)
-            append(maker, "; first %s skipped (%s)", step_text(verdict->excluded_us).text, verdict->excluded_by);
+            buffer_format(&maker->buffer, "; first %s skipped (%s)", step_text(verdict->excluded_us).text,
+                          verdict->excluded_by);
     } else {
-        append(maker, "%sno GPU activity", separator);
+        buffer_format(&maker->buffer, "%sno GPU activity", separator);
     }
     words->facts = finish_text(maker);
 }
@@ -214,17 +207,17 @@ static void make_could(struct words_maker *maker) {
         if (fix->n_fixed == 0 || !(before - fix->step_us >= verdict->step_us * ARROW_MIN_PERCENT / 100))
             continue;
         if (n == 0)
-            append(maker, "%s", step_text(verdict->step_us).text);
+            buffer_format(&maker->buffer, "%s", step_text(verdict->step_us).text);
         /* Fixes without an arrow of their own are part of this one. */
-        append(maker, " -> %s if ", step_text(fix->step_us).text);
+        buffer_format(&maker->buffer, " -> %s if ", step_text(fix->step_us).text);
         unsigned n_named = 0;
         for (size_t k = next; k < fix->n_fixed; k++) {
             const bool is_last = k + 1 == fix->n_fixed;
             const char *text = fix_of(maker, fix->fixed[k], is_last);
             if (*text)
-                append(maker, "%s%s", n_named++ == 0 ? "" : is_last ? " and " : ", ", text);
+                buffer_format(&maker->buffer, "%s%s", n_named++ == 0 ? "" : is_last ? " and " : ", ", text);
         }
-        append(maker, "%s", n ? " too" : "");
+        buffer_format(&maker->buffer, "%s", n ? " too" : "");
         next = fix->n_fixed;
         before = fix->step_us;
         bound = fix->bound;
@@ -236,13 +229,13 @@ static void make_could(struct words_maker *maker) {
                         : strcmp(bound, "communication") == 0 ? "communication"
                                                               : NULL;
     if (n > 0)
-        append(maker, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "", limit ? limit : "",
-               limit ? " is the limit" : "");
+        buffer_format(&maker->buffer, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "",
+                      limit ? limit : "", limit ? " is the limit" : "");
     else if (verdict->unexplained_percent < UNKNOWN_PERCENT)
-        append(maker, "No gap to remove; only faster or fewer kernels help.");
+        buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
     else
-        append(maker, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
-               verdict->unexplained_percent);
+        buffer_format(&maker->buffer, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
+                      verdict->unexplained_percent);
     maker->words->could = finish_text(maker);
 }
 
@@ -306,7 +299,7 @@ static void make_bar(struct words_maker *maker) {
     }
     words->bar_label = "one step";
     if (verdict->n_ranks > 1) {
-        append(maker, "rank %lld", (long long)verdict->rank);
+        buffer_format(&maker->buffer, "rank %lld", (long long)verdict->rank);
         words->bar_label = finish_text(maker);
     } else if (verdict->n_steps == 0) {
         words->bar_label = words->step_time;
@@ -323,16 +316,16 @@ static void make_saving(struct words_maker *maker, const struct sutra_finding *f
     words->is_estimate = finding->estimate;
     if (isnan(finding->saving_percent))
         return;
-    append(maker, "%s%s of %s (%s", finding->estimate ? "about " : "up to ",
-           part_text(finding->saving_us, verdict->step_us).text, of, percent_text(finding->saving_percent).text);
+    buffer_format(&maker->buffer, "%s%s of %s (%s", finding->estimate ? "about " : "up to ",
+                  part_text(finding->saving_us, verdict->step_us).text, of, percent_text(finding->saving_percent).text);
     if (verdict->n_ranks > 1 && finding->n_ranks && strcmp(finding->rule, "straggler") != 0) {
         if (finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1)
-            append(maker, "; %.0f-%.0f%%", finding->least_percent, finding->most_percent);
-        append(maker, "%s %llu of %llu ranks",
-               finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1 ? " on" : ";",
-               (unsigned long long)finding->n_ranks, (unsigned long long)verdict->n_ranks);
+            buffer_format(&maker->buffer, "; %.0f-%.0f%%", finding->least_percent, finding->most_percent);
+        buffer_format(&maker->buffer, "%s %llu of %llu ranks",
+                      finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1 ? " on" : ";",
+                      (unsigned long long)finding->n_ranks, (unsigned long long)verdict->n_ranks);
     }
-    append(maker, ")");
+    buffer_format(&maker->buffer, ")");
     words->saving = finish_text(maker);
 }
 
@@ -355,25 +348,25 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
             break;
         used[best] = true;
         const char *phase = sutra_phase_name((enum sutra_phase)best), *between = " (";
-        append(maker, "%s%s %.0f%%", n++ ? ", " : "", phase, finding->phases[best]);
+        buffer_format(&maker->buffer, "%s%s %.0f%%", n++ ? ", " : "", phase, finding->phases[best]);
         for (size_t i = 0; i < finding->n_units; i++) {
             if (strcmp(units[i].phase, phase) != 0 || units[i].percent < PLACE_MIN_PERCENT)
                 continue;
-            append(maker, "%s%s", between, place_name(units[i].name).text);
+            buffer_format(&maker->buffer, "%s%s", between, place_name(units[i].name).text);
             if (units[i].percent < 0.95 * finding->phases[best])
-                append(maker, " %.0f%%", units[i].percent);
+                buffer_format(&maker->buffer, " %.0f%%", units[i].percent);
             between = ", ";
         }
         if (between[0] == ',')
-            append(maker, ")");
+            buffer_format(&maker->buffer, ")");
     }
     if (n && finding->n_units == 0 && finding->n_names >= SPREAD_MIN &&
         finding->phases[SUTRA_PHASE_BETWEEN] < SPREAD_BETWEEN_PERCENT)
-        append(maker, ", spread over %s operators", count_text(finding->n_names).text);
+        buffer_format(&maker->buffer, ", spread over %s operators", count_text(finding->n_names).text);
     for (size_t i = 0; n == 0 && i < finding->n_units; i++) {
-        append(maker, "%s%s", i ? ", " : "", place_name(units[i].name).text);
+        buffer_format(&maker->buffer, "%s%s", i ? ", " : "", place_name(units[i].name).text);
         if (units[i].percent < 99.5)
-            append(maker, " %.0f%%", units[i].percent);
+            buffer_format(&maker->buffer, " %.0f%%", units[i].percent);
     }
     n += finding->n_units > 0;
     if (*finding->frame) {
@@ -386,10 +379,10 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
             if (strcmp(finding->rule, communication[i]) == 0)
                 before = ", from ";
         if (!is_named)
-            append(maker, "%s%s", n ? before : "", place_name(finding->frame).text);
+            buffer_format(&maker->buffer, "%s%s", n ? before : "", place_name(finding->frame).text);
     }
     if (maker->buffer.length)
-        append(maker, ".");
+        buffer_format(&maker->buffer, ".");
     words->where = finish_text(maker);
 }
 
@@ -399,10 +392,10 @@ static void append_sentence(struct words_maker *maker, const char *text) {
     if (length == 0)
         return;
     if (maker->buffer.length)
-        append(maker, " ");
+        buffer_format(&maker->buffer, " ");
     buffer_append_text(&maker->buffer, text);
     if (!strchr(".!?", text[length - 1]) && !(length > 1 && text[length - 1] == ')' && text[length - 2] == '.'))
-        append(maker, ".");
+        buffer_format(&maker->buffer, ".");
 }
 
 /* The title with its situation: "Exposed communication (embedding all-to-all)", "Straggler: rank 7". */
@@ -412,13 +405,13 @@ static const char *title_of(struct words_maker *maker, const struct sutra_findin
     } kinds[] = {{"ddp", "gradient all-reduce"}, {"fsdp", "sharded parameters"}, {"embedding", "embedding all-to-all"},
                  {"moe", "expert all-to-all"},   {"all_to_all", "all-to-all"},   {"tp", "tensor-parallel all-reduce"},
                  {"inference", "all-reduce"}};
-    append(maker, "%s", finding->title);
+    buffer_format(&maker->buffer, "%s", finding->title);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && strcmp(finding->rule, "exposed_comm") == 0; i++)
         if (strcmp(finding->situation, kinds[i].situation) == 0)
-            append(maker, " (%s)", kinds[i].name);
+            buffer_format(&maker->buffer, " (%s)", kinds[i].name);
     for (size_t i = 0; i < finding->n_numbers && strcmp(finding->rule, "straggler") == 0; i++)
         if (strcmp(finding->numbers[i].name, "rank") == 0)
-            append(maker, ": rank %.0f", finding->numbers[i].value);
+            buffer_format(&maker->buffer, ": rank %.0f", finding->numbers[i].value);
     return finish_text(maker);
 }
 
@@ -435,7 +428,7 @@ static void make_finding(struct words_maker *maker, const struct sutra_finding *
     for (size_t i = 0; i < finding->n_part_of; i++)
         for (size_t k = 0; k < maker->n_findings; k++)
             if (strcmp(maker->findings[k].rule, finding->part_of[i]) == 0)
-                append(maker, " Part of %zu: do not add.", k + 1);
+                buffer_format(&maker->buffer, " Part of %zu: do not add.", k + 1);
     words->seen = finish_text(maker);
     make_where(maker, finding, words);
     for (size_t i = 0; i < finding->n_remedies; i++) {
@@ -445,15 +438,15 @@ static void make_finding(struct words_maker *maker, const struct sutra_finding *
     words->fix = finish_text(maker);
     if (*finding->check_metric) {
         if (*finding->check_now)
-            append(maker, "%s ", finding->check_now);
+            buffer_format(&maker->buffer, "%s ", finding->check_now);
         /* Without steps, counts are of the trace. */
         const char *per_step = maker->verdict->n_steps ? NULL : strstr(finding->check_metric, " per step");
-        append(maker, "%.*s%s", per_step ? (int)(per_step - finding->check_metric) : 200, finding->check_metric,
-               per_step ? per_step + strlen(" per step") : "");
+        buffer_format(&maker->buffer, "%.*s%s", per_step ? (int)(per_step - finding->check_metric) : 200,
+                      finding->check_metric, per_step ? per_step + strlen(" per step") : "");
         if (*finding->check_after)
-            append(maker, " %s", finding->check_after);
+            buffer_format(&maker->buffer, " %s", finding->check_after);
         if (maker->buffer.bytes && !strchr(".!?", maker->buffer.bytes[maker->buffer.length - 1]))
-            append(maker, ".");
+            buffer_format(&maker->buffer, ".");
     }
     words->check = finish_text(maker);
 }
@@ -472,7 +465,7 @@ static void make_rest(struct words_maker *maker) {
     if (maker->words->n_bar) {
         bool used[SUTRA_N_PARTS] = {false};
         const char *between = " (";
-        append(maker, "%.1f%%", verdict->unexplained_percent);
+        buffer_format(&maker->buffer, "%.1f%%", verdict->unexplained_percent);
         for (unsigned i = 0; i < PIECES_MOST; i++) {
             int best = -1;
             for (int part = 0; part < SUTRA_N_PARTS; part++)
@@ -482,10 +475,10 @@ static void make_rest(struct words_maker *maker) {
             if (best < 0)
                 break;
             used[best] = true;
-            append(maker, "%s%.1f%% %s", between, verdict->unexplained[best], parts[best].piece);
+            buffer_format(&maker->buffer, "%s%.1f%% %s", between, verdict->unexplained[best], parts[best].piece);
             between = ", ";
         }
-        append(maker, "%s.", between[0] == ',' ? ")" : "");
+        buffer_format(&maker->buffer, "%s.", between[0] == ',' ? ")" : "");
     }
     maker->words->unexplained = finish_text(maker);
 }
@@ -507,9 +500,9 @@ enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const 
     /* Without GPU activity, the list of checks is the fix. */
     const char *checks = verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY ? strstr(verdict->why, ": check ") : NULL;
     if (checks) {
-        append(&maker, "%.*s.", (int)(checks - verdict->why), verdict->why);
+        buffer_format(&maker.buffer, "%.*s.", (int)(checks - verdict->why), verdict->why);
         words->why = finish_text(&maker);
-        append(&maker, "Check %s", checks + strlen(": check "));
+        buffer_format(&maker.buffer, "Check %s", checks + strlen(": check "));
         words->fix = finish_text(&maker);
     }
     if (verdict->kind == SUTRA_VERDICT_STEPS) {

@@ -151,10 +151,8 @@ void json_cstring_key(struct json_out *json, const char *key) {
 }
 
 static void append_format(struct json_out *json, const char *format, va_list arguments) {
-    char text[400];
     begin_element(json);
-    vsnprintf(text, sizeof text, format, arguments);
-    out_add(json->text, text);
+    buffer_vformat(&json->text->out, format, arguments);
 }
 
 void json_format(struct json_out *json, const char *format, ...) {

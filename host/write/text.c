@@ -114,12 +114,10 @@ void out_string(struct text_out *text, const char *bytes, size_t n) {
 }
 
 void out_format(struct text_out *text, const char *format, ...) {
-    char line[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    buffer_vformat(&text->out, format, arguments);
     va_end(arguments);
-    out_add(text, line);
 }
 
 void out_name(struct text_out *text, const char *name, size_t n) {
