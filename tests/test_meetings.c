@@ -68,7 +68,7 @@ static void job_find(struct made_job *job) {
     row_t n_clocks;
     for (size_t r = 0; r < job->n; r++)
         job->ranks[r] = (struct meeting_rank){.rank = (int64_t)r,
-                                              .start = {.is_told = true,
+                                              .start = {.is_known = true,
                                                         .has_ops = true,
                                                         .origin_ns = (job->start_us[r] + job->ahead_us[r]) * 1000,
                                                         .end_ns = (1000 + job->ahead_us[r]) * 1000,

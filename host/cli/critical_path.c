@@ -117,7 +117,7 @@ static void print_head(const struct path_page *page, const char *trace) {
     printf("from %s ", time_text(report->begin_us).text);
     printf("to %s of the window\n", time_text(report->end_us).text);
     print_outside("before_path", &report->before);
-    print_outside("after", &report->behind);
+    print_outside("after", &report->after);
 }
 
 static void print_row(double us, double whole, uint64_t n, const char *name) {

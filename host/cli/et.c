@@ -112,7 +112,7 @@ static int draw_svg(struct draw_job *draw) {
     struct job *job = &draw->job;
     const struct temp_file_options file_options = {.force = job->options.force, .temporary = interrupt_guard_callback};
     bool to_stream = path_is_stream(job->output);
-    struct beside file = {.file = -1};
+    struct temp_file file = {.file = -1};
     struct sutra_error error;
     char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, NULL};
     char graph[32];

@@ -290,7 +290,7 @@ static int check_output(struct link_job *link, const char *path) {
 }
 
 /* Of three names without an option before them, the one after --astra is its directory. */
-static void take_astra_folder(struct link_job *link) {
+static void set_astra_folder(struct link_job *link) {
     struct operands *operands = &link->pair.job.operands;
     struct option_optional *astra = &link->astra;
     const unsigned n_traces = (unsigned)!link->pair.traces[HOST_TRACE] + (unsigned)!link->pair.traces[DEVICE_TRACE];
@@ -323,7 +323,7 @@ static int check(struct job *job) {
     const char *const *traces = link->pair.traces, *called = job->command->called;
     if (job->command == &trace_link_command && link->rank == RANK_NONE)
         return message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", called);
-    take_astra_folder(link);
+    set_astra_folder(link);
     int exit_code = pair_check_operands(&link->pair);
     if (exit_code != SUTRA_OK)
         return exit_code;

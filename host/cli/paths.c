@@ -45,7 +45,7 @@ static int append_path(struct trace_list *list, char *path) {
     return SUTRA_OK;
 }
 
-/* Appends a path; a report with several ranks as the paths of its ranks. Errors of a report are those of reading it. */
+/* Appends a path; a report with several ranks as the paths of its ranks. Reports that cannot be read are errors. */
 static int append_ranks(struct trace_list *list, char *path, enum trace_names names) {
     struct stat found;
     struct sutra_context *context = NULL;

@@ -56,7 +56,7 @@ struct column_form {
 bool columns_resize(void *table, const struct column_form *forms, size_t n_forms, size_t n);
 void columns_free(void *table, const struct column_form *forms, size_t n_forms);
 
-/* Points the columns of `view` at those of `table`, from a row on. */
+/* Points the columns of `view` at the columns of `table`, from a row on. */
 void columns_view(void *view, const void *table, const struct column_form *forms, size_t n_forms, size_t row);
 
 /* Replaces columns of another owner by copies of the first n rows, with room for `capacity` rows. False: out of memory,

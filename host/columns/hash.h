@@ -112,7 +112,7 @@ hash_find(const struct hash_slots *slots, uint64_t hash, hash_equals *equals, co
 }
 
 /* Fills the free slot of the new entry n, which the table already has as its last one. Rebuilds the slots if more than
- * half would be filled or if the slot is too far from that of the hash. False: out of memory, nothing changed. */
+ * half would be filled or if the slot is too far from the slot of the hash. False: out of memory, nothing changed. */
 bool hash_add(struct hash_slots *slots, uint64_t *slot, uint64_t hash, uint32_t n, hash_of_entry *hash_of,
               const void *table);
 

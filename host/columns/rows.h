@@ -20,7 +20,7 @@
 #define ROW_SET_LEVELS 6
 
 struct row_set {
-    uint64_t *words;                 /* of all levels, that of the rows first */
+    uint64_t *words;                 /* of all levels; the level of the rows is first */
     uint64_t *level[ROW_SET_LEVELS]; /* first word of each level */
     uint64_t n_words[ROW_SET_LEVELS];
     unsigned n_levels;

@@ -123,7 +123,7 @@ struct device_events {
 #undef X
 };
 
-/* All columns: value offsets, two per number, the columns above, and those that are read ahead. */
+/* All columns: value offsets, two per number, the columns above, and the columns that are read ahead. */
 #define DEVICE_EVENT_N_COLUMNS 20
 
 /* Lists the columns that exist, and returns their number. */

@@ -64,7 +64,7 @@ static void measure_coverage(const struct path_search *search, struct sutra_crit
     report->begin_us = begin - window_begin;
     report->end_us = end - window_begin;
     report->before = summarize_outside(search, window_begin, begin);
-    report->behind = summarize_outside(search, end, window_end);
+    report->after = summarize_outside(search, end, window_end);
 }
 
 /* Time and number of edges per name (string id). */

@@ -172,7 +172,7 @@ bool write_path_json(const struct sutra_critical_path *path, struct text_out *te
     write_us(text, "begin_us", report->begin_us, true);
     write_us(text, "end_us", report->end_us, true);
     write_outside_json(text, "before_path", &report->before);
-    write_outside_json(text, "after_path", &report->behind);
+    write_outside_json(text, "after_path", &report->after);
     out_add(text, "},\n\"breakdown\": {");
     write_us(text, "total_us", report->us, false);
     out_add(text, ",\n\"by_kind_us\": {");
@@ -258,7 +258,7 @@ bool write_path_text(const struct sutra_critical_path *path, struct text_out *te
                report->window_us, report->window_us > 0 ? report->us / report->window_us * 100 : 0, report->begin_us,
                report->end_us);
     write_outside_text(&report->before, "before", text);
-    write_outside_text(&report->behind, "after", text);
+    write_outside_text(&report->after, "after", text);
     out_add(text, "\n");
 
     /* The breakdown */

@@ -4,9 +4,9 @@
  *
  *     "_allgather_base", 8 ranks, 1000 floats in, 8000 out  -->  all-gather of 32,000 bytes; each link carries 7/8 of them
  *
- * Sizes and shares are defined as in nccl-tests: the size is that of the larger of the input and output buffers. The
- * algorithm bandwidth is size by time. The bus bandwidth is the algorithm bandwidth times the share; for each kind it
- * is comparable with the bandwidth of a link.
+ * Sizes and shares are defined as in nccl-tests: the size is the size of the larger of the input and output buffers.
+ * The algorithm bandwidth is size by time. The bus bandwidth is the algorithm bandwidth times the share; for each kind
+ * it is comparable with the bandwidth of a link.
  */
 #ifndef FACTS_COLLECTIVES_H
 #define FACTS_COLLECTIVES_H

@@ -207,7 +207,7 @@ static double shared_heads(const struct attention *attention, double keys) {
     return attention->batch * keys * sums * (attention->width + attention->value_width);
 }
 
-/* The gradient; `places` are those of the operator's own arguments. */
+/* The gradient; `places` are the positions of the operator's own arguments. */
 static struct op_flops gradient_known(const struct flops_case *at, const struct attention_places *places,
                                       const struct attention *attention) {
     bool recomputes = !at->tracelens || places->recomputes;

@@ -317,7 +317,7 @@ double device_link_of(const struct document *document) {
 }
 
 struct roofline roofline_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32) {
-    /* The peak of the unit; without one in this precision that of fp32 vectors, which can compute it too. */
+    /* The peak of the unit; without one in this precision, the peak of fp32 vectors, which can compute it too. */
     const double *unit = peaks->flops_per_s[work->unit];
     enum precision precision = work->precision == PRECISION_NONE ? PRECISION_FP32 : work->precision;
     if (tf32 && precision == PRECISION_FP32 && work->unit == UNIT_MATRIX && unit[PRECISION_TF32] > 0)

@@ -28,7 +28,7 @@
  *     deviceProperties of the trace --> struct device_limits      grid, block, registers, shared memory --> occupancy
  *
  * Threads, registers, shared memory and the maximum number of blocks limit the blocks that are resident on a
- * multiprocessor. Allocation granularity is that of NVIDIA's occupancy calculator, by compute capability.
+ * multiprocessor. NVIDIA's occupancy calculator defines the allocation granularity by compute capability.
  */
 
 /* Of one device; 0: unknown. */

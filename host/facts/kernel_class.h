@@ -8,7 +8,7 @@
  *     kernel   triton_poi_fused_add_all_reduce_0            compute: the name lists source operators
  *     kernel   gemm, with the argument "Collective name"    communication, other
  *
- * sutra's own analyses use this classification. Tables of TraceLens and HTA use those of facts/names.h.
+ * sutra's own analyses use this classification. Tables of TraceLens and HTA use the types of facts/names.h.
  *
  * A kind is a byte, so that a caller finds it once for each interned name. Cost: O(rows of the table * length).
  */

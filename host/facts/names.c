@@ -266,7 +266,7 @@ static const struct name_line names[] = {
     {"StreamCreate", TEXT_HAS, NAME_SETS_UP, V},
 };
 
-/* Capitalized names without a prefix are those of Kineto until 2021; its launch flows have had four names. */
+/* Kineto wrote capitalized names without a prefix until 2021; its launch flows have had four names. */
 static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | H | D | T | S | C},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},

@@ -69,7 +69,7 @@ static bool is_name(const char *name, size_t length, const char *of) {
     return strlen(of) == length && strncasecmp(name, of, length) == 0;
 }
 
-/* The name may be in "Tensor(...)", in a list of tensors, of which the first counts, and after "struct " or "class ",
+/* The name may be in "Tensor(...)", in a list of tensors (the first counts), and after "struct " or "class ",
  * as some compilers write it. */
 const struct data_type *data_type_find(const char *name, size_t length) {
     static const char *const prefixes[] = {"GenericList[", "Tensor(", "struct ", "class "};

@@ -31,7 +31,7 @@ static enum sutra_status output_open(struct output *output, const char *path, co
     struct output made = {.path = path, .bytes = malloc(OUTPUT_CAPACITY)};
     if (!made.bytes)
         return error_memory(error);
-    enum sutra_status status = temp_file_open(&made.beside, path, options, error);
+    enum sutra_status status = temp_file_open(&made.temp, path, options, error);
     if (status)
         free(made.bytes);
     else
@@ -42,7 +42,7 @@ static enum sutra_status output_open(struct output *output, const char *path, co
 void output_flush(struct output *output) {
     size_t done = 0;
     while (done < output->length && !output->failure) {
-        ssize_t n = write(output->beside.file, output->bytes + done, output->length - done);
+        ssize_t n = write(output->temp.file, output->bytes + done, output->length - done);
         if (n > 0)
             done += (size_t)n;
         else if (n < 0 && errno != EINTR)
@@ -61,7 +61,7 @@ static enum sutra_status write_error(struct output *output, struct sutra_error *
 
 /* Closes the file, which appears if `keep` is true. */
 static enum sutra_status output_close(struct output *output, bool keep, struct sutra_error *error) {
-    output->failure = temp_file_close(&output->beside, keep);
+    output->failure = temp_file_close(&output->temp, keep);
     free(output->bytes);
     output->bytes = NULL;
     return keep && output->failure ? write_error(output, error) : SUTRA_OK;

@@ -25,7 +25,7 @@ struct output {
     const char *path;
     char *bytes;
     size_t length;
-    struct beside beside;
+    struct temp_file temp;
     int failure; /* errno of the first failed write, or 0 */
 };
 

@@ -177,7 +177,7 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
     case RECORD_CALL:
         return read_call(reading, lines);
     case RECORD_START:
-        rank->start = (struct rank_start){.is_told = true,
+        rank->start = (struct rank_start){.is_known = true,
                                           .origin_ns = number[1],
                                           .end_ns = number[2],
                                           .has_ops = number[3] != 0,
@@ -294,7 +294,7 @@ static enum sutra_status find_meetings(struct job_whole *whole, bool per_stream,
         return error_memory(error);
     for (size_t i = 0; i < whole->n_ranks; i++)
         ranks[i] = (struct meeting_rank){whole->ranks[i].rank, whole->ranks[i].start};
-    /* One visible GPU is often one of several, of which each process sees its own. */
+    /* One visible GPU is often one of several: each process sees its own. */
     const int64_t per_host = ranks_per_host(whole);
     const struct meeting_job job = {.ranks = ranks,
                                     .n = whole->n_ranks,
@@ -525,7 +525,7 @@ enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, st
     for (size_t i = 0; i < whole->n_ranks && !status; i++) {
         struct whole_rank *rank = &whole->ranks[i];
         status = read_rank(whole, folder, rank, error);
-        is_simulated |= rank->start.is_told;
+        is_simulated |= rank->start.is_known;
         whole->n_done += rank->state == RANK_DONE;
         whole->n_broken += rank->state == RANK_BROKEN;
         whole->n_missing += rank->state == RANK_MISSING;

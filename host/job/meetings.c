@@ -89,7 +89,7 @@ static void find_clocks(struct meetings_search *search) {
         bool has_clock = at < job->n_clocks && job->clocks[at].rank == job->ranks[r].rank;
         search->clock[r] = has_clock ? &job->clocks[at] : NULL;
         bool joined = has_clock ? job->clocks[at].reference == reference : job->ranks[r].rank == reference;
-        search->made->n_apart += job->ranks[r].start.is_told && !joined;
+        search->made->n_apart += job->ranks[r].start.is_known && !joined;
     }
 }
 
@@ -101,7 +101,7 @@ static void find_starts(struct meetings_search *search) {
     for (row_t r = 0; r < job->n; r++) {
         int64_t end_ns = to_job_time(search, r, job->ranks[r].start.end_ns);
         search->origin_ns[r] = to_job_time(search, r, job->ranks[r].start.origin_ns);
-        if (!job->ranks[r].start.is_told)
+        if (!job->ranks[r].start.is_known)
             continue;
         search->base_ns = MIN(search->origin_ns[r], search->base_ns);
         last_ns = MAX(end_ns, last_ns);
@@ -117,7 +117,7 @@ static void find_starts(struct meetings_search *search) {
             (struct matched_collectives){.astra = job->astra,
                                          .per_stream = job->per_stream,
                                          .ranks_per_host = job->ranks_per_host,
-                                         .has_start = start->is_told && start->has_ops && start_us > 0,
+                                         .has_start = start->is_known && start->has_ops && start_us > 0,
                                          .first_node = start->first_node,
                                          .start_us = (uint64_t)start_us,
                                          .ahead_us = microseconds(apart(start->origin_ns, search->origin_ns[r]))};
@@ -138,7 +138,7 @@ static void list_members(struct meetings_search *search, const struct collective
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(search->job->calls, search->job->matches, match, i);
         row_t rank = find_rank(search->job, call->rank);
-        if (rank == ROW_NONE || !search->job->ranks[rank].start.is_told || !is_placed(call))
+        if (rank == ROW_NONE || !search->job->ranks[rank].start.is_known || !is_placed(call))
             continue;
         search->members[search->n_members++] = (struct placed_call){.call = (uint64_t)(call - search->job->calls->list),
                                                                     .rank = rank,

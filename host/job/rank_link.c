@@ -111,7 +111,7 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
         call->op_bytes = marks->bytes[i];
     }
     if (!status)
-        result->start = (struct rank_start){.is_told = true,
+        result->start = (struct rank_start){.is_known = true,
                                             .has_ops = marks->has_ops,
                                             .origin_ns = trace_time_ns(marks->origin, base_ns),
                                             .end_ns = trace_time_ns(marks->end, base_ns),

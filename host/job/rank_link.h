@@ -104,7 +104,7 @@ struct link_output {
 
 /* Start and end of a rank of a simulated job on its own clock, and its first CPU node. */
 struct rank_start {
-    bool is_told, has_ops;
+    bool is_known, has_ops;
     int64_t origin_ns, end_ns;
     uint64_t first_node;
 };

@@ -107,7 +107,7 @@ static bool write_record(const void *arg, struct text_out *text) {
 #define COUNT(name) out_format(text, "count\t" #name "\t%" PRIu64 "\n", result->report.name);
         COUNTS(COUNT)
 #undef COUNT
-        if (outcome->is_faithful && result->start.is_told) /* the simulated time follows from all ranks together */
+        if (outcome->is_faithful && result->start.is_known) /* the simulated time follows from all ranks together */
             out_format(text, "times\t%.3f\n", result->faithful.measured_us);
         else if (outcome->is_faithful)
             out_format(text, "times\t%.3f\t%.3f\n", result->faithful.measured_us, result->faithful.simulated_us);
@@ -121,7 +121,7 @@ static bool write_record(const void *arg, struct text_out *text) {
     if (!outcome->status) {
         const struct rank_start *start = &result->start;
         add_calls(text, result);
-        if (start->is_told)
+        if (start->is_known)
             out_format(text, "start\t%" PRId64 "\t%" PRId64 "\t%d\t%" PRIu64 "\n", start->origin_ns, start->end_ns,
                        start->has_ops, start->first_node);
     }

@@ -6,9 +6,9 @@
  *     waits              GPU operator (last event of a start's id) -> first CPU operator after each end's event
  *     sync lists         host operator of that CPU operator -> the GPU operator's nodes
  *
- * The output is that of chakra_trace_link: a list is keyed by the host operator's new id if that is assigned before the
- * GPU node's, else by its id in the host trace. The keys are then looked up as ids of the host trace, even if they are
- * new ids. If several lists result in the same node, the one that was begun last remains.
+ * The output is the same as chakra_trace_link's: a list is keyed by the host operator's new id if that is assigned
+ * before the GPU node's, else by its id in the host trace. The keys are then looked up as ids of the host trace, even
+ * if they are new ids. If several lists result in the same node, the one that was begun last remains.
  *
  * Cost: O(events + nodes), and a binary search for each wait.
  */

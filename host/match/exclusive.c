@@ -334,7 +334,7 @@ static struct number subtract_in_order(const struct sweep *sweep, row_t k, uint6
     uint64_t n_each = after.low - k, n_searching = task->search_cost * n_merged;
     uint32_t end = sweep->last[k];
     if (n_searching < n_each) {
-        /* Two searches of the tree for each merged interval. Its start is that of the first operator there that is
+        /* Two searches of the tree for each merged interval. Its start is the start of the first operator there that is
          * inside. */
         size_t last = sweep->n_leaves - 1, from = 2 * (size_t)(sweep->first[k] - 1), to = 2 * (size_t)(end - 1);
         while ((from = find_cell(sweep, 1, 0, last, UINT32_MAX, from, end, true)) <= to) {

@@ -14,7 +14,7 @@
  *
  * The axis is cut at the bounds of intervals. A set of bits contains the positions at which runs of one colour begin,
  * with one bit per 64 in the level above, so that the run around a position is found in a few steps. Each interval adds
- * at most three runs and removes all that it covers: O(1) runs, amortized.
+ * at most three runs and removes all runs that it covers: O(1) runs, amortized.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -205,8 +205,8 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
         return status;
     }
 
-    /* Sort the ranges by their ends: those that end before interval k are order[begin[k]] .. order[begin[k + 1] - 1].
-     * Placing the ranges moves begin[k] to the begin of k + 1; the memmove() restores it. */
+    /* Sort the ranges by their ends: the ranges that end before interval k are order[begin[k]] .. order[begin[k + 1]
+     * - 1]. Placing the ranges moves begin[k] to the begin of k + 1; the memmove() restores it. */
     for (row_t i = 0; i < n_ranges; i++)
         begin[last[i] + 1]++;
     for (row_t k = 0; k <= n; k++)

@@ -33,7 +33,7 @@ typedef unsigned __int128 uwide_t;
 
 /* ---- Merging ---- */
 
-/* Whether an interval begins a new group after the intervals with earlier or equal starts, the latest of which ends at
+/* Whether an interval begins a new group after the intervals with earlier or equal starts, whose latest end is
  * `last_end`. Intervals that touch are in one group. */
 SHARED bool interval_begins_group(int64_t start, int64_t last_end) {
     return start > last_end;
@@ -52,7 +52,8 @@ SHARED struct segment_end segment_end_merge(const struct segment_end *earlier, c
     return merged;
 }
 
-/* Disjoint groups of each segment: those of segment s are [start[i], end[i]) for i from first[s] to first[s + 1]. */
+/* Disjoint groups of each segment: the groups of segment s are [start[i], end[i]) for i from first[s] to
+ * first[s + 1]. */
 struct merged {
     row_t n;
     uint32_t n_segments;

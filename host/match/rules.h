@@ -220,7 +220,7 @@ SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t th
     }
 }
 
-/* The choice among the operators of two choices; the rows of `later` follow those of `earlier`. */
+/* The choice among the operators of two choices; the rows of `later` follow the rows of `earlier`. */
 SHARED struct start_choice start_choice_merge(const struct start_choice *earlier, const struct start_choice *later) {
     struct start_choice merged = *earlier;
     if (later->best != ROW_NONE)
@@ -241,7 +241,7 @@ struct begun {
     struct start_choice latest, under;
 };
 
-/* The operators that have begun after both; all starts of `later` follow those of `earlier`. Associative; an empty
+/* The operators that have begun after both; all starts of `later` follow all starts of `earlier`. Associative; an empty
  * value is neutral. */
 SHARED struct begun begun_merge(const struct begun *earlier, const struct begun *later) {
     if (later->latest.best == ROW_NONE)

@@ -246,7 +246,7 @@ struct event_part {
     struct inputs_cache inputs_cache;
     struct event_forms learned;
     uint64_t n_dropped;     /* fields of the wrong type */
-    uint64_t n_not_objects; /* elements of an array without an object around it */
+    uint64_t n_not_objects; /* elements of the array that are not objects */
     uint64_t n_lower_external;
     row_t bad_row; /* the first event with such a field, or ROW_NONE */
     enum event_field bad_field;

@@ -98,7 +98,7 @@ bool document_cut(struct document_parts *parts, bool one) {
         return false;
     if (parts->beginning)
         pool_run(parts->context->pool, parts->n, find_part, parts);
-    /* Keep the parts with an element; they take over the expected rows of the parts without one after them. */
+    /* Keep the parts with an element; each adds the expected rows of the following parts without one. */
     uint64_t n_rows = 0;
     size_t n = 0;
     parts->begins[0] = parts->open;
@@ -608,8 +608,8 @@ static enum sutra_status check_kind(const struct document *document, const struc
 
 /* ---- Rows ---- */
 
-/* Selects the columns of all rows: those that all parts share, those of the only part, or new ones. False: out of
- * memory. */
+/* Selects the columns of all rows: the shared columns of all parts, the columns of the only part, or new ones. False:
+ * out of memory. */
 static bool choose_columns(struct document_parts *parts) {
     const struct document_reader *reader = parts->reader;
     struct document_part *all = document_part_at(parts, parts->n + 1), *owner = document_part_at(parts, parts->n);

@@ -100,7 +100,7 @@ struct document_part {
     row_t first_row;   /* row number of this part's first row */
     size_t first_text; /* offset of the part */
     size_t size;       /* of its text, estimated */
-    bool shares;       /* its columns are a range of those that all parts share */
+    bool shares;       /* its columns are a range of the columns that all parts share */
     bool closed;       /* the array ends in this part, or its text is malformed */
     struct json_walker walker;
 };
@@ -177,7 +177,7 @@ void document_free(struct document *document);
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
-/* Whether this is ET+: its first nodes have durations, unlike those of a host trace. O(1). */
+/* Whether this is ET+: its first nodes have durations; nodes of a host trace have none. O(1). */
 bool document_is_linked(const struct document *document);
 
 /* The same, for the text of a host trace from its nodes on. */

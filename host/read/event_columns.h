@@ -54,7 +54,7 @@ struct requested_column {
 #define ASK_MAX NAMED_MAX
 
 /* Fills columns[0..n_fields). `events`: in any order, with duplicates and ROW_NONE allowed; NULL: the first n_events
- * events. Ids are those of the context. SUTRA_SYSTEM: out of memory. */
+ * events. Ids are ids of the context. SUTRA_SYSTEM: out of memory. */
 enum sutra_status event_columns_request(struct sutra_context *context, const struct sutra_device_trace *trace,
                                         const struct requested_field *fields, size_t n_fields, const row_t *events,
                                         row_t n_events, struct requested_column *columns, struct sutra_error *error);

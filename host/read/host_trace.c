@@ -24,7 +24,7 @@ struct host_places {
     bool later; /* the node has the form of later schemas */
 };
 
-/* Rows during reading: parent and rf have the meaning of schema 1.0.1, `rf_attribute` that of later schemas. */
+/* Rows during reading: parent and rf have the meaning of schema 1.0.1, `rf_attribute` the meaning of later schemas. */
 struct node_rows {
     struct host_nodes nodes;
     value_key *rf_attribute;

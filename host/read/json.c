@@ -29,7 +29,7 @@
 #define PLAIN_LIST_BYTES 256
 #define BLOCKS           (PLAIN_LIST_BYTES / 64)
 
-/* The bits of the bytes that follow those of `bits`. */
+/* The bits of the bytes that follow the bytes of `bits`. */
 static inline uint64_t shift_next(uint64_t bits, uint64_t *carry) {
     uint64_t next = bits << 1 | *carry;
     *carry = bits >> 63;
@@ -252,7 +252,7 @@ AVX512 static size_t end_by_64_bytes(const char *text, size_t at) {
 
 #endif
 
-/* The byte after the list at byte `at` of a text that ends in zeros, of which up to 64 are read. 0: the list is
+/* The byte after the list at byte `at` of a text that ends in zeros; reads up to 64 zeros. 0: the list is
  * malformed, too long or not plain. */
 static size_t plain_list_end(const char *text, size_t at) {
 #ifdef __SSE2__

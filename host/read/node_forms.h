@@ -45,9 +45,9 @@ static inline struct json_span node_leaf(struct json_walker *walker, struct node
 void node_learn(struct event_forms *forms, const char *text, size_t at, size_t end, const struct node_leaves *leaves,
                 unsigned n_fields);
 
-/* Steps over a node whose bytes between values are learned, and sets the places of its fields; *has_attributes: the
+/* Steps over a node whose bytes between values are learned, and sets the positions of its fields; *has_attributes: the
  * node has "attrs". Returns the set of its fields. 0: the bytes are unknown, or a field repeats; then the walker has
- * not moved, and the places are undefined. */
+ * not moved, and the positions are undefined. */
 static inline uint64_t node_walk_learned(struct json_walker *walker, const struct event_forms *forms, unsigned n_fields,
                                          struct json_span *places, bool *has_attributes) {
     const struct json_walker local = *walker;

@@ -212,7 +212,7 @@ static inline const object_t *items_of(const struct objects *objects, object_t o
     return objects->items + container_of(objects, object)->first;
 }
 
-/* Sets the items of an empty list to those of a shared one. */
+/* Sets the items of an empty list to the items of a shared list. */
 static inline void share_list(struct objects *objects, uint32_t number, uint64_t shared) {
     const struct shared_list *from = &objects->shared_lists[shared];
     objects->containers[number] = (struct container){from->first, from->n, LIST_SHARED | (uint32_t)shared};

@@ -91,8 +91,8 @@ static void edit(struct trace_repair *repair, size_t at, size_t n, const char *w
     report_repair(&repair->report, at, kind);
 }
 
-/* Takes the bytes from `from` to `to` from the budget; false: too few are left. */
-static bool spend(struct trace_repair *repair, size_t from, size_t to) {
+/* Deducts the bytes from `from` to `to` from the budget; false: too few are left. */
+static bool deduct_from_budget(struct trace_repair *repair, size_t from, size_t to) {
     uint64_t n = to - from + 1;
     if (repair->budget < n)
         return false;
@@ -256,7 +256,7 @@ enum string_role { ROLE_KEY, ROLE_MEMBER, ROLE_ITEM };
 
 enum repair_level {
     LEVEL_STRICT,     /* repair nothing */
-    LEVEL_KNOWN_KEYS, /* keys of elements are those of element_keys */
+    LEVEL_KNOWN_KEYS, /* keys of elements are element_keys */
     LEVEL_ANY_KEYS,
 };
 
@@ -553,7 +553,8 @@ static size_t parse_value(struct trace_repair *repair, size_t at, bool element) 
         roll_back(repair, &before);
         if (level == LEVEL_STRICT)
             strict_failed_at = repair->failed_at;
-        if ((element && repair->text[at] != '{') || (level < LEVEL_ANY_KEYS && !spend(repair, at, repair->failed_at)))
+        if ((element && repair->text[at] != '{') ||
+            (level < LEVEL_ANY_KEYS && !deduct_from_budget(repair, at, repair->failed_at)))
             break;
     }
     repair->failed_at = strict_failed_at;
@@ -584,7 +585,7 @@ static enum after_element skip_malformed(struct trace_repair *repair, size_t fro
         at = array_end;
     }
     roll_back(repair, &repair->kept);
-    if (!spend(repair, from, at)) {
+    if (!deduct_from_budget(repair, from, at)) {
         next = AT_TEXT_END;
         at = repair->size;
     }

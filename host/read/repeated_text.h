@@ -2,7 +2,7 @@
  * repeated_text.h - caches of values by their raw text: inputs of operators, strings, and walked lists and objects.
  *
  * Events repeat a few kinds of names, shapes, types and attributes millions of times. Equal raw text means equal
- * values, so a value whose bytes equal those of an earlier value is neither parsed nor interned again, and results are
+ * values, so a value with the same bytes as an earlier value is neither parsed nor interned again, and results are
  * the same as without a cache. One cache per thread and text, direct-mapped, zeros at the start. Cost: O(bytes
  * compared).
  */
@@ -115,7 +115,7 @@ static const unsigned char cached_string_mask[2 * CACHED_STRING_BYTES] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
-/* Word `i` of the text, of which `length` bytes count, the closing quote included. */
+/* Word `i` of the first `length` bytes of the text, the closing quote included. */
 static inline uint64_t cached_string_word(const char *text, size_t length, size_t i) {
     return hash_load(text + 8 * i, 8) & hash_load(cached_string_mask + CACHED_STRING_BYTES + 1 - length + 8 * i, 8);
 }
@@ -160,7 +160,7 @@ static inline uint32_t cached_string_intern(struct string_cache *cache, struct f
 /*
  * ---- Lists and objects ----
  *
- * A list or object whose bytes equal those of an earlier, well-formed one ends after as many bytes and has the same
+ * A list or object with the same bytes as an earlier, well-formed one ends after as many bytes and has the same
  * value. The slot is a hash of some of its first bytes.
  */
 
@@ -177,7 +177,7 @@ static inline size_t value_slot(const char *text, size_t n_slots) {
     return hash_fold(first ^ 0x9e3779b97f4a7c15u, second ^ 0xe7037ed1a0b428dbu) % n_slots;
 }
 
-/* Whether the bytes at byte `at` equal those of the cached value. */
+/* Whether the bytes at byte `at` equal the cached value. */
 static inline bool cached_value_matches(const struct cached_value *value, const struct source *source, size_t at) {
     return value->length > 0 && value->length <= source->size - at &&
            memcmp(source->bytes + value->at, source->bytes + at, value->length) == 0;

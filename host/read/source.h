@@ -128,7 +128,7 @@ enum sutra_status source_open_format(struct source *source, const char *path, so
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
 
-/* Replaces the source's bytes by those of the buffer, which the source then owns. */
+/* Replaces the source's bytes by the bytes of the buffer, which the source then owns. */
 enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error);
 
 /* Returns the pages of a mapped file between these bytes to the system; they are mapped again on access. */

@@ -24,8 +24,8 @@ struct sutra_repair {
 /* Accepts a document of any kind. */
 static const struct document_reader any_reader = {.read_stage = "check text", .keeps_malformed = true};
 
-/* Repairs the text of made->document.source and parses the result; frees `made` on failure. `status` is that of opening
- * the source. */
+/* Repairs the text of made->document.source and parses the result; frees `made` on failure. `status` is the result of
+ * opening the source. */
 static enum sutra_status finish(struct sutra_context *context, struct sutra_repair *made, enum sutra_status status,
                                 struct sutra_repair **repair, struct sutra_error *error) {
     struct source *source = &made->document.source;

@@ -561,7 +561,7 @@ static int compare_shorts(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-static bool have_equal_shorts(const struct entry *a, const struct entry *b) {
+static bool has_same_short_name(const struct entry *a, const struct entry *b) {
     return strcmp(a->shortened->text, b->shortened->text) == 0;
 }
 
@@ -610,7 +610,7 @@ static size_t for_each_ambiguous(struct entry *entries, size_t n, unsigned width
     size_t n_ambiguous = 0;
     qsort(entries, n, sizeof *entries, compare_shorts);
     for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && have_equal_shorts(&entries[begin], &entries[end]);)
+        for (end = begin + 1; end < n && has_same_short_name(&entries[begin], &entries[end]);)
             end++;
         for (size_t i = begin; i < end && end > begin + 1; i++, n_ambiguous++)
             if (call)
@@ -625,7 +625,7 @@ static void find_differences(struct entry *entries, size_t n) {
         entries[i].from = 0;
     qsort(entries, n, sizeof *entries, compare_shorts);
     for (size_t i = 1; i < n; i++) {
-        if (!have_equal_shorts(&entries[i - 1], &entries[i]))
+        if (!has_same_short_name(&entries[i - 1], &entries[i]))
             continue;
         const char *a = entries[i - 1].text, *b = entries[i].text;
         size_t common = 0;

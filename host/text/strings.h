@@ -123,7 +123,7 @@ static inline bool text_has_in_any_case(const char *text, size_t length, const c
 #include <emmintrin.h>
 #endif
 
-/* Bytes that scan functions read at once. */
+/* Bytes that scan functions read in one step. */
 #define SCAN_BYTES 16
 
 /* Digits at the start of `text`, at most 16. */

@@ -111,7 +111,7 @@ size_t trace_event_end(const struct sutra_device_trace *trace, row_t event) {
     return last ? trim_end(bytes, trace_events_end(trace)) : element_end(bytes, trace->events.text[event + 1]);
 }
 
-/* ---- Nodes: members are written to a buffer, then those that remain to the output. O(bytes written) ---- */
+/* ---- Nodes: members are written to a buffer, then the remaining members to the output. O(bytes written) ---- */
 
 /* Writes the value at a walker and leaves the emitter's list of members unchanged. */
 static void write_member_value(struct json_emitter *emitter, struct json_walker *walker) {

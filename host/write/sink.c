@@ -261,47 +261,47 @@ static enum sutra_status refuse(const char *path, struct sutra_error *error) {
     return error_file(error, SUTRA_NO_OUTPUT, path, "cannot be written: it is read-only (--force replaces it)");
 }
 
-enum sutra_status temp_file_open(struct beside *beside, const char *path, const struct temp_file_options *options,
+enum sutra_status temp_file_open(struct temp_file *temp, const char *path, const struct temp_file_options *options,
                                  struct sutra_error *error) {
     struct stat info = {0};
     int special = check_target(path, options->own_name, &info);
-    *beside = (struct beside){.options = *options, .file = -1};
+    *temp = (struct temp_file){.options = *options, .file = -1};
     if (special < 0)
         return cannot_create(path, error);
     if (special) {
-        beside->file = open(path, O_WRONLY | O_CLOEXEC);
-        return beside->file < 0 ? cannot_create(path, error) : SUTRA_OK;
+        temp->file = open(path, O_WRONLY | O_CLOEXEC);
+        return temp->file < 0 ? cannot_create(path, error) : SUTRA_OK;
     }
     if (!options->force && is_read_only(path, &info))
         return refuse(path, error);
-    beside->target = options->own_name ? strdup(path) : resolve(path);
-    if (!beside->target)
+    temp->target = options->own_name ? strdup(path) : resolve(path);
+    if (!temp->target)
         return error_memory(error);
-    beside->file = create_temporary(beside->target, &beside->temporary, options);
-    if (beside->file < 0) {
+    temp->file = create_temporary(temp->target, &temp->temporary, options);
+    if (temp->file < 0) {
         enum sutra_status status = cannot_create(path, error);
-        free(beside->target);
+        free(temp->target);
         return status;
     }
-    if (info.st_mode && fchmod(beside->file, info.st_mode & 07777)) {
+    if (info.st_mode && fchmod(temp->file, info.st_mode & 07777)) {
         /* The file keeps the default mode: not worth a failure. */
     }
     return SUTRA_OK;
 }
 
-int temp_file_close(struct beside *beside, bool keep) {
+int temp_file_close(struct temp_file *temp, bool keep) {
     /* Some file systems report errors only on close(). Close a copy: the file stays open, and with it the lock. */
-    int copy = fcntl(beside->file, F_DUPFD_CLOEXEC, 0), failure = copy >= 0 && close(copy) ? errno : 0;
-    if (keep && !failure && beside->temporary && rename(beside->temporary, beside->target))
+    int copy = fcntl(temp->file, F_DUPFD_CLOEXEC, 0), failure = copy >= 0 && close(copy) ? errno : 0;
+    if (keep && !failure && temp->temporary && rename(temp->temporary, temp->target))
         failure = errno;
-    if (beside->temporary && (failure || !keep))
-        unlink(beside->temporary);
-    if (beside->temporary)
-        report_temporary(&beside->options, NULL);
-    close(beside->file);
-    free(beside->target);
-    free(beside->temporary);
-    *beside = (struct beside){.file = -1};
+    if (temp->temporary && (failure || !keep))
+        unlink(temp->temporary);
+    if (temp->temporary)
+        report_temporary(&temp->options, NULL);
+    close(temp->file);
+    free(temp->target);
+    free(temp->temporary);
+    *temp = (struct temp_file){.file = -1};
     return failure;
 }
 
@@ -359,7 +359,7 @@ bool compress_piece(enum compression compression, const char *bytes, size_t n, s
 struct sink {
     struct sutra_context *context;
     char *path; /* as given, for messages */
-    struct beside beside;
+    struct temp_file temp;
     bool placed;   /* pieces are written at their offsets, by several threads in parallel */
     bool terminal; /* control characters are escaped, regardless of the format */
     struct visible visible;
@@ -377,7 +377,7 @@ struct sink {
     atomic_int failure; /* errno of the first failure, or ENOMEM */
 };
 
-/* Whether the name is that of a Perfetto trace, compressed or not. */
+/* Whether the name has the extension of a Perfetto trace, compressed or not. */
 static bool is_perfetto(const char *path) {
     return ends_with(path, ".pftrace") || ends_with(path, ".pftrace.gz") || ends_with(path, ".pftrace.zst");
 }
@@ -410,10 +410,10 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
     if (!status && !standard) {
         const struct sutra_context_options *options = &context->options;
         status = temp_file_open(
-            &made->beside, path,
+            &made->temp, path,
             &(struct temp_file_options){options->force, context->own_names, options->temporary, options->arg}, error);
-        made->file = made->beside.file;
-        made->placed = made->beside.temporary;
+        made->file = made->temp.file;
+        made->placed = made->temp.temporary;
     }
     if (!status && is_perfetto(path)) {
         made->file = memfd_create("sutra timeline", MFD_CLOEXEC);
@@ -421,7 +421,7 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
         made->packed = made->compression;
         made->compression = COMPRESSION_NONE;
         if (made->file < 0) {
-            temp_file_close(&made->beside, false);
+            temp_file_close(&made->temp, false);
             status = error_memory(error);
         }
     }
@@ -521,9 +521,9 @@ static enum sutra_status convert_timeline(struct sink *sink, bool keep, struct s
     int json = sink->file;
     char name[40];
     snprintf(name, sizeof name, "/proc/self/fd/%d", json);
-    sink->file = sink->beside.file;
+    sink->file = sink->temp.file;
     sink->compression = sink->packed;
-    sink->placed = sink->beside.temporary;
+    sink->placed = sink->temp.temporary;
     sink->converts = false;
     sink->offset = sink->reserved = sink->n_json = sink->next = 0;
     enum sutra_status status =
@@ -536,14 +536,14 @@ enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, st
     enum sutra_status status = sink->converts ? convert_timeline(sink, keep, error) : SUTRA_OK;
     int failure = sink_failed(sink);
     if (status) {
-        temp_file_close(&sink->beside, false);
+        temp_file_close(&sink->temp, false);
         sink_free(sink);
         return status;
     }
     if (sink->reserved && ftruncate(sink->file, (off_t)sink->offset)) /* returns unused disk space */
         failure = failure ? failure : errno;
     if (sink->file != STDOUT_FILENO) {
-        int on_close = temp_file_close(&sink->beside, keep && !failure);
+        int on_close = temp_file_close(&sink->temp, keep && !failure);
         failure = failure ? failure : on_close;
     }
     if (failure == ECANCELED)

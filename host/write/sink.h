@@ -27,7 +27,7 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
  * after an error, which sink_close() reports. */
 void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n);
 
-/* The same in two steps, for pieces whose number is not known yet. sink_pack() compresses the piece (false: out of
+/* The same in two steps, for pieces whose number is unknown. sink_pack() compresses the piece (false: out of
  * memory); `n_text` is its size before. */
 bool sink_pack(const struct sink *sink, struct buffer *piece);
 void sink_write_packed(struct sink *sink, size_t number, const struct buffer *packed, size_t n_text);
@@ -82,7 +82,7 @@ struct temp_file_options {
     void *arg;
 };
 
-struct beside {
+struct temp_file {
     struct temp_file_options options;
     char *target;    /* final name, links resolved; NULL: not a regular file */
     char *temporary; /* temporary name */
@@ -90,11 +90,11 @@ struct beside {
 };
 
 /* Opens `path` for writing; close it after success. SUTRA_NO_OUTPUT: cannot be written. */
-enum sutra_status temp_file_open(struct beside *beside, const char *path, const struct temp_file_options *options,
+enum sutra_status temp_file_open(struct temp_file *temp, const char *path, const struct temp_file_options *options,
                                  struct sutra_error *error);
 
 /* Closes the file, and renames it if `keep` is true, else removes it. Returns errno of the failure, or 0. */
-int temp_file_close(struct beside *beside, bool keep);
+int temp_file_close(struct temp_file *temp, bool keep);
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 

@@ -92,7 +92,7 @@ struct sutra_critical_path_report {
     uint64_t n_shares;
     double window_us;        /* duration of the annotation or the whole trace */
     double begin_us, end_us; /* of the path, relative to the start of the window */
-    struct sutra_path_outside before, behind;
+    struct sutra_path_outside before, after;
     const char *window;                 /* name of the annotation; NULL: the whole trace; lives as long as the trace */
     enum sutra_hta_version hta_version; /* HTA version of the rules, also of extended ones */
     double data_loading_us;             /* operator time of events that load data */
