@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 
 static const size_t sizes[] = {0, 1, 15, 16, 17, 4000, 16383, 16384, 65536, 1000000};
 #define N_SIZES (sizeof sizes / sizeof *sizes)
@@ -113,6 +115,19 @@ static void formatted_texts_have_any_length(void **state) {
     arena_free(&arena);
 }
 
+static void buffers_grow_for_formatted_texts(void **state) {
+    (void)state;
+    struct buffer buffer = {0};
+    char expected[8000] = "";
+    for (int width = 1; width < 140; width += 3) { /* shorter and longer than most texts */
+        buffer_format(&buffer, "%*d;", width, 7);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%*d;", width, 7);
+    }
+    assert_int_equal(buffer.length, strlen(expected));
+    assert_memory_equal(buffer.bytes, expected, buffer.length);
+    buffer_free(&buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_do_not_overlap),
@@ -121,6 +136,7 @@ int main(void) {
         cmocka_unit_test(a_failure_is_remembered),
         cmocka_unit_test(a_list_that_grows_keeps_its_elements),
         cmocka_unit_test(formatted_texts_have_any_length),
+        cmocka_unit_test(buffers_grow_for_formatted_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
