@@ -172,11 +172,6 @@ static bool has_words_of_collective(const char *name, size_t length) {
     return found && !text_has_in_any_case(name, length, "at::native") && !text_has_in_any_case(name, length, "cub::");
 }
 
-/* Rule 1: MEMORY_COPY_HOST_TO_DEVICE and the like, __amd_rocclr_copyBuffer[Rect][Aligned][.kd]. */
-static bool is_copy_kernel(const char *name, size_t length) {
-    return device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COPY;
-}
-
 /* ---- Kinds ---- */
 
 static uint8_t kind_of_name(const char *name, size_t length) {
@@ -197,7 +192,9 @@ uint8_t kernel_kind_find(uint32_t category, const char *name, size_t length) {
     static const char *const mtia_syncs[] = {"event_", "synchronize"};
     if (!(category & CATEGORY_WORK))
         return KIND_SYNC;
-    if (category & CATEGORY_COPY || (category & CATEGORY_KERNEL && is_copy_kernel(name, length)))
+    /* Rule 1: MEMORY_COPY_HOST_TO_DEVICE and the like, __amd_rocclr_copyBuffer[Rect][Aligned][.kd]. */
+    if (category & CATEGORY_COPY ||
+        (category & CATEGORY_KERNEL && device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COPY))
         return KIND_COPY;
     if (category & CATEGORY_SET)
         return KIND_ONLY_COMPUTE;

@@ -77,10 +77,6 @@ struct template template_make(struct arena *arena, const char *text, size_t leng
     return template;
 }
 
-static char *format_number(char *to, int64_t value) {
-    return to + integer_format(value, to);
-}
-
 void template_write(const struct template *template, const struct template_values *values, struct output *output) {
     char *start = output_reserve(output, template->size_max), *to = start;
     const char *text = template->text;
@@ -93,7 +89,7 @@ void template_write(const struct template *template, const struct template_value
             break;
         bool is_decimal = (slot.field == LINE_TS || slot.field == LINE_DUR) && !values->integer_times;
         int64_t value = values->of[slot.field];
-        to = format_number(to, is_decimal ? value / 1000 : value);
+        to += integer_format(is_decimal ? value / 1000 : value, to);
         if (is_decimal) { /* the digits of the integer, so that nothing is rounded */
             *to++ = '.';
             *to++ = (char)('0' + value % 1000 / 100);

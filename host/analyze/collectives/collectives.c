@@ -86,10 +86,6 @@ static struct collective_part *collective_part_at(const struct sutra_collectives
  * Each rank waits from its arrival until the last rank arrives. The last rank causes the mean wait of the others.
  */
 
-static double microseconds(int64_t ns) {
-    return (double)ns / 1e3;
-}
-
 static int64_t set_time(const struct sutra_collectives *of, row_t place, int64_t ns) {
     return of->clock_set[place] ? rank_clock_time(&of->clocks[place], ns) : ns;
 }

@@ -88,6 +88,10 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
 
 /* ---- Tables ---- */
 
+static inline double microseconds(int64_t ns) {
+    return (double)ns / 1e3;
+}
+
 /* tables.c: names and columns of all tables. */
 extern const struct table_spec collective_table_specs[];
 

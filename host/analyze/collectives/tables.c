@@ -169,10 +169,6 @@ static double collective_link_percent(const struct sutra_collectives *of, enum c
     return known ? 100 * bus / of->link_gb_per_s : (double)NAN;
 }
 
-static double microseconds(int64_t ns) {
-    return (double)ns / 1e3;
-}
-
 /* Adds the ranks of a group as a short text. */
 static void collective_table_members(const struct sutra_collectives *of, struct sutra_table *table, uint32_t group) {
     struct arena scratch = {0};

@@ -35,10 +35,6 @@ static enum sutra_verdict_part part_of_kind(enum overview_kind kind) {
     return (enum sutra_verdict_part)parts[kind];
 }
 
-static bool part_is_busy(uint32_t part) {
-    return part <= SUTRA_PART_EXPOSED_COPY;
-}
-
 /* Adds ticks to the atom of these rules and this part, *number; false: out of memory. */
 static bool add_ticks(struct rank_verdict *verdict, struct pair_table *numbers, uint64_t *capacity, uint32_t rules,
                       uint32_t part, int64_t ticks, uint64_t *number) {
@@ -224,7 +220,7 @@ double achievable_window(const struct rank_verdict *verdict, uint32_t rules, dou
         if (wait > 0 && atom->part == SUTRA_PART_EXPOSED_COMM)
             weight = (rules & RULE(STRAGGLER) ? wait : 0) + weight * (1 - wait);
         saved += weight * ticks;
-        saved_busy += part_is_busy(atom->part) ? weight * ticks : 0;
+        saved_busy += atom->part <= SUTRA_PART_EXPOSED_COPY ? weight * ticks : 0; /* the GPU is busy */
         spared += fixed & RULES_SPARE_HOST ? ticks : 0;
     }
 
