@@ -53,12 +53,10 @@ static struct shortened name_of(const struct sutra_memory *memory, uint32_t name
 __attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memory, struct memory_input *input,
                                                       uint32_t device, uint32_t rank, const char *rule, int64_t bytes,
                                                       const char *format, ...) {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    const char *kept = arena_vformat(&memory->arena, format, arguments);
     va_end(arguments);
-    const char *kept = arena_text(&memory->arena, text, strlen(text));
     uint32_t row = input->n_findings;
     if (kept)
         input->findings[input->n_findings++] = (struct memory_finding){rule, rank, device, row, bytes, kept};

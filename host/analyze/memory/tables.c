@@ -403,12 +403,6 @@ enum sutra_status sutra_memory_write_json(struct sutra_context *context, const s
     return text_file_write(context, path, write_json, memory, n_bytes, error);
 }
 
-#define INTEGER(name)                                                                                                  \
-    { name, SUTRA_COLUMN_INTEGER }
-#define REAL(name)                                                                                                     \
-    { name, SUTRA_COLUMN_REAL }
-#define TEXT(name)                                                                                                     \
-    { name, SUTRA_COLUMN_TEXT }
 #define DEVICE INTEGER("input"), TEXT("device")
 
 const struct table_spec memory_table_specs[SUTRA_MEMORY_N_TABLES] = {
