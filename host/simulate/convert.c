@@ -119,8 +119,15 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
         status = comm_groups_find(&converted->groups, graph, error);
     if (!status && !options->compat && !options->no_peers)
         status = comm_ends_find(&converted->ends, &graph->arena, graph, &converted->groups, error);
-    if (!status && !options->compat && !options->no_work)
+    return status;
+}
+
+enum sutra_status converted_find_work(struct sutra_converted *converted, struct sutra_error *error) {
+    struct node_graph *graph = &converted->graph;
+    enum sutra_status status = SUTRA_OK;
+    if (converted->maker.work && !converted->work.n_bytes)
         status = kernel_work_find(&converted->work, &graph->arena, graph, error);
+    converted->report.n_works = converted->work.n_known;
     return status;
 }
 
@@ -150,7 +157,6 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         count_graph(&converted->report, graph);
         count_nodes(&converted->report, &converted->maker);
         converted->report.n_peers = converted->ends.n;
-        converted->report.n_works = converted->work.n_known;
         warn_of_missing_data(context, &converted->report, converted->maker.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
@@ -202,6 +208,8 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     status = read_input(made, context, input, &used_options, error);
     if (!status)
         status = converted_make(made, context, &used_options, error);
+    if (!status && !(input->disposable && made->has_times)) /* else it is found while the timeline is built */
+        status = converted_find_work(made, error);
     if (!status && input->file && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
                      "%s: an unlinked host trace, so the nodes have no durations and none is on a GPU; link it with "

@@ -45,7 +45,8 @@ static inline row_t et_maker_count(const struct et_maker *maker) {
 }
 
 /* Fills `nodes`, initialized with the names of attributes, with all plain nodes in outline: without inputs, outputs,
- * data dependencies and start times, and only with the attributes that the timeline and its simulation read. */
+ * data dependencies and start times, and only with attributes that the timeline and its simulation read. Needs no
+ * maker->work. */
 enum sutra_status et_maker_outline(const struct et_maker *maker, struct et_nodes *nodes, struct pool *pool,
                                    struct sutra_error *error);
 
@@ -76,6 +77,10 @@ struct sutra_converted {
 enum sutra_status linked_convert_and_free(struct sutra_context *context, const struct linked_traces *disposable,
                                           const struct sutra_convert_options *options,
                                           struct sutra_converted **converted, struct sutra_error *error);
+
+/* Finds operations and bytes of kernels, unless they are known or not wanted. Uses the graph and its arena only.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status converted_find_work(struct sutra_converted *converted, struct sutra_error *error);
 
 /*
  * ---- Output (et_write.c) ----

@@ -148,7 +148,6 @@ static void list_outline(const struct et_maker *maker, row_t slot, struct listed
     list_resource(nodes, row, attributes);
     if (nodes->flags[row] & PLUS_IS_GPU && et_is_communication((int32_t)graph_type(maker->graph, row)))
         add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
-    list_work(maker, slot, attributes);
 }
 
 static void set_attribute(struct et_attributes *to, uint64_t at, const struct listed_attribute *attribute) {

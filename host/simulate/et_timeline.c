@@ -10,6 +10,7 @@
 #include "base/shared.h"
 #include "columns/rows.h"
 #include "simulate/communication.h"
+#include "simulate/convert.h"
 #include "simulate/et_format.h"
 #include "simulate/faithful.h"
 #include "simulate/timeline.h"
@@ -43,6 +44,7 @@ struct source_node {
 struct timeline_making {
     struct et_nodes *made;
     const struct et_nodes *plain;
+    const struct et_maker *maker; /* of the plain nodes */
     const struct timeline_input *input;
     const struct timeline_nodes *timeline;
     struct pool *pool;
@@ -215,12 +217,22 @@ static void fill_data_deps(const struct timeline_making *making, row_t node) {
         qsort(ids, n, sizeof *ids, compare_uint64s);
 }
 
+/* The slot of a plain node whose operations are known, or ROW_NONE. */
+static row_t working_slot(const struct timeline_making *making, row_t plain) {
+    const struct et_maker *maker = making->maker;
+    return maker->work && maker->work->n_bytes[maker->slot[plain]] ? maker->slot[plain] : ROW_NONE;
+}
+
+static bool is_kernel(const struct timeline_making *making, struct source_node source) {
+    return source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_KERNEL;
+}
+
 static uint64_t count_attributes(const struct timeline_making *making, struct source_node source) {
     const struct et_nodes *plain = making->plain;
     if (source.plain == ROW_NONE)
         return 1; /* is_cpu_op */
     uint64_t n = plain->attr_first[source.plain + 1] - plain->attr_first[source.plain];
-    return n + (source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_KERNEL);
+    return n + (working_slot(making, source.plain) != ROW_NONE ? 2 : 0) + is_kernel(making, source);
 }
 
 static void set_attribute(struct et_attributes *attributes, uint64_t at, enum et_name name, enum et_kind kind,
@@ -231,18 +243,20 @@ static void set_attribute(struct et_attributes *attributes, uint64_t at, enum et
     attributes->value[at].bits = bits;
 }
 
-/* A part of a kernel gets its share of operations and bytes. */
-static void share_operations(const struct timeline_making *making, row_t node, struct et_attributes *attributes,
-                             uint64_t begin, uint64_t end) {
-    const row_t at_row = making->sources[node].timeline;
-    const uint64_t weight = part_weight(making->timeline, at_row), total = making->total[making->timeline->of[at_row]];
-    for (uint64_t i = begin; i < end; i++) {
-        uint64_t *amount = &attributes->value[i].bits;
-        if (attributes->name[i] == ET_NAME_NUM_OPS || attributes->name[i] == ET_NAME_TENSOR_SIZE) {
-            uint64_t share = share_amount(*amount, making->given[node], weight, total);
-            *amount = share || attributes->name[i] == ET_NAME_TENSOR_SIZE ? share : 1;
-        }
+/* Operations and bytes of a node; a part of a kernel gets its share. */
+static void fill_work(const struct timeline_making *making, row_t node, row_t slot, uint64_t at) {
+    const struct source_node source = making->sources[node];
+    const struct kernel_work *work = making->maker->work;
+    uint64_t n_ops = work->n_ops[slot], n_bytes = work->n_bytes[slot];
+    if (is_kernel(making, source)) {
+        const uint64_t weight = part_weight(making->timeline, source.timeline), given = making->given[node],
+                       total = making->total[making->timeline->of[source.timeline]];
+        n_ops = share_amount(n_ops, given, weight, total);
+        n_ops = MAX(n_ops, 1);
+        n_bytes = share_amount(n_bytes, given, weight, total);
     }
+    set_attribute(&making->made->attributes, at, ET_NAME_NUM_OPS, ET_INT64, n_ops);
+    set_attribute(&making->made->attributes, at + 1, ET_NAME_TENSOR_SIZE, ET_UINT64, n_bytes);
 }
 
 static void fill_attributes(const struct timeline_making *making, row_t node) {
@@ -256,11 +270,14 @@ static void fill_attributes(const struct timeline_making *making, row_t node) {
     }
     for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++)
         et_attribute_copy(to, at++, from, i);
-    if (at < making->made->attr_first[node + 1]) {
-        share_operations(making, node, to, making->made->attr_first[node], at);
+    const row_t slot = working_slot(making, source.plain);
+    if (slot != ROW_NONE) {
+        fill_work(making, node, slot, at);
+        at += 2;
+    }
+    if (is_kernel(making, source))
         set_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
                       (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
-    }
 }
 
 /* The name of a node with a prefix; its text is in the arena. */
@@ -407,11 +424,12 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
 }
 
 enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_nodes *streams,
-                                   const struct et_nodes *plain, const struct timeline_input *input,
-                                   const struct timeline_nodes *timeline, struct sutra_context *context,
-                                   struct sutra_error *error) {
+                                   const struct et_nodes *plain, const struct et_maker *maker,
+                                   const struct timeline_input *input, const struct timeline_nodes *timeline,
+                                   struct sutra_context *context, struct sutra_error *error) {
     struct arena scratch = {0};
     struct timeline_making making = {.made = &made->nodes,
+                                     .maker = maker,
                                      .plain = plain,
                                      .input = input,
                                      .timeline = timeline,

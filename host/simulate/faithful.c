@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"
+#include "base/threads.h"
 #include "columns/rows.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
@@ -113,16 +114,27 @@ static bool fill_marks(const struct timeline_input *input, const struct et_nodes
     return true;
 }
 
-static enum sutra_status make_nodes(struct sutra_context *context, struct timeline_input *input,
-                                    const struct et_maker *maker, struct et_nodes *plain, struct rank_of_job *job,
-                                    struct measured_nodes *made, struct timeline_report *report,
-                                    struct sutra_error *error) {
-    struct arena arena = {0};
-    struct timeline_nodes timeline;
-    enum sutra_status status = et_maker_outline(maker, plain, context->pool, error);
+/* A search for operations of kernels, concurrent with the timeline. */
+struct work_search {
+    struct sutra_converted *converted;
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+static void search_work(void *arg) {
+    struct work_search *search = arg;
+    search->status = converted_find_work(search->converted, &search->error);
+}
+
+static enum sutra_status build_timeline(struct sutra_context *context, struct sutra_converted *converted,
+                                        const struct rank_of_job *job, struct arena *arena,
+                                        struct timeline_nodes *timeline, struct timeline_report *report,
+                                        struct sutra_error *error) {
+    struct timeline_input *input = &converted->times;
+    enum sutra_status status = et_maker_outline(&converted->maker, &converted->nodes, context->pool, error);
     if (status)
         return status;
-    et_timeline_prepare(plain, input);
+    et_timeline_prepare(&converted->nodes, input);
     if (job) {
         /* Kernels of a collective communicate, regardless of their names. */
         for (row_t k = 0; k < input->kernels.n && input->kernels.event; k++)
@@ -130,14 +142,30 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct timeli
                 input->kernels.traits[k] |= KERNEL_COMMUNICATES;
     }
     /* Ends are sums of recorded times. An end that rounding puts just after the next start would separate the two. */
-    input->ops.end = round_to_ns(input->ops.end, input->ops.n, &arena);
-    input->kernels.end = round_to_ns(input->kernels.end, input->kernels.n, &arena);
-    input->kernels.launch_end = round_to_ns(input->kernels.launch_end, input->kernels.n, &arena);
-    status = arena.failed ? error_memory(error) : SUTRA_OK;
+    input->ops.end = round_to_ns(input->ops.end, input->ops.n, arena);
+    input->kernels.end = round_to_ns(input->kernels.end, input->kernels.n, arena);
+    input->kernels.launch_end = round_to_ns(input->kernels.launch_end, input->kernels.n, arena);
+    return arena->failed ? error_memory(error)
+                         : timeline_build(input, &context->engine, arena, timeline, report, error);
+}
+
+static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_converted *converted,
+                                    struct rank_of_job *job, struct measured_nodes *made,
+                                    struct timeline_report *report, struct sutra_error *error) {
+    const struct timeline_input *input = &converted->times;
+    const struct et_nodes *plain = &converted->nodes;
+    struct arena arena = {0};
+    struct timeline_nodes timeline;
+    struct work_search search = {.converted = converted};
+    struct aside aside;
+    aside_begin(&aside, pool_threads(context->pool) > 1, search_work, &search);
+    enum sutra_status status = build_timeline(context, converted, job, &arena, &timeline, report, error);
+    aside_end(&aside);
+    if (!status && search.status)
+        status = error_hand_on(error, search.status, &search.error);
     if (!status)
-        status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
-    if (!status)
-        status = et_timeline_make(made, job ? job->streams : NULL, plain, input, &timeline, context, error);
+        status = et_timeline_make(made, job ? job->streams : NULL, plain, &converted->maker, input, &timeline, context,
+                                  error);
     if (!status && job && !fill_marks(input, plain, &timeline, report, job))
         status = error_memory(error);
     arena_free(&arena);
@@ -154,7 +182,7 @@ static enum sutra_status faithful_make(struct sutra_context *context, struct sut
     *report = (struct faithful_report){.departs = ROW_NONE};
     enum sutra_status status = et_nodes_begin(&made.nodes, error);
     if (!status)
-        status = make_nodes(context, &converted->times, &converted->maker, plain, job, &made, &report->timeline, error);
+        status = make_nodes(context, converted, job, &made, &report->timeline, error);
     stage_begin(context, "simulate", made.nodes.n);
     if (!status && !job)
         status = check_nodes(&made.nodes, per_stream, context->pool, report, error);

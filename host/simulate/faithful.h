@@ -33,21 +33,23 @@
 /* Sets the trait KERNEL_COMMUNICATES of kernels, and first_new_id. */
 void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *input);
 
+struct et_maker;
+
 /* Nodes in outline, and the plain node of each, or ROW_NONE; in the arena of the nodes. */
 struct measured_nodes {
     struct et_nodes nodes;
     const row_t *plain;
 };
 
-/* Fills `made`, whose nodes the caller initialized; their names are in the memory of `plain` or in their own arena.
- * With `streams` (else NULL; only of a rank of a job with one resource) also fills these nodes: the kernels that differ
- * for a resource per stream, to replace the nodes with their ids. Their metadata has the attribute first_part: nodes
- * with this id and later ones are parts of kernels, which a resource per stream does not need. SUTRA_SYSTEM: out of
- * memory. O(n log n). */
+/* Fills `made`, whose nodes the caller initialized, from plain nodes in outline and their maker, which knows operations
+ * of kernels. Names are in the memory of `plain` or in the arena of `made`. With `streams` (else NULL; only of a rank
+ * of a job with one resource) also fills these nodes: the kernels that differ for a resource per stream, to replace the
+ * nodes with their ids. Their metadata has the attribute first_part: nodes with this id and later ones are parts of
+ * kernels, which a resource per stream does not need. SUTRA_SYSTEM: out of memory. O(n log n). */
 enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_nodes *streams,
-                                   const struct et_nodes *plain, const struct timeline_input *input,
-                                   const struct timeline_nodes *timeline, struct sutra_context *context,
-                                   struct sutra_error *error);
+                                   const struct et_nodes *plain, const struct et_maker *maker,
+                                   const struct timeline_input *input, const struct timeline_nodes *timeline,
+                                   struct sutra_context *context, struct sutra_error *error);
 
 /*
  * The .et file of a rank, changed for its job:
