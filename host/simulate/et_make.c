@@ -139,7 +139,7 @@ static void list_attributes(const struct et_maker *maker, row_t slot, struct lis
     list_work(maker, slot, attributes);
 }
 
-/* In outline: those that the timeline and its simulation read. */
+/* Attributes in outline, which the timeline and its simulation read. */
 static void list_outline(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
     const struct plus_nodes *nodes = &maker->graph->plus->nodes;
     const row_t row = maker->graph->message[slot];
@@ -262,7 +262,7 @@ static void fill_plain(const struct et_maker *maker, row_t slot, struct et_nodes
     nodes->attr_first[node + 1] = n_attributes;
 }
 
-/* The attributes of a measured node: those of its plain node, with the values that the measured node changes, and those
+/* The attributes of a measured node: the attributes of its plain node, some with other values, and attributes
  * that only the measured node has. Both lists have the same order. */
 static void fill_measured_attributes(const struct et_maker *maker, row_t of, row_t slot, struct et_nodes *nodes,
                                      row_t node) {

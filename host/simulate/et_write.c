@@ -85,7 +85,7 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
  * ---- Encoding ----
  *
  * The length of a message precedes it. Most attributes have lengths of one byte and most nodes of two, so a message is
- * written behind a length of that size, and moved if its length needs another. The caller reserves the most bytes that
+ * written after a length of that size, and moved if its length needs another. The caller reserves the most bytes that
  * a message may need.
  */
 

@@ -97,7 +97,7 @@ static bool part_begin(struct document_part *of) {
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
     struct plus_part *part = plus_part(of);
-    struct plus_places places;
+    struct plus_spans spans;
     struct plus_node node;
     if (walk_char(walker) != '{') {
         walk_fail(walker, "a node object");
@@ -107,13 +107,13 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_value(walker);
         return;
     }
-    plus_places_walk(&part->reader, walker, &places);
+    plus_spans_walk(&part->reader, walker, &spans);
     if (walker->expected)
         return;
-    plus_node_fields(&part->reader, &places, &node);
-    plus_node_attributes(&part->reader, &places, &node);
+    plus_node_fields(&part->reader, &spans, &node);
+    plus_node_attributes(&part->reader, &spans, &node);
     if ((node.key == KEY_ABSENT || node.key == KEY_UNHASHABLE) && part->no_id_at == SIZE_MAX)
-        part->no_id_at = places.text;
+        part->no_id_at = spans.text;
     plus_nodes_set(&part->nodes, of->n++, &node);
     of->fields.failed |= plus_reader_failed(&part->reader);
 }
@@ -198,7 +198,7 @@ struct linked_reading {
 struct linked_reader {
     struct plus_reader reader;
     struct field_reader fields;
-    struct plus_places places;
+    struct plus_spans spans;
     const struct sutra_linked *linked;
     const struct plus_arguments *arguments;
     struct plus_nodes *nodes;
@@ -254,7 +254,7 @@ static bool argument_is(const struct sutra_device_trace *device, struct json_spa
 static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
     const struct sutra_linked *linked = reading->linked;
     const struct sutra_device_trace *device = linked->device;
-    plus_node_fields(&reading->reader, &reading->places, node);
+    plus_node_fields(&reading->reader, &reading->spans, node);
     set_unit(linked, unit, node);
     set_parent(node, node->id);
     set_id(node, node->id + 1 + i);
@@ -273,7 +273,7 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
     struct json_span group = nccl ? reading->arguments->group[gpu] : (struct json_span){0};
     if (group.at && device->document.source.bytes[group.at] != 'n')
         plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
-    plus_node_attributes(&reading->reader, &reading->places, node);
+    plus_node_attributes(&reading->reader, &reading->spans, node);
     const struct json_span *collective = nccl ? reading->arguments->collective : NULL;
     if (collective && argument_is(device, collective[gpu], "send"))
         node->flags |= PLUS_SENDS;
@@ -284,7 +284,7 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
 static void walk_node(struct linked_reader *reading, row_t row) {
     const struct plus_reader *reader = &reading->reader;
     struct json_walker walker = walk_from(reader->source, reading->linked->host->nodes.text[row]);
-    plus_places_walk(&reading->reader, &walker, &reading->places);
+    plus_spans_walk(&reading->reader, &walker, &reading->spans);
 }
 
 /* Reads the rows of a unit: its nodes, then the GPU nodes, which are copies of the first. */
@@ -296,11 +296,11 @@ static void read_unit(struct linked_reader *reading, row_t unit) {
     const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
     for (row_t sorted = units->unit_start[unit]; sorted < units->unit_start[unit + 1]; sorted++) {
         walk_node(reading, units->node[sorted]);
-        plus_node_fields(&reading->reader, &reading->places, &node);
+        plus_node_fields(&reading->reader, &reading->spans, &node);
         set_unit(linked, unit, &node);
         if (linked->ctrl_deps[sorted] != CTRL_DEPS_NONE) {
             set_parent(&node, (uint64_t)linked->ctrl_deps[sorted]);
-        } else if (reading->places.flat) {
+        } else if (reading->spans.flat) {
             /* The parent of a node of schema 1.0.1, by its new id; KEY_ABSENT if it is absent: another node may have
              * its id now. */
             value_key parent = linked->host->nodes.parent[linked->units.node[sorted]];
@@ -309,7 +309,7 @@ static void read_unit(struct linked_reader *reading, row_t unit) {
             if (parent_unit == ROW_NONE)
                 node.parent = KEY_ABSENT;
         }
-        plus_node_attributes(&reading->reader, &reading->places, &node);
+        plus_node_attributes(&reading->reader, &reading->spans, &node);
         plus_nodes_set(reading->nodes, row++, &node);
     }
     if (n_gpu > 0 && units->unit_start[unit + 1] - units->unit_start[unit] > 1)

@@ -304,7 +304,7 @@ bool plus_string_text(struct field_reader *fields, struct text_store *store, str
 /*
  * ---- Fields of one node, of ET+ or of a host trace ----
  *
- *     plus_places_walk()     the places of its fields, in one pass over the node
+ *     plus_spans_walk()      the spans of its fields, in one pass over the node
  *     plus_node_fields()     the values of its fields
  *                            ... linking sets some of them
  *     plus_node_attributes() the values of its attributes, some of which replace fields
@@ -324,27 +324,27 @@ struct plus_reader {
 void plus_reader_end(struct plus_reader *reader);
 bool plus_reader_failed(const struct plus_reader *reader); /* out of memory */
 
-/* Places by number: fields of the node, attributes, and the parts of inputs and outputs, if these are objects. */
+/* Spans by number: fields of the node, attributes, and the parts of inputs and outputs, if these are objects. */
 enum {
     PLUS_N_ATTRIBUTES = PLUS_OP_SCHEMA + 1,
-    PLUS_PLACE_INPUTS = PLUS_N_FIELDS + PLUS_N_ATTRIBUTES,
-    PLUS_PLACE_OUTPUTS = PLUS_PLACE_INPUTS + 3,
-    PLUS_N_PLACES = PLUS_PLACE_OUTPUTS + 3,
+    PLUS_SPAN_INPUTS = PLUS_N_FIELDS + PLUS_N_ATTRIBUTES,
+    PLUS_SPAN_OUTPUTS = PLUS_SPAN_INPUTS + 3,
+    PLUS_N_SPANS = PLUS_SPAN_OUTPUTS + 3,
 };
 
-_Static_assert(PLUS_N_PLACES <= 64, "learned nodes have a bit for each place");
+_Static_assert(PLUS_N_SPANS <= 64, "learned nodes have a bit for each span");
 
-struct plus_places {
-    struct json_span place[PLUS_N_PLACES];
+struct plus_spans {
+    struct json_span span[PLUS_N_SPANS];
     size_t text; /* offset of the node */
     bool flat;   /* of schema 1.0.1 */
 };
 
 /* Walks the node at the walker, which records malformed JSON. */
-void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places);
+void plus_spans_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_spans *spans);
 
-void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node);
-void plus_node_attributes(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node);
+void plus_node_fields(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node);
+void plus_node_attributes(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node);
 
 /* Sets or clears the fault of a field. */
 static inline void plus_set_fault(struct plus_node *node, enum plus_field field, bool on) {

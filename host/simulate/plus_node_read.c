@@ -27,7 +27,7 @@ void plus_reader_end(struct plus_reader *reader) {
     buffer_free(&reader->scratch);
 }
 
-/* ---- Places of fields, token by token ---- */
+/* ---- Spans of fields, token by token ---- */
 
 static int io_index(const struct json_walker *walker, struct json_span key) {
     static const char *const parts[] = {"values", "shapes", "types"};
@@ -37,12 +37,12 @@ static int io_index(const struct json_walker *walker, struct json_span key) {
     return -1;
 }
 
-/* Walks the object of inputs or outputs at the walker; sets the places of its three parts. */
+/* Walks the object of inputs or outputs at the walker; sets the spans of its three parts. */
 static void walk_io(struct json_walker *walker, struct node_leaves *leaves, unsigned first, struct json_span *parts) {
     memset(parts, 0, 3 * sizeof *parts);
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         int part = io_index(walker, walk_key(walker));
-        struct json_span place = node_leaf(walker, leaves, part < 0 ? PLUS_N_PLACES : first + (unsigned)part);
+        struct json_span place = node_leaf(walker, leaves, part < 0 ? PLUS_N_SPANS : first + (unsigned)part);
         if (part < 0)
             continue;
         place.end = place.end ? place.end : trim_end(walker->text, walker->at);
@@ -84,7 +84,7 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
 }
 
 /* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}. */
-static void walk_one_attribute(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
+static void walk_one_attribute(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
     struct json_span name = {0}, value = {0};
     enum plus_field field = PLUS_N_FIELDS;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
@@ -92,7 +92,7 @@ static void walk_one_attribute(struct json_walker *walker, struct node_leaves *l
         bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
         leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
         if (is_value) {
-            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_PLACES : PLUS_N_FIELDS + field);
+            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_SPANS : PLUS_N_FIELDS + field);
         } else {
             struct json_span other = walk_value(walker);
             name = is_name ? other : name;
@@ -101,22 +101,22 @@ static void walk_one_attribute(struct json_walker *walker, struct node_leaves *l
             field = field_of(walker, name, attributes);
     }
     if (!walker->expected && name.end && value.at && field != PLUS_N_FIELDS)
-        places->place[PLUS_N_FIELDS + field] = value;
+        spans->span[PLUS_N_FIELDS + field] = value;
 }
 
-static void walk_attributes(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
+static void walk_attributes(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
     leaves->unusual |= leaves->attributes != 0;
     leaves->attributes = walker->at;
-    memset(places->place + PLUS_N_FIELDS, 0, PLUS_N_ATTRIBUTES * sizeof *places->place);
+    memset(spans->span + PLUS_N_FIELDS, 0, PLUS_N_ATTRIBUTES * sizeof *spans->span);
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         if (walk_char(walker) == '{')
-            walk_one_attribute(walker, leaves, places);
+            walk_one_attribute(walker, leaves, spans);
         else
             walk_fail(walker, "an attribute object");
     }
 }
 
-static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, struct plus_places *places) {
+static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
     bool has_io[2] = {false, false};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_span key = walk_key(walker);
@@ -127,21 +127,21 @@ static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, 
         char c = walk_char(walker);
         bool outputs = field == PLUS_OUTPUTS;
         if ((field == PLUS_INPUTS || outputs) && c == '{') {
-            unsigned first = outputs ? PLUS_PLACE_OUTPUTS : PLUS_PLACE_INPUTS;
-            walk_io(walker, leaves, first, places->place + first);
+            unsigned first = outputs ? PLUS_SPAN_OUTPUTS : PLUS_SPAN_INPUTS;
+            walk_io(walker, leaves, first, spans->span + first);
             leaves->unusual |= has_io[outputs];
             has_io[outputs] = true;
         } else if (field == PLUS_ATTRIBUTES && c == '[') {
-            walk_attributes(walker, leaves, places);
+            walk_attributes(walker, leaves, spans);
         } else {
-            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_PLACES : field);
+            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_SPANS : field);
             leaves->unusual |= field == PLUS_ATTRIBUTES;
         }
         if (field != PLUS_N_FIELDS)
-            places->place[field] = value;
+            spans->span[field] = value;
     }
-    places->flat = !places->place[PLUS_ATTRIBUTES].at && places->place[PLUS_RF_ID].at;
-    leaves->unusual |= places->flat && (has_io[0] || has_io[1]);
+    spans->flat = !spans->span[PLUS_ATTRIBUTES].at && spans->span[PLUS_RF_ID].at;
+    leaves->unusual |= spans->flat && (has_io[0] || has_io[1]);
 }
 
 static bool is_object(const struct json_walker *walker, struct json_span place) {
@@ -150,22 +150,22 @@ static bool is_object(const struct json_walker *walker, struct json_span place) 
 
 /* Learned bytes up to the value of inputs or outputs are a prefix of those into such an object: if another node had a
  * value of another kind there, an object is stepped over as one value. Such a node is walked token by token. */
-void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+void plus_spans_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_spans *spans) {
     const struct json_walker begin = *walker;
     struct node_leaves leaves = {.n = 0};
     bool has_attributes;
-    *places = (struct plus_places){.text = walker->at};
-    if (node_walk_learned(walker, &reader->forms, PLUS_N_PLACES, places->place, &has_attributes) &&
-        !is_object(walker, places->place[PLUS_INPUTS]) && !is_object(walker, places->place[PLUS_OUTPUTS])) {
-        places->flat = !has_attributes && places->place[PLUS_RF_ID].at;
+    *spans = (struct plus_spans){.text = walker->at};
+    if (node_walk_learned(walker, &reader->forms, PLUS_N_SPANS, spans->span, &has_attributes) &&
+        !is_object(walker, spans->span[PLUS_INPUTS]) && !is_object(walker, spans->span[PLUS_OUTPUTS])) {
+        spans->flat = !has_attributes && spans->span[PLUS_RF_ID].at;
         return;
     }
     *walker = begin;
-    *places = (struct plus_places){.text = walker->at};
-    walk_tokens(walker, &leaves, places);
+    *spans = (struct plus_spans){.text = walker->at};
+    walk_tokens(walker, &leaves, spans);
     if (!walker->expected && !leaves.unusual)
-        node_learn(&reader->forms, walker->text, places->text, trim_end(walker->text, walker->at), &leaves,
-                   PLUS_N_PLACES);
+        node_learn(&reader->forms, walker->text, spans->text, trim_end(walker->text, walker->at), &leaves,
+                   PLUS_N_SPANS);
 }
 
 /* ---- Values ---- */
@@ -304,51 +304,51 @@ static void set_field(struct plus_reader *reader, struct plus_node *node, enum p
 }
 
 /* The value of a field, by the schema of the node. */
-static struct json_span direct_place(const struct plus_places *places, enum plus_field field) {
-    struct json_span place = places->place[field];
-    if (field == PLUS_CTRL_DEPS && places->flat && !place.at)
-        return places->place[PLUS_FLAT_PARENT];
+static struct json_span direct_place(const struct plus_spans *spans, enum plus_field field) {
+    struct json_span place = spans->span[field];
+    if (field == PLUS_CTRL_DEPS && spans->flat && !place.at)
+        return spans->span[PLUS_FLAT_PARENT];
     bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
-    if (attribute && !places->flat)
+    if (attribute && !spans->flat)
         return (struct json_span){0};
     return place;
 }
 
-void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
+void plus_node_fields(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node) {
     static const enum plus_field fields[] = {
         PLUS_ID,     PLUS_NAME,      PLUS_CTRL_DEPS, PLUS_EXCLUSIVE_DUR, PLUS_INTER_THREAD_DEP, PLUS_CATEGORY,
         PLUS_STREAM, PLUS_PG_NAME,   PLUS_TS,        PLUS_INCLUSIVE_DUR, PLUS_SYNC_DEP,         PLUS_RF_ID,
         PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE,     PLUS_TID,           PLUS_FW_TID,           PLUS_OP_SCHEMA,
     };
-    *node = (struct plus_node){.text = places->text, .parent = KEY_ABSENT, .inter = KEY_NULL, .start = NAN, .end = NAN};
+    *node = (struct plus_node){.text = spans->text, .parent = KEY_ABSENT, .inter = KEY_NULL, .start = NAN, .end = NAN};
     node->faults = PLUS_BIT(PLUS_ID) | PLUS_BIT(PLUS_NAME) | PLUS_BIT(PLUS_CTRL_DEPS);
     for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
         node->faults |= PLUS_BIT(field);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        struct json_span place = direct_place(places, fields[i]);
+        struct json_span place = direct_place(spans, fields[i]);
         if (place.at)
             set_field(reader, node, fields[i], place);
     }
-    node->key = places->place[PLUS_ID].at ? field_key(reader->fields, places->place[PLUS_ID]) : KEY_ABSENT;
+    node->key = spans->span[PLUS_ID].at ? field_key(reader->fields, spans->span[PLUS_ID]) : KEY_ABSENT;
 }
 
-/* The places of values, shapes and types of the inputs or outputs; an attribute of that name has priority. */
-static void find_io(const struct plus_reader *reader, const struct plus_places *places, bool inputs,
+/* The spans of values, shapes and types of the inputs or outputs; an attribute of that name has priority. */
+static void find_io(const struct plus_reader *reader, const struct plus_spans *spans, bool inputs,
                     struct json_span *parts) {
     static const enum plus_field flat_fields[2][3] = {{PLUS_OUTPUTS, PLUS_OUTPUT_SHAPES, PLUS_OUTPUT_TYPES},
                                                       {PLUS_INPUTS, PLUS_INPUT_SHAPES, PLUS_INPUT_TYPES}};
-    const size_t attribute = places->place[PLUS_N_FIELDS + (inputs ? PLUS_INPUTS : PLUS_OUTPUTS)].at;
-    const struct json_span *own = places->place + (inputs ? PLUS_PLACE_INPUTS : PLUS_PLACE_OUTPUTS);
+    const size_t attribute = spans->span[PLUS_N_FIELDS + (inputs ? PLUS_INPUTS : PLUS_OUTPUTS)].at;
+    const struct json_span *own = spans->span + (inputs ? PLUS_SPAN_INPUTS : PLUS_SPAN_OUTPUTS);
     if (attribute) {
         struct json_walker walker = walk_from(reader->source, attribute);
         struct node_leaves leaves = {.n = 0};
         memset(parts, 0, 3 * sizeof *parts);
         if (walk_char(&walker) == '{')
-            walk_io(&walker, &leaves, PLUS_N_PLACES, parts);
+            walk_io(&walker, &leaves, PLUS_N_SPANS, parts);
         return;
     }
     for (int i = 0; i < 3; i++)
-        parts[i] = places->flat ? places->place[flat_fields[inputs][i]] : own[i];
+        parts[i] = spans->flat ? spans->span[flat_fields[inputs][i]] : own[i];
 }
 
 /* Whether the text of a value of inputs or outputs can be encoded. */
@@ -370,16 +370,16 @@ static void set_io(const struct plus_reader *reader, struct plus_node *node, enu
     plus_set_fault(node, field, !is_complete);
 }
 
-void plus_node_attributes(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
-    const struct json_span *attribute = places->place + PLUS_N_FIELDS;
+void plus_node_attributes(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node) {
+    const struct json_span *attribute = spans->span + PLUS_N_FIELDS;
     struct json_span inputs[3], outputs[3];
     for (int field = 0; field < PLUS_N_ATTRIBUTES; field++)
         if (attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
             set_field(reader, node, (enum plus_field)field, attribute[field]);
-    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->place[PLUS_CTRL_DEPS].at);
+    set_flag(node, PLUS_HAS_OLD_PARENT, spans->flat && !spans->span[PLUS_CTRL_DEPS].at);
     set_flag(node, PLUS_ID_CHANGED, attribute[PLUS_ID].at != 0);
-    find_io(reader, places, true, inputs);
-    find_io(reader, places, false, outputs);
+    find_io(reader, spans, true, inputs);
+    find_io(reader, spans, false, outputs);
     set_io(reader, node, PLUS_INPUTS, inputs);
     set_io(reader, node, PLUS_OUTPUTS, outputs);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
