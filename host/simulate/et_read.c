@@ -435,9 +435,13 @@ struct et_parts {
     const char *fault, *fault_at; /* after the last part */
 };
 
-/* Only the length of a message is read to find the next one, so the CPU does not read ahead by itself. */
-#define PREFETCH_AHEAD 4096
+/* Most bytes of a message are skipped, so the CPU does not read ahead by itself. */
 #define PREFETCH_BYTES 512
+
+static inline void prefetch_messages(const char *at) {
+    for (size_t line = 0; line < PREFETCH_BYTES; line += 64)
+        __builtin_prefetch(at + line);
+}
 
 /* Cuts the messages into parts, by their lengths. */
 static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
@@ -458,8 +462,7 @@ static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
         }
         parts->parts[parts->n - 1].n_messages++;
         at = cursor->wire.at;
-        for (size_t line = 0; line < PREFETCH_BYTES; line += 64)
-            __builtin_prefetch(at + PREFETCH_AHEAD + line);
+        prefetch_messages(at + 8 * PREFETCH_BYTES);
     }
     parts->fault = cursor->fault;
     parts->fault_at = cursor->fault_at;
@@ -478,6 +481,7 @@ static void read_part(const struct et_parts *parts, struct et_part *part, row_t 
         uint64_t left = (uint64_t)(wire.end - wire.at);
         struct wire message = wire_over(wire.at, MIN(length, left));
         wire.at = message.end;
+        prefetch_messages(wire.at + 4 * PREFETCH_BYTES);
         read_node(&part->reader, message);
         if (part->reader.fault)
             part->reader.filler.n = before;

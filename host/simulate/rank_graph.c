@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "base/threads.h"
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "simulate/et_format.h"
@@ -316,26 +317,35 @@ static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, st
     return true;
 }
 
-/* Columns that only a job needs: names, measured starts, and fields that match communication. */
-static bool name_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
-                       struct arena *arena) {
-    for (row_t i = 0; i < graph->n; i++) {
-        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]);
-        graph->name[i] = strings_intern(&names->names, name.bytes, name.length);
-        if (graph->name[i] == STRING_NONE)
-            return false;
+/* The names of the nodes, numbered on a background thread. */
+struct name_search {
+    struct rank_graph *graph;
+    const struct et_nodes *nodes;
+    struct strings *names;
+    bool failed; /* out of memory */
+};
+
+static void number_names(void *arg) {
+    struct name_search *search = arg;
+    struct rank_graph *graph = search->graph;
+    for (row_t i = 0; search->names && i < graph->n && !search->failed; i++) {
+        struct et_text name = et_text_at(search->nodes->text[ET_NODE_NAME], graph->node[i]);
+        graph->name[i] = strings_intern(search->names, name.bytes, name.length);
+        search->failed = graph->name[i] == STRING_NONE;
     }
+}
+
+/* Measured starts, if the file records any. */
+static bool copy_starts(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
     bool has_starts = false;
     for (row_t i = 0; i < nodes->n && !has_starts; i++)
         has_starts = nodes->start_us[i];
-    if (has_starts) {
-        graph->start_us = arena_alloc(arena, graph->n, sizeof *graph->start_us);
-        if (!graph->start_us)
-            return false;
-        for (row_t i = 0; i < graph->n; i++)
-            graph->start_us[i] = nodes->start_us[graph->node[i]];
-    }
-    return list_contacts(graph, nodes, &names->groups, arena);
+    if (!has_starts)
+        return true;
+    graph->start_us = arena_alloc(arena, graph->n, sizeof *graph->start_us);
+    for (row_t i = 0; i < graph->n && graph->start_us; i++)
+        graph->start_us[i] = nodes->start_us[graph->node[i]];
+    return graph->start_us;
 }
 
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
@@ -348,10 +358,16 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
             return error_set(error, SUTRA_DATA,
                              "node %llu: the durations of all nodes up to this node exceed 146 years",
                              (unsigned long long)nodes->id[i]);
-    if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena) ||
-        (names && !name_nodes(graph, nodes, names, arena)) ||
-        (graph->tells && !list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) ||
-        !list_deps(graph, nodes, pool, arena))
+    if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena))
+        return error_memory(error);
+    struct name_search search = {graph, nodes, names ? &names->names : NULL, false};
+    struct aside aside;
+    aside_begin(&aside, names && pool_threads(pool) > 1, number_names, &search);
+    bool done = (!names || (copy_starts(graph, nodes, arena) && list_contacts(graph, nodes, &names->groups, arena))) &&
+                (!graph->tells || list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) &&
+                list_deps(graph, nodes, pool, arena);
+    aside_end(&aside);
+    if (!done || search.failed)
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
     graph->waiters = arena_alloc(arena, graph->n_deps, sizeof *graph->waiters);
