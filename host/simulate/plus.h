@@ -60,7 +60,7 @@ static inline struct et_text text_store_add(struct text_store *store, const char
         store->at = arena_alloc(&store->arena, store->left, 1);
         if (!store->at) {
             store->left = 0;
-            return (struct et_text){0};
+            return (struct et_text){"", 0};
         }
     }
     struct et_text text = {store->at, (uint32_t)length};
