@@ -40,24 +40,22 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     struct sutra_convert_options what = output->what;
     what.keep_times = output->faithful;
     enum sutra_status status = linked_convert_and_free(context, spent, &what, &converted, error);
-    struct measured_nodes streams = {0};
-    if (!status && job && output->streams_path) {
-        job->streams = &streams;
-        status = et_nodes_begin(&streams.nodes, error);
-    }
+    if (job)
+        job->needs_streams = output->streams_path != NULL;
+    if (!status && job && job->needs_streams)
+        status = et_nodes_begin(&job->streams.nodes, error);
     if (!status && output->faithful)
         status = converted_make_faithful(context, converted, NULL, &output->how, job, faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, n_bytes, error);
-    if (!status && job && output->streams_path) {
+    if (!status && job && job->needs_streams) {
         struct et_maker maker = converted->maker;
-        maker.measured = &streams.nodes;
-        maker.plain = streams.plain;
-        status = et_write(&streams.nodes, &maker, context, output->streams_path, NULL, error);
+        maker.measured = &job->streams.nodes;
+        maker.plain = job->streams.plain;
+        status = et_write(&job->streams.nodes, &maker, context, output->streams_path, NULL, error);
     }
     if (job)
-        job->streams = NULL;
-    et_nodes_free(&streams.nodes);
+        et_nodes_free(&job->streams.nodes);
     if (!status && output->astra_folder)
         status = write_astra_copies(context, converted, output->astra_folder, error);
     sutra_converted_free(converted);

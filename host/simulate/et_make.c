@@ -105,10 +105,10 @@ static void list_field(const struct plus_nodes *nodes, row_t row, unsigned i, st
         return;
     if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
         add_empty(attributes, names[i]);
-    else if (i < PLUS_N_NUMBERS)
-        add_integer(attributes, names[i], nodes->number[i][row]);
-    else
+    else if (names[i] == ET_NAME_OP_SCHEMA)
         add_text(attributes, names[i], nodes->op_schema[row]);
+    else
+        add_integer(attributes, names[i], nodes->number[i][row]);
 }
 
 static void list_resource(const struct plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {

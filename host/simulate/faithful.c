@@ -164,8 +164,8 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_
     if (!status && search.status)
         status = error_hand_on(error, search.status, &search.error);
     if (!status)
-        status = et_timeline_make(made, job ? job->streams : NULL, plain, &converted->maker, input, &timeline, context,
-                                  error);
+        status = et_timeline_make(made, job && job->needs_streams ? &job->streams : NULL, plain, &converted->maker,
+                                  input, &timeline, context, error);
     if (!status && job && !fill_marks(input, plain, &timeline, report, job))
         status = error_memory(error);
     arena_free(&arena);

@@ -133,8 +133,8 @@ struct rank_of_job {
     const row_t *events; /* rows of the device trace, ascending: kernels of collectives */
     row_t n_events;
     struct arena *arena;
-    struct measured_nodes
-        *streams; /* filled with the kernels for a resource per stream, see et_timeline_make(); or NULL */
+    bool needs_streams;
+    struct measured_nodes streams; /* the kernels for a resource per stream, if needed; see et_timeline_make() */
     struct rank_marks marks;
 };
 
