@@ -331,12 +331,8 @@ static bool replace_kernels(struct et_nodes *nodes, const struct et_nodes *kerne
         const bool replaced = next < kernels->n && kernels->id[next] == nodes->id[row];
         const struct et_nodes *from = replaced ? kernels : nodes;
         const row_t at = replaced ? next++ : row;
-        const uint64_t n_ctrl_of = from->ctrl.first[at + 1] - from->ctrl.first[at],
-                       n_data_of = from->data.first[at + 1] - from->data.first[at];
-        memcpy(ctrl.ids + ctrl.first[row], from->ctrl.ids + from->ctrl.first[at], n_ctrl_of * sizeof *ctrl.ids);
-        memcpy(data.ids + data.first[row], from->data.ids + from->data.first[at], n_data_of * sizeof *data.ids);
-        ctrl.first[row + 1] = ctrl.first[row] + n_ctrl_of;
-        data.first[row + 1] = data.first[row] + n_data_of;
+        et_ids_copy(&ctrl, row, &from->ctrl, at);
+        et_ids_copy(&data, row, &from->data, at);
         const uint64_t run = et_attribute_find(nodes, row, ET_NAME_KERNEL_EXEC_NS);
         if (!replaced || run == UINT64_MAX)
             continue;
