@@ -81,24 +81,8 @@ static enum host_field find_field(const struct json_walker *walker, struct json_
 
 /* ---- Token by token ---- */
 
-/* {"name": "rf_id", "type": "uint64", "value": 883}: the offset of its value, if it is the rf_id. */
-static struct json_span walk_rf_attribute(struct json_walker *walker, struct node_leaves *leaves) {
-    struct json_span name = {0}, value = {0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_span key = walk_key(walker);
-        if (!key.at)
-            break;
-        bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
-        leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
-        if (is_value) {
-            bool rf = name.end && place_is(walker->source, name, "rf_id");
-            value = node_leaf(walker, leaves, rf ? NODE_RF_ATTRIBUTE : NODE_FIELDS);
-        } else {
-            struct json_span other = walk_value(walker);
-            name = is_name ? other : name;
-        }
-    }
-    return name.end && place_is(walker->source, name, "rf_id") ? value : (struct json_span){0};
+static unsigned find_attribute(const struct json_walker *walker, struct json_span name) {
+    return place_is(walker->source, name, "rf_id") ? NODE_RF_ATTRIBUTE : NODE_FIELDS;
 }
 
 /* The list of attributes; the last rf_id counts. */
@@ -110,8 +94,9 @@ static struct json_span walk_attributes(struct json_walker *walker, struct node_
             walk_value(walker);
             continue;
         }
-        struct json_span found = walk_rf_attribute(walker, leaves);
-        rf = found.at ? found : rf;
+        unsigned field;
+        struct json_span found = node_attribute(walker, leaves, find_attribute, NODE_FIELDS, &field);
+        rf = field == NODE_RF_ATTRIBUTE && found.at ? found : rf;
     }
     return rf;
 }

@@ -5,12 +5,14 @@
  *            --           ----------                                                           ---     values
  *
  * The bytes between the values of a node are learned. Names in "attrs" belong to these bytes, since they define the
- * meaning of an attribute. The caller numbers its fields, and walks a node token by token if its bytes are unknown,
- * calling node_leaf() for each value. Cost: as event_fields.h.
+ * meaning of an attribute. An object is no value: the bytes up to it are a prefix of the bytes into it. The caller
+ * numbers its fields, and walks a node token by token if its bytes are unknown, calling node_leaf() for each value.
+ * Cost: as event_fields.h.
  */
 #ifndef READ_NODE_FORMS_H
 #define READ_NODE_FORMS_H
 
+#include "read/document.h"
 #include "read/event_fields.h"
 #include "read/json.h"
 
@@ -31,11 +33,37 @@ struct node_leaves {
 /* Walks a value and adds it. */
 static inline struct json_span node_leaf(struct json_walker *walker, struct node_leaves *leaves, unsigned field) {
     struct json_span value = walk_value(walker);
-    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
+    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected || walker->text[value.at] == '{';
     if (!leaves->unusual) {
         leaves->list[leaves->n].at = value.at;
         leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
         leaves->list[leaves->n++].field = field;
+    }
+    return value;
+}
+
+/* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}, and returns its value. *field: the number of its
+ * name by `find`, or `none`. */
+static inline struct json_span node_attribute(struct json_walker *walker, struct node_leaves *leaves,
+                                              unsigned (*find)(const struct json_walker *walker, struct json_span name),
+                                              unsigned none, unsigned *field) {
+    struct json_span name = {0}, value = {0};
+    *field = none;
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_span key = walk_key(walker);
+        if (!key.at)
+            break;
+        bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
+        leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
+        if (is_value) {
+            value = node_leaf(walker, leaves, *field);
+            continue;
+        }
+        struct json_span other = walk_value(walker);
+        if (is_name) {
+            name = other;
+            *field = name.end ? find(walker, name) : none;
+        }
     }
     return value;
 }
@@ -57,7 +85,10 @@ static inline uint64_t node_walk_learned(struct json_walker *walker, const struc
     for (; form && !form->ends; form = form_find(form, local.text + at)) {
         struct json_span place;
         *has_attributes |= form->args > 0;
-        at = leaf_end(&local, at + form->length, &place);
+        at += form->length;
+        if (local.text[at] == '{')
+            return 0;
+        at = leaf_end(&local, at, &place);
         if (!at)
             return 0;
         if (form->field < n_fields) {

@@ -83,25 +83,9 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
     return PLUS_N_FIELDS;
 }
 
-/* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}. */
-static void walk_one_attribute(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
-    struct json_span name = {0}, value = {0};
-    enum plus_field field = PLUS_N_FIELDS;
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_span key = walk_key(walker);
-        bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
-        leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
-        if (is_value) {
-            value = node_leaf(walker, leaves, field == PLUS_N_FIELDS ? PLUS_N_SPANS : PLUS_N_FIELDS + field);
-        } else {
-            struct json_span other = walk_value(walker);
-            name = is_name ? other : name;
-        }
-        if (is_name && name.end)
-            field = field_of(walker, name, attributes);
-    }
-    if (!walker->expected && name.end && value.at && field != PLUS_N_FIELDS)
-        spans->span[PLUS_N_FIELDS + field] = value;
+static unsigned find_attribute(const struct json_walker *walker, struct json_span name) {
+    enum plus_field field = field_of(walker, name, attributes);
+    return field == PLUS_N_FIELDS ? PLUS_N_SPANS : PLUS_N_FIELDS + field;
 }
 
 static void walk_attributes(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
@@ -109,10 +93,14 @@ static void walk_attributes(struct json_walker *walker, struct node_leaves *leav
     leaves->attributes = walker->at;
     memset(spans->span + PLUS_N_FIELDS, 0, PLUS_N_ATTRIBUTES * sizeof *spans->span);
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        if (walk_char(walker) == '{')
-            walk_one_attribute(walker, leaves, spans);
-        else
+        if (walk_char(walker) == '{') {
+            unsigned field;
+            struct json_span value = node_attribute(walker, leaves, find_attribute, PLUS_N_SPANS, &field);
+            if (value.at && field != PLUS_N_SPANS)
+                spans->span[field] = value;
+        } else {
             walk_fail(walker, "an attribute object");
+        }
     }
 }
 
@@ -144,23 +132,14 @@ static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, 
     leaves->unusual |= spans->flat && (has_io[0] || has_io[1]);
 }
 
-static bool is_object(const struct json_walker *walker, struct json_span place) {
-    return place.at && walker->text[place.at] == '{';
-}
-
-/* Learned bytes up to the value of inputs or outputs are a prefix of those into such an object: if another node had a
- * value of another kind there, an object is stepped over as one value. Such a node is walked token by token. */
 void plus_spans_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_spans *spans) {
-    const struct json_walker begin = *walker;
     struct node_leaves leaves = {.n = 0};
     bool has_attributes;
     *spans = (struct plus_spans){.text = walker->at};
-    if (node_walk_learned(walker, &reader->forms, PLUS_N_SPANS, spans->span, &has_attributes) &&
-        !is_object(walker, spans->span[PLUS_INPUTS]) && !is_object(walker, spans->span[PLUS_OUTPUTS])) {
+    if (node_walk_learned(walker, &reader->forms, PLUS_N_SPANS, spans->span, &has_attributes)) {
         spans->flat = !has_attributes && spans->span[PLUS_RF_ID].at;
         return;
     }
-    *walker = begin;
     *spans = (struct plus_spans){.text = walker->at};
     walk_tokens(walker, &leaves, spans);
     if (!walker->expected && !leaves.unusual)
