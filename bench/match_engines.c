@@ -21,6 +21,7 @@
 #define GAP         1000 /* of the order between threads, as sutra link has it */
 #define ROUNDS_MAX  100
 #define THREADS_MAX 256
+#define SLOW_ON_ONE 50000000u /* operators from which one thread does one round */
 
 /* Spans are for each operator; they are multiplied with the size. The first shape is like a recorded trace; in the
  * others questions come in no order, from anywhere, and times are as hard as the name says. */
@@ -39,7 +40,6 @@ static const char *const step_names[N_STEPS] = {"sort", "exclusive", "order", "p
 struct round {
     double seconds[N_STEPS];    /* wall time of a step */
     double device[CUDA_PHASES]; /* of the device's own work */
-    double floor_sort, floor_copy;
 };
 
 struct measured {
@@ -138,7 +138,7 @@ static void print_round(const char *separator, const struct round *round, bool o
     for (int i = 0; i < CUDA_PHASES && on_device; i++)
         printf("%s\"%s\": %.9f", i ? ", " : ", \"device\": {", cuda_phase_names[i], round->device[i]);
     if (on_device)
-        printf("}, \"floors\": {\"sort\": %.9f, \"copy\": %.9f}", round->floor_sort, round->floor_copy);
+        printf("}");
     printf("}");
 }
 
@@ -168,11 +168,18 @@ static void say(void *arg, const char *message) {
     fprintf(stderr, "match_engines: %s\n", message);
 }
 
-/* Bytes of the columns that go to the device and of the results that come from it. */
-static uint64_t bytes_moved(row_t n) {
+#ifdef HAVE_GPU_FLOORS
+/* Prints the floors for the columns that go to the device and the results that come from it. */
+static void print_floors(struct engine *engine, row_t n, unsigned n_rounds) {
     const uint64_t number = 9, ops = 2 * number + 4 + 8 + 1, queries = number + 4 + 8 + 1, results = number + 4 + 4 + 4;
-    return n * (number + ops + queries + results);
+    struct gpu_floors floors;
+    struct sutra_error error;
+    if (gpu_floors_measure(engine, n, n * (number + ops + queries), n * results, n_rounds, &floors, &error))
+        fail("floors", error.message);
+    printf(", \"floors\": {\"sort\": %.9f, \"up\": %.9f, \"down\": %.9f, \"up_pageable\": %.9f, \"down_pageable\": %.9f}",
+           floors.sort, floors.up, floors.down, floors.up_pageable, floors.down_pageable);
 }
+#endif
 
 static void measure_round_on_device(struct engine *engine, const struct big *big, struct measured *measured,
                                     unsigned i) {
@@ -183,16 +190,6 @@ static void measure_round_on_device(struct engine *engine, const struct big *big
     cuda_engine_seconds(engine, after);
     for (int phase = 0; phase < CUDA_PHASES; phase++)
         round->device[phase] = after[phase] - before[phase];
-#ifdef HAVE_GPU_FLOORS
-    struct gpu_floors floors;
-    struct sutra_error error;
-    if (gpu_floors_measure(engine, big->ops.n, bytes_moved(big->ops.n), &floors, &error))
-        fail("floors", error.message);
-    round->floor_sort = floors.sort;
-    round->floor_copy = floors.copy;
-#else
-    (void)bytes_moved;
-#endif
 }
 
 /* Prints the times of the device, or why there is none. */
@@ -216,7 +213,10 @@ static void tell_device(const struct big *big, const struct measured *expected, 
     for (unsigned i = 0; i < n_rounds; i++)
         measure_round_on_device(&engine, big, measured, i);
     expect_same(measured, expected, big->ops.n, "the CUDA engine");
-    printf(", \"gpu\": \"%s\", \"open\": %.6f, \"bytes\": %" PRIu64, device.name, open, bytes_moved(big->ops.n));
+    printf(", \"gpu\": \"%s\", \"open\": %.6f", device.name, open);
+#ifdef HAVE_GPU_FLOORS
+    print_floors(&engine, big->ops.n, n_rounds);
+#endif
     print_rounds("cuda", measured, n_rounds, true);
     measured_free(measured);
     cuda_engine_close(&engine);
@@ -258,10 +258,11 @@ int main(int argc, char **argv) {
     make(&shape, 1, n, &big);
     if (strcmp(shape.name, bench_shapes[0].name) == 0)
         ask_in_order(&big);
-    struct measured *one = measure_cpu(&big, 1, n_rounds), *all = measure_cpu(&big, n_threads, n_rounds);
+    unsigned n_on_one = n < SLOW_ON_ONE ? n_rounds : 1;
+    struct measured *one = measure_cpu(&big, 1, n_on_one), *all = measure_cpu(&big, n_threads, n_rounds);
     expect_same(all, one, n, "the CPU engine on all threads");
     printf("{\"operators\": %" PRIu32 ", \"shape\": \"%s\", \"threads\": %u", n, shape.name, n_threads);
-    print_rounds("cpu_one", one, n_rounds, false);
+    print_rounds("cpu_one", one, n_on_one, false);
     print_rounds("cpu_all", all, n_rounds, false);
     tell_device(&big, one, n_threads, n_rounds, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0);
     printf("}\n");
