@@ -8,9 +8,9 @@
 
 /* Seconds, each the minimum of some rounds. */
 struct gpu_floors {
-    double sort;                         /* CUB's radix sort of n random 64-bit keys with 32-bit values */
-    double up, down;                     /* cudaMemcpy from and to pinned memory */
-    double up_pageable, down_pageable;   /* cudaMemcpy from and to ordinary memory */
+    double sort;                       /* CUB's radix sort of n random 64-bit keys with 32-bit values */
+    double up, down;                   /* cudaMemcpy from and to pinned memory */
+    double up_pageable, down_pageable; /* cudaMemcpy from and to ordinary memory */
 };
 
 /* Measures on the device of a CUDA engine. bytes_up and bytes_down: the bytes that the copies transfer. */

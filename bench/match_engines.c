@@ -176,8 +176,9 @@ static void print_floors(struct engine *engine, row_t n, unsigned n_rounds) {
     struct sutra_error error;
     if (gpu_floors_measure(engine, n, n * (number + ops + queries), n * results, n_rounds, &floors, &error))
         fail("floors", error.message);
-    printf(", \"floors\": {\"sort\": %.9f, \"up\": %.9f, \"down\": %.9f, \"up_pageable\": %.9f, \"down_pageable\": %.9f}",
-           floors.sort, floors.up, floors.down, floors.up_pageable, floors.down_pageable);
+    printf(
+        ", \"floors\": {\"sort\": %.9f, \"up\": %.9f, \"down\": %.9f, \"up_pageable\": %.9f, \"down_pageable\": %.9f}",
+        floors.sort, floors.up, floors.down, floors.up_pageable, floors.down_pageable);
 }
 #endif
 

@@ -204,7 +204,7 @@ struct event_columns {
     const uint32_t *thread, *forward; /* forward may be NULL */
     const uint8_t *placed;            /* may be NULL */
     uint32_t *group;                  /* by row: its thread; n_threads if it is placed */
-    row_t *row, *first;               /* by position and by thread */
+    struct groups rows;               /* by group */
     uint64_t *closing, *next_closing; /* by position: keys; 0: enters no stack */
     struct max_tree closings;
     row_t *below;      /* by position: the position below, or ROW_NONE */
@@ -235,20 +235,20 @@ SHARED uint64_t closing_key(const struct event_columns &c, row_t row, int64_t be
 
 /* Rows that are skipped have the last positions. */
 SHARED bool takes_part(const struct event_columns &c, row_t position) {
-    return position < c.first[c.n_threads];
+    return position < c.rows.start[c.n_threads];
 }
 
 SHARED void set_own_end(const struct event_columns &c, row_t position) {
-    c.closing[position] = takes_part(c, position) ? closing_key(c, c.row[position], EVENT_OPEN) : 0;
+    c.closing[position] = takes_part(c, position) ? closing_key(c, c.rows.rows[position], EVENT_OPEN) : 0;
     c.next_closing[position] = 0;
 }
 
 SHARED void find_below(const struct event_columns &c, row_t position) {
     if (!takes_part(c, position))
         return;
-    row_t row = c.row[position];
+    row_t row = c.rows.rows[position];
     uint64_t most, start = integer_sort_key(c.start[row]);
-    row_t below = tree_last_not_below(&c.closings, c.first[c.group[row]], position, start, &most);
+    row_t below = tree_last_not_below(&c.closings, c.rows.start[c.rows.number[position]], position, start, &most);
     c.below[position] = below;
     c.next_closing[position] = closing_key(c, row, below == ROW_NONE ? EVENT_OPEN : closing_of(c.closing[below]));
     if (c.next_closing[position] != c.closing[position])
@@ -257,16 +257,16 @@ SHARED void find_below(const struct event_columns &c, row_t position) {
 
 /* The first position of a thread that is not before a row. */
 SHARED row_t position_from(const struct event_columns &c, uint32_t thread, row_t row) {
-    struct bisection at = {c.first[thread], c.first[thread + 1]};
+    struct bisection at = {c.rows.start[thread], c.rows.start[thread + 1]};
     while (at.low < at.high)
-        bisect(&at, c.row[bisect_middle(at)] < row);
+        bisect(&at, c.rows.rows[bisect_middle(at)] < row);
     return at.low;
 }
 
 SHARED bool falls_back_on(const struct event_columns &c, row_t position, uint32_t *forward) {
     if (!takes_part(c, position) || c.below[position] != ROW_NONE || !c.forward)
         return false;
-    *forward = c.forward[c.row[position]];
+    *forward = c.forward[c.rows.rows[position]];
     return *forward != THREAD_NONE;
 }
 
@@ -276,11 +276,11 @@ SHARED void find_elsewhere(const struct event_columns &c, row_t position) {
     c.elsewhere[position] = ROW_NONE;
     if (!falls_back_on(c, position, &forward))
         return;
-    row_t row = c.row[position];
-    row_t found = tree_last_not_below(&c.closings, c.first[forward], position_from(c, forward, row),
+    row_t row = c.rows.rows[position];
+    row_t found = tree_last_not_below(&c.closings, c.rows.start[forward], position_from(c, forward, row),
                                       integer_sort_key(c.start[row]), &most);
     if (found != ROW_NONE)
-        c.elsewhere[position] = c.row[found];
+        c.elsewhere[position] = c.rows.rows[found];
 }
 
 SHARED void set_no_adoption(const struct event_columns &c, row_t thread) {
@@ -292,10 +292,10 @@ SHARED void adopt(const struct event_columns &c, row_t position) {
     uint32_t forward;
     if (c.closing[position] == 0 || !falls_back_on(c, position, &forward))
         return;
-    row_t row = c.row[position];
+    row_t row = c.rows.rows[position];
     if (c.elsewhere[position] == ROW_NONE && current(&c.adopted[forward]) >= row)
         return;
-    if (keep_min(&c.adopted[c.group[row]], row))
+    if (keep_min(&c.adopted[c.rows.number[position]], row))
         set_bits(c.changed, 1);
 }
 
@@ -310,10 +310,11 @@ SHARED row_t adopter_of(const struct event_columns &c, uint32_t thread) {
 }
 
 SHARED row_t parent_at_bottom(const struct event_columns &c, row_t position) {
-    row_t row = c.row[position];
+    row_t row = c.rows.rows[position];
     uint32_t forward;
-    if (c.adopted[c.group[row]] < row)
-        return adopter_of(c, c.group[row]);
+    uint32_t thread = c.rows.number[position];
+    if (c.adopted[thread] < row)
+        return adopter_of(c, thread);
     if (!falls_back_on(c, position, &forward))
         return ROW_NONE;
     if (c.elsewhere[position] != ROW_NONE)
@@ -324,8 +325,8 @@ SHARED row_t parent_at_bottom(const struct event_columns &c, row_t position) {
 SHARED void set_parent(const struct event_columns &c, row_t position) {
     if (!takes_part(c, position))
         return;
-    row_t row = c.row[position];
-    c.parent[row] = c.below[position] == ROW_NONE ? parent_at_bottom(c, position) : c.row[c.below[position]];
+    row_t row = c.rows.rows[position];
+    c.parent[row] = c.below[position] == ROW_NONE ? parent_at_bottom(c, position) : c.rows.rows[c.below[position]];
     c.closes[row] = c.closing[position] ? closing_of(c.closing[position]) : c.start[row];
 }
 
@@ -387,8 +388,7 @@ void gpu_event_parents(struct gpu *gpu, struct event_parents_step *step) {
     row_t n = c.n;
     struct event_flags flags = {0, 0};
     c.group = gpu_take<uint32_t>(gpu, n);
-    c.row = gpu_take<row_t>(gpu, n);
-    c.first = gpu_take<row_t>(gpu, (uint64_t)c.n_threads + 2);
+    c.rows = groups_take(gpu, n, c.n_threads + 1, false);
     c.closing = gpu_take<uint64_t>(gpu, n);
     c.next_closing = gpu_take<uint64_t>(gpu, n);
     c.below = gpu_take<row_t>(gpu, n);
@@ -399,7 +399,7 @@ void gpu_event_parents(struct gpu *gpu, struct event_parents_step *step) {
     gpu_enter(gpu, GPU_SORT);
     gpu_each<set_group>(gpu, n, c);
     gpu_down(gpu, &flags, c.flags, 1);
-    groups_fill(gpu, c.group, n, c.n_threads + 1, c.row, c.first);
+    groups_fill(gpu, &c.rows, c.group, n, c.n_threads + 1);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<set_own_end>(gpu, n, c);
     if ((flags.falls_back && flags.forwards) || !find_closings(gpu, &c) || !find_adoptions(gpu, &c))

@@ -3,8 +3,9 @@
  * operators of a table. Output: a number for each.
  *
  * Operators are sorted by thread, start and duration, so the operators inside one follow it. Each finds its parent: the
- * nearest position before it whose end is not below its own (a max_tree over ends). The latest end between both is the
- * covered part of the parent so far, and the rest of the operator's interval is added to the parent's sum:
+ * nearest slot before it whose end is not below its own (a max_tree over ends). A scan of the latest end of the thread
+ * so far shows which operators have none. The latest end between both is the covered part of the parent so far, and the
+ * rest of the operator's interval is added to the parent's sum:
  *
  *     parent  |--------------------------------|
  *                |---------| |---|                   covered until here
@@ -17,7 +18,8 @@
  * crossed one, too, but is added to the other only. Crossed operators, and operators with inexact sums, walk through
  * all that begin inside in Python's order, up to WALK_STEPS; the CPU does threads with longer walks.
  *
- * O(n log n); about 100 bytes per operator. Pieces have the operators of some threads.
+ * O(n log n); about 100 bytes per operator. Pieces have the operators of some threads. Kernels run over rows, not slots,
+ * where they can (see groups in table.h).
  */
 #include <cstdio>
 #include <math.h>
@@ -128,11 +130,13 @@ struct anomaly_counts {
 
 struct exclusive_columns {
     struct gpu_table table;
-    row_t *rows;           /* by position: in the order of (thread, start, duration, row) */
-    uint64_t *start, *end; /* by position: keys; an end of 0 means that the operator is skipped */
+    row_t *rows;           /* by slot: in the order of (thread, start, duration, row) */
+    row_t *slot;           /* by row */
+    uint64_t *start, *end; /* by slot: keys; an end of 0 means that the operator is skipped */
     struct max_tree ends;
-    uint64_t *inside;   /* by position: the total length of the intervals inside, on the grid */
-    uint32_t *n_merged; /* by position: its merged intervals */
+    uint64_t *latest;   /* by slot: the largest end of the thread up to here */
+    uint64_t *inside;   /* by slot: the total length of the intervals inside, on the grid */
+    uint32_t *n_merged; /* by slot: its merged intervals */
     uint8_t *left;      /* by thread: left to the CPU */
     uint8_t *verdict;   /* by row: enum exclusive_verdict */
     struct number_column exclusive;
@@ -140,16 +144,16 @@ struct exclusive_columns {
     struct anomaly_counts *anomalies;
 };
 
-SHARED struct number start_at(const struct exclusive_columns &c, row_t position) {
-    return number_at(c.table.ts, c.rows[position]);
+SHARED struct number start_at(const struct exclusive_columns &c, row_t slot) {
+    return number_at(c.table.ts, c.rows[slot]);
 }
 
-SHARED struct number dur_at(const struct exclusive_columns &c, row_t position) {
-    return number_at(c.table.dur, c.rows[position]);
+SHARED struct number dur_at(const struct exclusive_columns &c, row_t slot) {
+    return number_at(c.table.dur, c.rows[slot]);
 }
 
-SHARED struct number end_at(const struct exclusive_columns &c, row_t position) {
-    return number_add(start_at(c, position), dur_at(c, position));
+SHARED struct number end_at(const struct exclusive_columns &c, row_t slot) {
+    return number_add(start_at(c, slot), dur_at(c, slot));
 }
 
 /* ---- The kinds of times ---- */
@@ -171,12 +175,9 @@ SHARED void find_digits(struct findings *findings, struct number time) {
     findings->highest = highest > findings->highest ? highest : findings->highest;
 }
 
-/* Each kernel row does a share of the operators, so that it needs atomics only once, at the end. */
-#define KIND_ROWS 65536u
-
 SHARED void find_kinds(const struct exclusive_columns &c, row_t first) {
     struct findings found = {UINT64_MAX, 0, 0, 0, 0};
-    for (uint64_t row = first; row < c.table.n; row += KIND_ROWS) {
+    for (uint64_t row = first; row < c.table.n; row += SHARES) {
         struct number dur = number_at(c.table.dur, (row_t)row), start = number_at(c.table.ts, (row_t)row);
         struct number end = number_add(start, dur);
         if (op_is_solitary(dur, end))
@@ -220,34 +221,51 @@ SHARED int64_t time_on_grid(const struct findings *findings, uint64_t key) {
 
 /* ---- The order of operators with equal starts ---- */
 
+/* Whether an operator does not begin together with the one before it on its thread. */
 SHARED bool begins_run(const struct gpu_table &table, row_t position) {
-    if (position == 0)
+    const struct groups &groups = table.by_thread;
+    if (position == groups.start[groups.number[position]])
         return true;
-    row_t row = table.by_thread[position], before = table.by_thread[position - 1];
-    return table.thread[row] != table.thread[before] ||
-           number_below(number_at(table.ts, before), number_at(table.ts, row));
+    return number_below(number_at(table.ts, groups.rows[position - 1]), number_at(table.ts, groups.rows[position]));
 }
 
-/* The first operator of each run sorts it by duration, stably. */
-SHARED void sort_run(const struct exclusive_columns &c, row_t position) {
+SHARED void fill_slot(const struct exclusive_columns &c, row_t row, row_t slot) {
+    struct number start = number_at(c.table.ts, row), dur = number_at(c.table.dur, row), end = number_add(start, dur);
+    bool skipped = op_is_solitary(dur, end) || !keys_are_exact(c.findings);
+    c.rows[slot] = row;
+    c.slot[row] = slot;
+    c.start[slot] = time_key(c.findings, start);
+    c.end[slot] = skipped ? 0 : time_key(c.findings, end);
+}
+
+/* The first operator of each run fills the slots of all of them, stably by duration, unless the run is long. */
+SHARED void fill_run(const struct exclusive_columns &c, row_t row) {
+    row_t position = c.table.by_thread.position[row], n = 1;
     if (!begins_run(c.table, position))
         return;
-    row_t n = 1;
     while (position + n < c.table.n && n <= SHORT_RUN && !begins_run(c.table, position + n))
         n++;
-    if (n > SHORT_RUN)
+    if (n == 1) {
+        fill_slot(c, row, position);
+        return;
+    }
+    if (n > SHORT_RUN) {
         set_bits(&c.findings->long_run, 1);
-    for (row_t i = 1; i < n && n <= SHORT_RUN; i++) {
-        row_t row = c.rows[position + i], j = i;
-        struct number dur = number_at(c.table.dur, row);
+        return;
+    }
+    for (row_t i = 0; i < n; i++) {
+        row_t next = c.table.by_thread.rows[position + i], j = i;
+        struct number dur = number_at(c.table.dur, next);
         for (; j && number_compare(dur_at(c, position + j - 1), dur) > 0; j--)
             c.rows[position + j] = c.rows[position + j - 1];
-        c.rows[position + j] = row;
+        c.rows[position + j] = next;
     }
+    for (row_t i = 0; i < n; i++)
+        fill_slot(c, c.rows[position + i], position + i);
 }
 
 struct exclusive_order {
-    struct gpu_table table;
+    struct exclusive_columns columns;
     struct pairs pairs;
     row_t *first; /* by row: the first row with its start */
 };
@@ -257,11 +275,11 @@ SHARED void set_row(const struct exclusive_order &c, row_t row) {
 }
 
 SHARED void set_dur_rest(const struct exclusive_order &c, row_t i) {
-    c.pairs.keys[i] = number_rest_key(number_at(c.table.dur, c.pairs.rows[i]));
+    c.pairs.keys[i] = number_rest_key(number_at(c.columns.table.dur, c.pairs.rows[i]));
 }
 
 SHARED void set_dur(const struct exclusive_order &c, row_t i) {
-    c.pairs.keys[i] = number_whole_key(number_at(c.table.dur, c.pairs.rows[i]));
+    c.pairs.keys[i] = number_whole_key(number_at(c.columns.table.dur, c.pairs.rows[i]));
 }
 
 SHARED void set_start(const struct exclusive_order &c, row_t i) {
@@ -269,23 +287,18 @@ SHARED void set_start(const struct exclusive_order &c, row_t i) {
 }
 
 SHARED void set_thread(const struct exclusive_order &c, row_t i) {
-    c.pairs.keys[i] = c.table.thread[c.pairs.rows[i]];
+    c.pairs.keys[i] = c.columns.table.thread[c.pairs.rows[i]];
 }
 
-struct copy_columns {
-    row_t *to;
-    const row_t *from;
-};
-
-SHARED void copy_row(const struct copy_columns &c, row_t i) {
-    c.to[i] = c.from[i];
+SHARED void fill_sorted(const struct exclusive_order &c, row_t slot) {
+    fill_slot(c.columns, c.pairs.rows[slot], slot);
 }
 
 /* By duration, then by start, then by thread, each stably. */
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
-    struct exclusive_order order = {c->table, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
+    struct exclusive_order order = {*c, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
     gpu_each<set_row>(gpu, n, order);
     gpu_each<set_dur_rest>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);
@@ -295,16 +308,13 @@ static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     gpu_sort(gpu, &order.pairs, n, bits_of(n));
     gpu_each<set_thread>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, bits_of(c->table.n_threads));
-    struct copy_columns copy = {c->rows, order.pairs.rows};
-    gpu_each<copy_row>(gpu, n, copy);
+    gpu_each<fill_sorted>(gpu, n, order);
     gpu_release(gpu, mark);
 }
 
-static void sort_runs(struct gpu *gpu, const struct exclusive_columns *c) {
-    struct copy_columns copy = {c->rows, c->table.by_thread};
+static void fill_slots(struct gpu *gpu, const struct exclusive_columns *c) {
     struct findings findings = {0, 0, 0, 0, 0};
-    gpu_each<copy_row>(gpu, c->table.n, copy);
-    gpu_each<sort_run>(gpu, c->table.n, *c);
+    gpu_each<fill_run>(gpu, c->table.n, *c);
     gpu_down(gpu, &findings, c->findings, 1);
     if (findings.long_run || gpu->planning)
         sort_all(gpu, c);
@@ -312,28 +322,19 @@ static void sort_runs(struct gpu *gpu, const struct exclusive_columns *c) {
 
 /* ---- Operators inside ---- */
 
-SHARED void set_keys(const struct exclusive_columns &c, row_t position) {
-    struct number end = end_at(c, position);
-    bool solitary = op_is_solitary(dur_at(c, position), end);
-    c.start[position] = time_key(c.findings, start_at(c, position));
-    c.end[position] = solitary || !keys_are_exact(c.findings) ? 0 : time_key(c.findings, end);
-    c.inside[position] = 0;
-    c.n_merged[position] = 0;
+SHARED row_t thread_end(const struct exclusive_columns &c, row_t slot) {
+    return c.table.by_thread.start[c.table.by_thread.number[slot] + 1];
 }
 
-SHARED row_t thread_begin(const struct exclusive_columns &c, row_t position) {
-    return c.table.start[c.table.thread[c.rows[position]]];
-}
-
-SHARED row_t thread_end(const struct exclusive_columns &c, row_t position) {
-    return c.table.start[c.table.thread[c.rows[position]] + 1];
-}
-
-SHARED void add_to_parent(const struct exclusive_columns &c, row_t position) {
-    uint64_t covered, start = c.start[position], end = c.end[position];
+SHARED void add_to_parent(const struct exclusive_columns &c, row_t slot) {
+    const uint32_t *thread = c.table.by_thread.number;
+    uint64_t start = c.start[slot], end = c.end[slot];
     if (end == 0)
         return;
-    row_t parent = tree_last_not_below(&c.ends, thread_begin(c, position), position, end, &covered);
+    uint64_t covered = slot && thread[slot - 1] == thread[slot] ? c.latest[slot - 1] : 0;
+    row_t parent = ROW_NONE;
+    if (covered >= end)
+        parent = tree_last_not_below(&c.ends, 0, slot, end, &covered);
     if (covered > start)
         set_bits(&c.findings->crossing, 1);
     if (parent == ROW_NONE)
@@ -346,11 +347,11 @@ SHARED void add_to_parent(const struct exclusive_columns &c, row_t position) {
     }
 }
 
-SHARED bool is_crossed(const struct exclusive_columns &c, row_t position) {
+SHARED bool is_crossed(const struct exclusive_columns &c, row_t slot) {
     if (!c.findings->crossing)
         return false;
-    row_t later = tree_first_above(&c.ends, position + 1, thread_end(c, position), c.end[position]);
-    return later != ROW_NONE && c.start[later] < c.end[position];
+    row_t later = tree_first_above(&c.ends, slot + 1, thread_end(c, slot), c.end[slot]);
+    return later != ROW_NONE && c.start[later] < c.end[slot];
 }
 
 /* ---- Results ---- */
@@ -362,43 +363,42 @@ SHARED bool sum_is_exact(const struct findings *findings, struct number dur) {
     return !(findings->times & END_DOUBLE) || number_as_double(dur) < ldexp(0x1p53, grid_of(findings));
 }
 
-SHARED struct number subtract_sum(const struct exclusive_columns &c, row_t position, struct number dur) {
+SHARED struct number subtract_sum(const struct exclusive_columns &c, row_t slot, struct number dur) {
     if (!(c.findings->times & END_DOUBLE))
-        return number_integer((int64_t)(dur.bits - c.inside[position]));
-    return number_double(number_as_double(dur) - ldexp((double)c.inside[position], grid_of(c.findings)));
+        return number_integer((int64_t)(dur.bits - c.inside[slot]));
+    return number_double(number_as_double(dur) - ldexp((double)c.inside[slot], grid_of(c.findings)));
 }
 
 /* In Python's order; false: more than WALK_STEPS. */
-SHARED bool walk(const struct exclusive_columns &c, row_t position, struct remaining *left) {
-    row_t end = thread_end(c, position);
-    for (row_t i = position + 1; i < end && c.start[i] <= c.end[position]; i++) {
-        if (i - position > WALK_STEPS)
+SHARED bool walk(const struct exclusive_columns &c, row_t slot, struct remaining *left) {
+    row_t end = thread_end(c, slot);
+    for (row_t i = slot + 1; i < end && c.start[i] <= c.end[slot]; i++) {
+        if (i - slot > WALK_STEPS)
             return false;
-        if (c.end[i] && c.end[i] <= c.end[position])
+        if (c.end[i] && c.end[i] <= c.end[slot])
             remaining_subtract(left, start_at(c, i), end_at(c, i));
     }
     remaining_close(left);
     return true;
 }
 
-SHARED void settle(const struct exclusive_columns &c, row_t position) {
-    row_t row = c.rows[position];
+SHARED void settle(const struct exclusive_columns &c, row_t row) {
+    row_t slot = c.slot[row];
     struct number dur = number_at(c.table.dur, row);
     struct remaining left = {dur, dur, dur, 0};
     bool done = keys_are_exact(c.findings);
-    if (done && c.end[position]) {
-        bool crossed = is_crossed(c, position);
-        if (!crossed && c.n_merged[position] == 0)
+    if (done && c.end[slot]) {
+        bool crossed = is_crossed(c, slot);
+        if (!crossed && c.n_merged[slot] == 0)
             left.n_merged = 0;
         else if (!crossed && sum_is_exact(c.findings, dur)) {
-            left.rest = subtract_sum(c, position, dur);
-            left.n_merged = c.n_merged[position];
+            left.rest = subtract_sum(c, slot, dur);
+            left.n_merged = c.n_merged[slot];
         } else
-            done = walk(c, position, &left);
+            done = walk(c, slot, &left);
     }
     c.verdict[row] = (uint8_t)exclusive_repair(&left.rest, dur, left.n_merged);
-    c.exclusive.bits[row] = left.rest.bits;
-    c.exclusive.kind[row] = left.rest.kind;
+    number_set(c.exclusive, row, left.rest);
     if (!done)
         set_flag(&c.left[c.table.thread[row]]);
 }
@@ -446,18 +446,22 @@ void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *s
     c.anomalies = gpu_up(gpu, &anomalies, 1);
     gpu_ready(gpu);
     c.rows = gpu_take<row_t>(gpu, n);
-    gpu_each<find_kinds>(gpu, n < KIND_ROWS ? n : KIND_ROWS, c);
-    sort_runs(gpu, &c);
+    c.slot = gpu_take<row_t>(gpu, n);
     c.start = gpu_take<uint64_t>(gpu, n);
     c.end = gpu_take<uint64_t>(gpu, n);
-    c.inside = gpu_take<uint64_t>(gpu, n);
-    c.n_merged = gpu_take<uint32_t>(gpu, n);
+    gpu_each_share<find_kinds>(gpu, n, c);
+    fill_slots(gpu, &c);
+    c.inside = gpu_take_zeros<uint64_t>(gpu, n);
+    c.n_merged = gpu_take_zeros<uint32_t>(gpu, n);
     c.left = gpu_take_zeros<uint8_t>(gpu, c.table.n_threads);
+    c.ends = max_tree_build(gpu, c.end, n);
+    size_t mark = gpu_mark(gpu);
+    c.latest = gpu_take<uint64_t>(gpu, n);
+    gpu_scan_max_in_groups(gpu, c.table.by_thread.number, c.end, c.latest, n);
+    gpu_each<add_to_parent>(gpu, n, c);
+    gpu_release(gpu, mark);
     c.verdict = gpu_take<uint8_t>(gpu, n);
     c.exclusive = gpu_take_numbers(gpu, n);
-    gpu_each<set_keys>(gpu, n, c);
-    c.ends = max_tree_build(gpu, c.end, n);
-    gpu_each<add_to_parent>(gpu, n, c);
     gpu_each<settle>(gpu, n, c);
     gpu_each<count_anomaly>(gpu, n, c);
     bring_down(gpu, &c, step);

@@ -43,6 +43,14 @@ struct gpu_memory {
     size_t used, most; /* now, and the maximum since planning began */
 };
 
+/* Rows grouped by a small number, such as their thread; see groups_fill() in table.h. */
+struct groups {
+    row_t *rows;      /* by position: ascending within a group */
+    row_t *start;     /* by number: where its group begins; one more ends the last group */
+    uint32_t *number; /* by position: the number of its group */
+    row_t *position;  /* by row; NULL: not requested */
+};
+
 /* Operators whose columns are in GPU_TABLE; see table.h. */
 struct gpu_table {
     const struct cpu_ops *ops; /* owner of the columns; NULL: none */
@@ -51,7 +59,7 @@ struct gpu_table {
     uint32_t n_threads;
     const uint32_t *thread;
     struct number_column ts, dur;
-    const row_t *by_thread, *start;
+    struct groups by_thread;
     value_key *external;
     uint8_t *coalesced;
 };
@@ -165,27 +173,19 @@ struct pairs pairs_take(struct gpu *gpu, row_t n);
 /* Sorts pairs stably by the lowest `bits` bits of the keys. The result is in keys and rows. */
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits); /* device */
 
+/* Sorts rows stably by the lowest `bits` bits of their numbers: sorted_rows[] and the number of each. */
+void gpu_sort_rows(struct gpu *gpu, const uint32_t *numbers, uint32_t *sorted_numbers, const row_t *rows,
+                   row_t *sorted_rows, row_t n, unsigned bits); /* device */
+
 /* values[i] = the maximum, or the sum, of values[0..i]. */
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n); /* device */
 void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n); /* device */
 
-/* The choice among operators with equal start; scans are segmented by `first`. */
-struct run_choice {
-    row_t first; /* row of the first operator with this start */
-    struct start_choice choice;
-};
+/* largest[i] = the maximum of those of keys[0..i] that are in the group of i; numbers of groups are neighbours. */
+void gpu_scan_max_in_groups(struct gpu *gpu, const uint32_t *group, const uint64_t *keys, uint64_t *largest,
+                            row_t n); /* device */
 
-SHARED struct run_choice run_choice_merge(const struct run_choice *earlier, const struct run_choice *later) {
-    struct run_choice merged = *later;
-    if (earlier->first == later->first)
-        merged.choice = start_choice_merge(&earlier->choice, &later->choice);
-    return merged;
-}
-
-/* values[i] = values[0..i] merged by run_choice_merge(), begun_merge(), frame_depth_merge() and
- * segment_end_merge(). */
-void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n); /* device */
-void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n);        /* device */
+/* values[i] = values[0..i] merged by frame_depth_merge() and segment_end_merge(). */
 void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n); /* device */
 void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n);   /* device */
 
@@ -214,10 +214,12 @@ void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 #define BLOCK_ROWS  256
 #define MOST_BLOCKS 65536u
 
-/* Minimum blocks per multiprocessor: enough to hide memory latency. With more, the compiler spills registers on compute
- * capability 10.0; capability 7.5 allows at most 4. */
+/* Minimum blocks per multiprocessor: enough to hide memory latency, few enough registers not to spill any. Compute
+ * capability 7.5 allows at most 4. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 #define LEAST_BLOCKS 4
+#elif defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 1000
+#define LEAST_BLOCKS 5
 #else
 #define LEAST_BLOCKS 6
 #endif
@@ -253,6 +255,14 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
 }
 
 #endif
+
+/* Kernels that reduce a table to a few values have at most this many rows. Each reduces every SHARES-th row of the table,
+ * and then updates the values once. */
+#define SHARES 131072u
+
+template <auto body, class Columns> void gpu_each_share(struct gpu *gpu, row_t n, const Columns &columns) {
+    gpu_each<body>(gpu, n < SHARES ? n : SHARES, columns);
+}
 
 /*
  * Atomic updates from rows of a kernel: sums, minima, maxima and flags of integers, with results independent
@@ -294,6 +304,15 @@ SHARED void set_bits(uint32_t *position, uint32_t bits) {
 #endif
 }
 
+SHARED void set_bits(uint64_t *position, uint64_t bits) {
+#ifdef __CUDA_ARCH__
+    if ((*(volatile uint64_t *)position & bits) != bits)
+        atomicOr((unsigned long long *)position, (unsigned long long)bits);
+#else
+    __atomic_fetch_or(position, bits, __ATOMIC_RELAXED);
+#endif
+}
+
 SHARED void set_flag(uint8_t *position) {
 #ifdef __CUDA_ARCH__
     *(volatile uint8_t *)position = 1;
@@ -302,9 +321,11 @@ SHARED void set_flag(uint8_t *position) {
 #endif
 }
 
+/* Extremes are read before the atomic operation, which is rarely needed: an address allows one at a time. */
 SHARED void keep_min(uint64_t *position, uint64_t value) {
 #ifdef __CUDA_ARCH__
-    atomicMin((unsigned long long *)position, (unsigned long long)value);
+    if (value < *(volatile uint64_t *)position)
+        atomicMin((unsigned long long *)position, (unsigned long long)value);
 #else
     uint64_t now = __atomic_load_n(position, __ATOMIC_RELAXED);
     while (value < now && !__atomic_compare_exchange_n(position, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -326,7 +347,8 @@ SHARED bool keep_min(uint32_t *position, uint32_t value) {
 
 SHARED void keep_max(uint64_t *position, uint64_t value) {
 #ifdef __CUDA_ARCH__
-    atomicMax((unsigned long long *)position, (unsigned long long)value);
+    if (value > *(volatile uint64_t *)position)
+        atomicMax((unsigned long long *)position, (unsigned long long)value);
 #else
     uint64_t now = __atomic_load_n(position, __ATOMIC_RELAXED);
     while (value > now && !__atomic_compare_exchange_n(position, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))

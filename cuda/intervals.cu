@@ -18,8 +18,7 @@
 struct merge_columns {
     row_t n;
     const int64_t *start, *end;
-    const uint32_t *segment;
-    row_t *row, *first;         /* by segment */
+    struct groups rows;         /* by segment */
     struct segment_end *latest; /* by position: the latest end of the segment so far, then of the group */
     row_t *groups;              /* by position: groups that begin up to here, in all */
     uint8_t *begins;            /* by position */
@@ -28,33 +27,33 @@ struct merge_columns {
 };
 
 SHARED void set_end(const struct merge_columns &c, row_t position) {
-    row_t row = c.row[position];
-    struct segment_end latest = {c.segment[row], c.end[row]};
+    row_t row = c.rows.rows[position];
+    struct segment_end latest = {c.rows.number[position], c.end[row]};
     c.latest[position] = latest;
 }
 
 SHARED void set_begins(const struct merge_columns &c, row_t position) {
-    row_t row = c.row[position];
-    bool first = position == c.first[c.segment[row]];
+    row_t row = c.rows.rows[position];
+    bool first = position == c.rows.start[c.rows.number[position]];
     c.begins[position] = first || interval_begins_group(c.start[row], c.latest[position - 1].end);
     c.groups[position] = c.begins[position];
 }
 
 SHARED void set_group_end(const struct merge_columns &c, row_t position) {
-    struct segment_end latest = {c.groups[position], c.end[c.row[position]]};
+    struct segment_end latest = {c.groups[position], c.end[c.rows.rows[position]]};
     c.latest[position] = latest;
 }
 
 SHARED void set_group(const struct merge_columns &c, row_t position) {
     row_t group = c.groups[position] - 1;
     if (c.begins[position])
-        c.group_start[group] = c.start[c.row[position]];
+        c.group_start[group] = c.start[c.rows.rows[position]];
     if (position + 1 == c.n || c.begins[position + 1])
         c.group_end[group] = c.latest[position].end;
 }
 
 SHARED void set_group_first(const struct merge_columns &c, row_t segment) {
-    row_t position = c.first[segment];
+    row_t position = c.rows.start[segment];
     c.group_first[segment] = position ? c.groups[position - 1] : 0;
 }
 
@@ -65,18 +64,17 @@ void gpu_merge_intervals(struct gpu *gpu, struct merge_intervals_step *step) {
     c.n = n;
     c.start = gpu_up(gpu, step->start, n);
     c.end = gpu_up(gpu, step->end, n);
-    c.segment = step->segment ? gpu_up(gpu, step->segment, n) : gpu_take_zeros<uint32_t>(gpu, n);
+    const uint32_t *segment = step->segment ? gpu_up(gpu, step->segment, n) : gpu_take_zeros<uint32_t>(gpu, n);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    c.row = gpu_take<row_t>(gpu, n);
-    c.first = gpu_take<row_t>(gpu, (uint64_t)step->n_segments + 1);
+    c.rows = groups_take(gpu, n, step->n_segments, false);
     c.latest = gpu_take<struct segment_end>(gpu, n);
     c.groups = gpu_take<row_t>(gpu, n);
     c.begins = gpu_take<uint8_t>(gpu, n);
     c.group_start = gpu_take<int64_t>(gpu, n);
     c.group_end = gpu_take<int64_t>(gpu, n);
     c.group_first = gpu_take<row_t>(gpu, (uint64_t)step->n_segments + 1);
-    groups_fill(gpu, c.segment, n, step->n_segments, c.row, c.first);
+    groups_fill(gpu, &c.rows, segment, n, step->n_segments);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<set_end>(gpu, n, c);
     gpu_scan_ends(gpu, c.latest, n);
@@ -220,9 +218,8 @@ struct key_sums {
 
 struct sum_columns {
     row_t n;
-    const uint32_t *keys;
     const int64_t *values;
-    row_t *row, *first; /* by key */
+    struct groups rows; /* by key */
     struct key_sums *sums;
 };
 
@@ -234,7 +231,7 @@ SHARED void set_nothing(const struct sum_columns &c, row_t key) {
 /* The position after the neighbours from `begin` on that have its key, at most `end`. */
 SHARED row_t end_of_key(const struct sum_columns &c, row_t begin, row_t end) {
     row_t position = begin + 1;
-    while (position < end && c.keys[c.row[position]] == c.keys[c.row[begin]])
+    while (position < end && c.rows.number[position] == c.rows.number[begin])
         position++;
     return position;
 }
@@ -248,13 +245,13 @@ SHARED void add_values(const struct sum_columns &c, row_t part) {
         int64_t min = INT64_MAX, max = INT64_MIN, high = 0; /* of values, without their lowest 32 bits */
         uint64_t low = 0;
         for (; position < key_end; position++) {
-            int64_t value = c.values[c.row[position]];
+            int64_t value = c.values[c.rows.rows[position]];
             min = value < min ? value : min;
             max = value > max ? value : max;
             low += (uint64_t)value & UINT32_MAX;
             high += value >> 32;
         }
-        struct key_sums *sums = &c.sums[c.keys[c.row[begin]]];
+        struct key_sums *sums = &c.sums[c.rows.number[begin]];
         uwide_t sum = ((uwide_t)high << 32) + low;
         add_to(&sums->n, (uint64_t)(key_end - begin));
         keep_min(&sums->min, integer_sort_key(min));
@@ -270,14 +267,14 @@ SHARED void add_squares(const struct sum_columns &c, row_t part) {
         row_t begin = position, key_end = end_of_key(c, position, end);
         uint64_t limbs[LIMBS] = {0, 0, 0, 0};
         for (; position < key_end; position++) {
-            int64_t value = c.values[c.row[position]];
+            int64_t value = c.values[c.rows.rows[position]];
             uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
             uwide_t square = (uwide_t)magnitude * magnitude;
             for (int k = 0; k < LIMBS; k++)
                 limbs[k] += (uint64_t)(square >> 32 * k) & UINT32_MAX;
         }
         for (int k = 0; k < LIMBS; k++)
-            add_to(&c.sums[c.keys[c.row[begin]]].squares[k], limbs[k]);
+            add_to(&c.sums[c.rows.number[begin]].squares[k], limbs[k]);
     }
 }
 
@@ -298,14 +295,13 @@ void gpu_sums_by_key(struct gpu *gpu, struct sums_by_key_step *step) {
     row_t n = step->n;
     gpu_enter(gpu, GPU_UP);
     c.n = n;
-    c.keys = gpu_up(gpu, step->keys, n);
+    const uint32_t *keys = gpu_up(gpu, step->keys, n);
     c.values = gpu_up(gpu, step->values, n);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    c.row = gpu_take<row_t>(gpu, n);
-    c.first = gpu_take<row_t>(gpu, (uint64_t)step->n_keys + 1);
+    c.rows = groups_take(gpu, n, step->n_keys, false);
     c.sums = gpu_take<struct key_sums>(gpu, step->n_keys);
-    groups_fill(gpu, c.keys, n, step->n_keys, c.row, c.first);
+    groups_fill(gpu, &c.rows, keys, n, step->n_keys);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<set_nothing>(gpu, step->n_keys, c);
     gpu_each<add_values>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);

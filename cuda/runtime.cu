@@ -1,12 +1,16 @@
 /*
- * runtime.cu - what cuda/gpu.h asks of a device, by the CUDA runtime: memory, copies through pinned memory, two
- * streams, and the devices that there are.
+ * runtime.cu - implements the functions of cuda/gpu.h marked "device" with the CUDA runtime: memory, copies through
+ * pinned memory, two streams, and the list of devices.
  *
- *     host column --memcpy, by all threads--> pinned | pinned --stream `copies`--> device column
+ *     host column  | block 0 | block 1 | block 2 | ...          each thread of the pool copies every k-th block
+ *                    memcpy |    ^ memcpy
+ *                           v    |
+ *     pinned       | 2 slots of thread 0 | 2 of thread 1 | ...  one is filled while the other is transferred
+ *                           |    ^
+ *     device column         v    |                              on the stream `copies` up, on that of the kernels down
  *
- * While one half of the pinned memory is on its way, the other is filled. Results come back the same way on the stream
- * of the kernels. The runtime is linked statically and loads the driver by itself, so all of this fails with a message,
- * and not when the program starts, where there is none.
+ * The runtime is linked statically and loads the driver by itself, so all of this fails with a message, and not when the
+ * program starts, where there is none.
  */
 #include <cuda_runtime.h>
 
@@ -19,22 +23,30 @@ extern "C" {
 #include "base/error.h"
 }
 
-#define STAGED_BYTES ((size_t)8 << 20) /* of each half: large enough for full speed, small enough for an early start */
-#define SPARE        10                /* one tenth of the free memory remains for other programs */
-#define MOST_MARKS   64                /* changes of phase recorded until the next wait */
+#define SLOT_BYTES                                                                                                     \
+    ((size_t)1 << 20)   /* of pinned memory: large enough for full speed, small enough for an early start */
+#define MOST_COPIERS 16 /* threads that copy: more are not faster than the bus */
+#define SPARE        10 /* one tenth of the free memory remains for other programs */
+#define MOST_MARKS   64 /* changes of phase recorded until the next wait */
 
 struct mark {
     cudaEvent_t event;
     enum gpu_phase phase; /* that begins here */
 };
 
+/* Pinned memory for one block. */
+struct slot {
+    uint8_t *bytes;
+    cudaEvent_t moved; /* when the last transfer from or to it is done */
+};
+
 struct gpu_device {
     int number;
     cudaStream_t copies, kernels;
     cudaEvent_t copied, launched;
-    uint8_t *staged[2];
-    cudaEvent_t moved[2]; /* when the copy from or to each half is done */
-    unsigned next;        /* half to be used next */
+    uint8_t *pinned;
+    struct slot slots[MOST_COPIERS][2];
+    unsigned n_copiers;
     struct mark marks[MOST_MARKS];
     unsigned n_marks;
 };
@@ -72,26 +84,74 @@ void device_free(struct gpu *gpu, uint8_t *base) {
 
 /* ---- Copies ---- */
 
-struct block_copy {
+/* One copy of bytes between host and device; copier k does the blocks k, k + n_copiers, ... */
+struct transfer {
+    struct gpu_device *device;
     uint8_t *to;
     const uint8_t *from;
-    size_t bytes, n_parts;
+    uint64_t bytes;
+    unsigned n_copiers;
+    cudaError_t result[MOST_COPIERS];
 };
 
-static void copy_part(void *arg, size_t i) {
-    const struct block_copy *copy = static_cast<const struct block_copy *>(arg);
-    size_t begin = part_start(copy->bytes, copy->n_parts, i), end = part_start(copy->bytes, copy->n_parts, i + 1);
-    memcpy(copy->to + begin, copy->from + begin, end - begin);
+static size_t block_bytes(const struct transfer *transfer, uint64_t offset) {
+    return transfer->bytes - offset < SLOT_BYTES ? (size_t)(transfer->bytes - offset) : SLOT_BYTES;
 }
 
-/* A memcpy by as many threads as it is worth. */
-static void copy_block(struct gpu *gpu, void *to, const void *from, size_t bytes) {
-    struct block_copy copy = {static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes, 1};
-    copy.n_parts = bytes / 262144 + 1 < pool_threads(gpu->pool) ? bytes / 262144 + 1 : pool_threads(gpu->pool);
-    if (copy.n_parts == 1)
-        copy_part(&copy, 0);
-    else
-        pool_run(gpu->pool, copy.n_parts, copy_part, &copy);
+static void copy_blocks_up(void *arg, size_t copier) {
+    struct transfer *transfer = static_cast<struct transfer *>(arg);
+    struct gpu_device *device = transfer->device;
+    cudaError_t result = cudaSetDevice(device->number);
+    unsigned next = 0;
+    for (uint64_t at = copier * SLOT_BYTES; at < transfer->bytes && !result; at += transfer->n_copiers * SLOT_BYTES) {
+        struct slot *slot = &device->slots[copier][next++ % 2];
+        size_t n = block_bytes(transfer, at);
+        result = cudaEventSynchronize(slot->moved);
+        if (result)
+            break;
+        memcpy(slot->bytes, transfer->from + at, n);
+        result = cudaMemcpyAsync(transfer->to + at, slot->bytes, n, cudaMemcpyHostToDevice, device->copies);
+        if (!result)
+            result = cudaEventRecord(slot->moved, device->copies);
+    }
+    transfer->result[copier] = result;
+}
+
+/* Each block is copied out of its slot while the next one is transferred. */
+static void copy_blocks_down(void *arg, size_t copier) {
+    struct transfer *transfer = static_cast<struct transfer *>(arg);
+    struct gpu_device *device = transfer->device;
+    const uint64_t step = transfer->n_copiers * SLOT_BYTES, begin = copier * SLOT_BYTES;
+    cudaError_t result = cudaSetDevice(device->number);
+    unsigned next = 0;
+    for (uint64_t at = begin; at < transfer->bytes + step && !result; at += step) {
+        struct slot *slot = &device->slots[copier][next++ % 2], *last = &device->slots[copier][next % 2];
+        if (at < transfer->bytes) {
+            result = cudaEventSynchronize(slot->moved);
+            if (!result)
+                result = cudaMemcpyAsync(slot->bytes, transfer->from + at, block_bytes(transfer, at),
+                                         cudaMemcpyDeviceToHost, device->kernels);
+            if (!result)
+                result = cudaEventRecord(slot->moved, device->kernels);
+        }
+        if (at > begin && !result) {
+            result = cudaEventSynchronize(last->moved);
+            if (!result)
+                memcpy(transfer->to + (at - step), last->bytes, block_bytes(transfer, at - step));
+        }
+    }
+    transfer->result[copier] = result;
+}
+
+static void run_transfer(struct gpu *gpu, void *to, const void *from, uint64_t bytes,
+                         void (*copy_blocks)(void *transfer, size_t copier), const char *what) {
+    struct transfer transfer = {gpu->device, static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes, 1,
+                                {}};
+    uint64_t n_blocks = (bytes + SLOT_BYTES - 1) / SLOT_BYTES;
+    transfer.n_copiers = n_blocks < gpu->device->n_copiers ? (unsigned)n_blocks : gpu->device->n_copiers;
+    pool_run(gpu->pool, transfer.n_copiers, copy_blocks, &transfer);
+    for (unsigned i = 0; i < transfer.n_copiers; i++)
+        check(gpu, transfer.result[i], what);
 }
 
 /* Scratch memory may have been another column's a moment ago, so copies to it wait for the kernels so far. */
@@ -102,54 +162,22 @@ static void order_copies(struct gpu *gpu) {
 }
 
 void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    struct gpu_device *device = gpu->device;
     if (gpu_idle(gpu) || bytes == 0)
         return;
     order_copies(gpu);
-    for (uint64_t at = 0; at < bytes && !gpu->failed; at += STAGED_BYTES) {
-        size_t n = bytes - at < STAGED_BYTES ? bytes - at : STAGED_BYTES;
-        unsigned half = device->next++ % 2;
-        check(gpu, cudaEventSynchronize(device->moved[half]), "waiting for a copy");
-        copy_block(gpu, device->staged[half], static_cast<const uint8_t *>(from) + at, n);
-        check(gpu,
-              cudaMemcpyAsync(static_cast<uint8_t *>(to) + at, device->staged[half], n, cudaMemcpyHostToDevice,
-                              device->copies),
-              "copying to the device");
-        check(gpu, cudaEventRecord(device->moved[half], device->copies), "cudaEventRecord");
-    }
+    if (!gpu->failed)
+        run_transfer(gpu, to, from, bytes, copy_blocks_up, "copying to the device");
+}
+
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+    if (!gpu_idle(gpu) && bytes)
+        run_transfer(gpu, to, from, bytes, copy_blocks_down, "copying from the device");
 }
 
 void gpu_ready(struct gpu *gpu) {
     struct gpu_device *device = gpu->device;
     if (!gpu_idle(gpu) && check(gpu, cudaEventRecord(device->copied, device->copies), "cudaEventRecord"))
         check(gpu, cudaStreamWaitEvent(device->kernels, device->copied, 0), "cudaStreamWaitEvent");
-}
-
-/* Part k is on its way while part k - 1 is copied out of its half. */
-void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    struct gpu_device *device = gpu->device;
-    uint64_t n_parts = (bytes + STAGED_BYTES - 1) / STAGED_BYTES;
-    unsigned first = device->next;
-    for (uint64_t part = 0; part <= n_parts && n_parts && !gpu_idle(gpu); part++) {
-        if (part < n_parts) {
-            uint64_t at = part * STAGED_BYTES;
-            unsigned half = device->next++ % 2;
-            check(gpu, cudaEventSynchronize(device->moved[half]), "waiting for a copy");
-            check(gpu,
-                  cudaMemcpyAsync(device->staged[half], static_cast<const uint8_t *>(from) + at,
-                                  bytes - at < STAGED_BYTES ? bytes - at : STAGED_BYTES, cudaMemcpyDeviceToHost,
-                                  device->kernels),
-                  "copying from the device");
-            check(gpu, cudaEventRecord(device->moved[half], device->kernels), "cudaEventRecord");
-        }
-        if (part > 0 && !gpu->failed) {
-            uint64_t at = (part - 1) * STAGED_BYTES;
-            unsigned half = (unsigned)(first + part - 1) % 2;
-            if (check(gpu, cudaEventSynchronize(device->moved[half]), "copying from the device"))
-                copy_block(gpu, static_cast<uint8_t *>(to) + at, device->staged[half],
-                           bytes - at < STAGED_BYTES ? bytes - at : STAGED_BYTES);
-        }
-    }
 }
 
 void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes) {
@@ -257,12 +285,12 @@ void cuda_device_describe(uint32_t number, struct cuda_device *device) {
 
 static void close_device(struct gpu *gpu) {
     struct gpu_device *device = gpu->device;
-    for (int i = 0; i < 2; i++) {
-        if (device->staged[i])
-            cudaFreeHost(device->staged[i]);
-        if (device->moved[i])
-            cudaEventDestroy(device->moved[i]);
-    }
+    if (device->pinned)
+        cudaFreeHost(device->pinned);
+    for (struct slot(&slots)[2] : device->slots)
+        for (struct slot &slot : slots)
+            if (slot.moved)
+                cudaEventDestroy(slot.moved);
     for (unsigned i = 0; i < MOST_MARKS; i++)
         if (device->marks[i].event)
             cudaEventDestroy(device->marks[i].event);
@@ -287,9 +315,14 @@ static bool open_device(struct gpu *gpu, uint64_t memory) {
               check(gpu, cudaStreamCreateWithFlags(&device->kernels, cudaStreamNonBlocking), "cudaStreamCreate") &&
               check(gpu, cudaEventCreateWithFlags(&device->copied, untimed), "cudaEventCreate") &&
               check(gpu, cudaEventCreateWithFlags(&device->launched, untimed), "cudaEventCreate");
-    for (int i = 0; i < 2 && ok; i++)
-        ok = check(gpu, cudaEventCreateWithFlags(&device->moved[i], untimed), "cudaEventCreate") &&
-             check(gpu, cudaMallocHost(&device->staged[i], STAGED_BYTES), "allocating pinned memory");
+    device->n_copiers = pool_threads(gpu->pool) < MOST_COPIERS ? pool_threads(gpu->pool) : MOST_COPIERS;
+    ok = ok &&
+         check(gpu, cudaMallocHost(&device->pinned, 2 * device->n_copiers * SLOT_BYTES), "allocating pinned memory");
+    for (unsigned i = 0; i < 2 * device->n_copiers && ok; i++) {
+        struct slot *slot = &device->slots[i / 2][i % 2];
+        slot->bytes = device->pinned + i * SLOT_BYTES;
+        ok = check(gpu, cudaEventCreateWithFlags(&slot->moved, untimed), "cudaEventCreate");
+    }
     if (ok)
         gpu->limit = memory ? (size_t)memory : free_bytes - free_bytes / SPARE;
     return ok;

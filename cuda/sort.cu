@@ -128,71 +128,58 @@ enum gpu_outcome pieces_sort_keys(struct gpu *gpu, struct sort_keys_step *step) 
     return outcome;
 }
 
-/* ---- Sorted ids ---- */
+/* ---- Joins ---- */
 
-#define EXTENT_ROWS 65536u /* kernel rows that find the extremes, each of a share of the keys */
-
-struct key_columns {
-    const value_key *keys;
-    row_t n;
-    struct pairs pairs;
-    struct key_extent *extent;
-};
-
-SHARED void find_extent(const struct key_columns &c, row_t first) {
-    struct key_extent found = {UINT64_MAX, 0};
-    for (uint64_t row = first; row < c.n; row += EXTENT_ROWS) {
-        uint64_t key = integer_sort_key(c.keys[row]);
-        found.min = key < found.min ? key : found.min;
-        found.max = key > found.max ? key : found.max;
-    }
-    keep_min(&c.extent->min, found.min);
-    keep_max(&c.extent->max, found.max);
-}
-
-SHARED void set_key(const struct key_columns &c, row_t row) {
-    c.pairs.keys[row] = integer_sort_key(c.keys[row]) - c.extent->min;
-    c.pairs.rows[row] = row;
-}
-
-struct sorted_keys keys_sort(struct gpu *gpu, const value_key *keys, row_t n) {
-    struct key_extent extent = {UINT64_MAX, 0};
-    struct key_columns c = {keys, n, pairs_take(gpu, n), gpu_up(gpu, &extent, 1)};
-    gpu_ready(gpu);
-    gpu_each<find_extent>(gpu, n < EXTENT_ROWS ? n : EXTENT_ROWS, c);
-    gpu_each<set_key>(gpu, n, c);
-    gpu_down(gpu, &extent, c.extent, 1);
-    gpu_sort(gpu, &c.pairs, n, gpu->planning ? 64 : bits_of(extent.max - extent.min));
-    struct sorted_keys sorted = {c.pairs, c.extent};
-    return sorted;
-}
-
-/* A join finds the last position of each wanted key. The keys are sorted stably, so the last of equal keys has the last
- * position; a wanted key is a binary search. O(n log n), 40 bytes per key and 12 per wanted key. */
+/* A join finds the last row of each wanted id. Ids are sorted stably, so the last of equal ids has the last position; a
+ * wanted id is a binary search. O(n log n), 40 bytes per id and 12 per wanted id. */
 
 struct join_columns {
-    struct sorted_keys sorted;
+    const value_key *ids;
     row_t n;
+    struct id_range *range;
+    struct pairs pairs; /* small keys, and rows */
     const value_key *wanted;
     row_t *found;
 };
 
+SHARED void find_id_range(const struct join_columns &c, row_t first) {
+    struct id_range range = id_range_none();
+    for (uint64_t row = first; row < c.n; row += SHARES)
+        id_range_add(&range, c.ids[row]);
+    id_range_merge(c.range, &range);
+}
+
+SHARED void set_small_key(const struct join_columns &c, row_t row) {
+    id_to_small(c.range, c.ids[row], &c.pairs.keys[row]);
+    c.pairs.rows[row] = row;
+}
+
 SHARED void find_last(const struct join_columns &c, row_t i) {
     struct bisection at = {0, c.n};
-    value_key wanted = c.wanted[i];
-    while (at.low < at.high)
-        bisect(&at, sorted_key(c.sorted, bisect_middle(at)) <= wanted);
-    bool found = at.low && sorted_key(c.sorted, at.low - 1) == wanted;
-    c.found[i] = found ? c.sorted.pairs.rows[at.low - 1] : ROW_NONE;
+    uint64_t wanted;
+    bool known = id_to_small(c.range, c.wanted[i], &wanted);
+    while (at.low < at.high && known)
+        bisect(&at, c.pairs.keys[bisect_middle(at)] <= wanted);
+    bool found = at.low && c.pairs.keys[at.low - 1] == wanted;
+    c.found[i] = found ? c.pairs.rows[at.low - 1] : ROW_NONE;
 }
 
 void gpu_join(struct gpu *gpu, struct join_step *step) {
+    struct id_range range = id_range_none();
     gpu_enter(gpu, GPU_UP);
-    const value_key *keys = gpu_up(gpu, step->keys, step->n);
+    struct join_columns c = {};
+    c.ids = gpu_up(gpu, step->keys, step->n);
+    c.n = step->n;
+    c.range = gpu_up(gpu, &range, 1);
     gpu_ready(gpu);
-    const value_key *wanted = gpu_up(gpu, step->wanted, step->n_wanted);
+    c.wanted = gpu_up(gpu, step->wanted, step->n_wanted);
     gpu_enter(gpu, GPU_SORT);
-    struct join_columns c = {keys_sort(gpu, keys, step->n), step->n, wanted, gpu_take<row_t>(gpu, step->n_wanted)};
+    c.pairs = pairs_take(gpu, step->n);
+    c.found = gpu_take<row_t>(gpu, step->n_wanted);
+    gpu_each_share<find_id_range>(gpu, step->n, c);
+    gpu_each<set_small_key>(gpu, step->n, c);
+    gpu_down(gpu, &range, c.range, 1);
+    gpu_sort(gpu, &c.pairs, step->n, gpu->planning ? 64 : id_range_bits(&range));
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<find_last>(gpu, step->n_wanted, c);
@@ -204,67 +191,137 @@ void gpu_join(struct gpu *gpu, struct join_step *step) {
 
 enum number_finding { FOUND_DOUBLE = 1, FOUND_INTEGER = 2, FOUND_LARGE = 4, FOUND_DISORDER = 8 };
 
-struct number_columns {
-    struct number_column numbers;
-    struct pairs pairs;
-    uint32_t *found; /* enum number_finding */
+/* Properties of a column of numbers. Keys are those of the kind of the first number. */
+struct number_findings {
+    uint64_t min, max;  /* of all keys */
+    uint64_t differing; /* bits in which some key differs from the first one */
+    uint32_t found;     /* enum number_finding */
 };
 
-SHARED void inspect_number(const struct number_columns &c, row_t row) {
+struct number_columns {
+    struct number_column numbers;
+    row_t n;
+    struct pairs pairs;
+    struct number_findings *findings;
+    uint64_t min;   /* is subtracted from keys */
+    unsigned shift; /* lowest bits, equal in all keys, that are dropped */
+};
+
+SHARED uint64_t key_of(const struct number_columns &c, row_t row) {
     struct number x = number_at(c.numbers, row);
-    uint32_t found = number_is_double(x) ? FOUND_DOUBLE : FOUND_INTEGER;
-    if (!number_fits_double(x))
-        found |= FOUND_LARGE;
-    if (row && number_below(x, number_at(c.numbers, row - 1)))
-        found |= FOUND_DISORDER;
-    set_bits(c.found, found);
+    bool as_doubles = number_is_double(number_at(c.numbers, 0));
+    return as_doubles ? number_whole_key(x) : integer_sort_key((int64_t)x.bits);
+}
+
+SHARED void inspect_numbers(const struct number_columns &c, row_t first) {
+    struct number_findings findings = {UINT64_MAX, 0, 0, 0};
+    uint64_t first_key = key_of(c, 0);
+    for (uint64_t i = first; i < c.n; i += SHARES) {
+        row_t row = (row_t)i;
+        struct number x = number_at(c.numbers, row);
+        uint64_t key = key_of(c, row);
+        findings.min = key < findings.min ? key : findings.min;
+        findings.max = key > findings.max ? key : findings.max;
+        findings.differing |= key ^ first_key;
+        findings.found |= number_is_double(x) ? FOUND_DOUBLE : FOUND_INTEGER;
+        findings.found |= number_fits_double(x) ? 0 : FOUND_LARGE;
+        findings.found |= row && number_below(x, number_at(c.numbers, row - 1)) ? FOUND_DISORDER : 0;
+    }
+    keep_min(&c.findings->min, findings.min);
+    keep_max(&c.findings->max, findings.max);
+    set_bits(&c.findings->differing, findings.differing);
+    set_bits(&c.findings->found, findings.found);
+}
+
+SHARED void set_rest(const struct number_columns &c, row_t row) {
+    c.pairs.keys[row] = number_rest_key(number_at(c.numbers, row));
     c.pairs.rows[row] = row;
 }
 
-SHARED void set_rest(const struct number_columns &c, row_t i) {
-    c.pairs.keys[i] = number_rest_key(number_at(c.numbers, c.pairs.rows[i]));
-}
-
+/* After a sort by the rest. */
 SHARED void set_whole(const struct number_columns &c, row_t i) {
     c.pairs.keys[i] = number_whole_key(number_at(c.numbers, c.pairs.rows[i]));
 }
 
-SHARED void set_integer(const struct number_columns &c, row_t i) {
-    c.pairs.keys[i] = integer_sort_key((int64_t)number_at(c.numbers, c.pairs.rows[i]).bits);
+SHARED void set_key(const struct number_columns &c, row_t row) {
+    c.pairs.keys[row] = (key_of(c, row) - c.min) >> c.shift;
+    c.pairs.rows[row] = row;
 }
 
+struct identity {
+    row_t *rows, n;
+    size_t n_parts;
+};
+
+static void fill_identity_part(void *arg, size_t i) {
+    const struct identity *identity = static_cast<const struct identity *>(arg);
+    size_t end = part_start(identity->n, identity->n_parts, i + 1);
+    for (size_t row = part_start(identity->n, identity->n_parts, i); row < end; row++)
+        identity->rows[row] = (row_t)row;
+}
+
+/* Keys need few bits: times of a trace are close together, and doubles have equal lowest bits if they count fractions of
+ * a microsecond. */
 void gpu_sort_numbers(struct gpu *gpu, struct sort_numbers_step *step) {
-    uint32_t found = 0;
+    struct number_findings findings = {UINT64_MAX, 0, 0, 0};
+    row_t n = step->n;
     gpu_enter(gpu, GPU_UP);
-    struct number_columns c = {gpu_up_numbers(gpu, step->numbers, step->n), pairs_take(gpu, step->n),
-                               gpu_take_zeros<uint32_t>(gpu, 1)};
+    struct number_columns c = {};
+    c.numbers = gpu_up_numbers(gpu, step->numbers, n);
+    c.n = n;
+    c.pairs = pairs_take(gpu, n);
+    c.findings = gpu_up(gpu, &findings, 1);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    gpu_each<inspect_number>(gpu, step->n, c);
-    gpu_down(gpu, &found, c.found, 1);
-    if (gpu->planning || (found & FOUND_DISORDER && found & FOUND_DOUBLE && found & FOUND_LARGE)) {
-        gpu_each<set_rest>(gpu, step->n, c);
-        gpu_sort(gpu, &c.pairs, step->n, 64);
+    gpu_each_share<inspect_numbers>(gpu, n, c);
+    gpu_down(gpu, &findings, c.findings, 1);
+    uint32_t found = gpu->planning ? (uint32_t)FOUND_DISORDER : findings.found;
+    bool mixed = found & FOUND_DOUBLE && found & FOUND_INTEGER;
+    if (!(found & FOUND_DISORDER)) { /* nothing to copy back */
+        struct identity identity = {step->order, gpu_idle(gpu) ? 0 : n, pool_threads(gpu->pool)};
+        pool_run(gpu->pool, identity.n_parts, fill_identity_part, &identity);
+        return;
     }
-    if (found & FOUND_DISORDER) {
-        if (found & FOUND_DOUBLE)
-            gpu_each<set_whole>(gpu, step->n, c);
-        else
-            gpu_each<set_integer>(gpu, step->n, c);
-        gpu_sort(gpu, &c.pairs, step->n, 64);
+    if (mixed) {
+        gpu_each<set_rest>(gpu, n, c);
+        gpu_sort(gpu, &c.pairs, n, found & FOUND_LARGE ? 64 : 0);
+        gpu_each<set_whole>(gpu, n, c);
+        gpu_sort(gpu, &c.pairs, n, 64);
+    } else {
+        c.min = findings.min;
+        c.shift = findings.differing ? (unsigned)__builtin_ctzll(findings.differing) : 0;
+        gpu_each<set_key>(gpu, n, c);
+        gpu_sort(gpu, &c.pairs, n, gpu->planning ? 64 : bits_of((findings.max - findings.min) >> c.shift));
     }
     gpu_enter(gpu, GPU_DOWN);
-    gpu_down(gpu, step->order, c.pairs.rows, step->n);
+    gpu_down(gpu, step->order, c.pairs.rows, n);
+}
+
+struct key_columns {
+    const uint64_t *keys;
+    row_t n;
+    uint64_t *differing; /* bits in which some key differs from the first one */
+};
+
+SHARED void find_differing(const struct key_columns &c, row_t first) {
+    uint64_t differing = 0;
+    for (uint64_t row = first; row < c.n; row += SHARES)
+        differing |= c.keys[row] ^ c.keys[0];
+    set_bits(c.differing, differing);
 }
 
 void gpu_sort_keys(struct gpu *gpu, struct sort_keys_step *step) {
-    struct pairs pairs = pairs_take(gpu, step->n);
+    uint64_t differing = 0;
     gpu_enter(gpu, GPU_UP);
+    struct pairs pairs = pairs_take(gpu, step->n);
     gpu_copy_up(gpu, pairs.keys, step->keys, step->n * sizeof *step->keys);
     gpu_copy_up(gpu, pairs.rows, step->rows, step->n * sizeof *step->rows);
+    struct key_columns c = {pairs.keys, step->n, gpu_take_zeros<uint64_t>(gpu, 1)};
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    gpu_sort(gpu, &pairs, step->n, 64);
+    gpu_each_share<find_differing>(gpu, step->n, c);
+    gpu_down(gpu, &differing, c.differing, 1);
+    gpu_sort(gpu, &pairs, step->n, gpu->planning ? 64 : bits_of(differing));
     gpu->remarks.overwriting = gpu_arrived(gpu);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->keys, pairs.keys, step->n);

@@ -8,35 +8,41 @@
 
 /* One sort by the bits of the number, then the positions where it changes. */
 struct group_columns {
-    const uint32_t *number;
-    struct pairs pairs;
-    row_t *rows, *start;
+    struct groups groups;
+    row_t *identity; /* rows in their order */
     row_t n;
     uint32_t n_groups;
 };
 
-SHARED void set_number(const struct group_columns &c, row_t row) {
-    c.pairs.keys[row] = c.number[row];
-    c.pairs.rows[row] = row;
+SHARED void set_identity(const struct group_columns &c, row_t row) {
+    c.identity[row] = row;
 }
 
 /* Position n ends the last group. Groups without rows begin where the next one does. */
 SHARED void set_start(const struct group_columns &c, row_t position) {
-    uint64_t first = position ? c.pairs.keys[position - 1] + 1 : 0;
-    uint64_t last = position < c.n ? c.pairs.keys[position] : c.n_groups;
+    uint64_t first = position ? (uint64_t)c.groups.number[position - 1] + 1 : 0;
+    uint64_t last = position < c.n ? c.groups.number[position] : c.n_groups;
     for (uint64_t group = first; group <= last; group++)
-        c.start[group] = position;
-    if (position < c.n)
-        c.rows[position] = c.pairs.rows[position];
+        c.groups.start[group] = position;
+    if (position < c.n && c.groups.position)
+        c.groups.position[c.groups.rows[position]] = position;
 }
 
-void groups_fill(struct gpu *gpu, const uint32_t *number, row_t n, uint32_t n_groups, row_t *rows, row_t *start) {
+struct groups groups_take(struct gpu *gpu, row_t n, uint32_t n_groups, bool with_positions) {
+    struct groups groups = {gpu_take<row_t>(gpu, n), gpu_take<row_t>(gpu, (uint64_t)n_groups + 1),
+                            gpu_take<uint32_t>(gpu, n), NULL};
+    if (with_positions)
+        groups.position = gpu_take<row_t>(gpu, n);
+    return groups;
+}
+
+void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number, row_t n, uint32_t n_groups) {
     enum gpu_memory_kind taking = gpu->taking;
     gpu->taking = GPU_SCRATCH;
     size_t mark = gpu_mark(gpu);
-    struct group_columns c = {number, pairs_take(gpu, n), rows, start, n, n_groups};
-    gpu_each<set_number>(gpu, n, c);
-    gpu_sort(gpu, &c.pairs, n, bits_of(n_groups));
+    struct group_columns c = {*groups, gpu_take<row_t>(gpu, n), n, n_groups};
+    gpu_each<set_identity>(gpu, n, c);
+    gpu_sort_rows(gpu, number, groups->number, c.identity, groups->rows, n, bits_of(n_groups));
     gpu_each<set_start>(gpu, n + 1, c);
     gpu_release(gpu, mark);
     gpu->taking = taking;
@@ -82,21 +88,19 @@ void table_need_times(struct gpu *gpu, struct gpu_table *table) {
     if (table->ready)
         return;
     gpu->taking = GPU_TABLE;
-    row_t *by_thread = gpu_take<row_t>(gpu, table->n), *start = gpu_take<row_t>(gpu, (uint64_t)table->n_threads + 1);
+    table->by_thread = groups_take(gpu, table->n, table->n_threads, true);
     table->external = gpu_take<value_key>(gpu, table->n);
     table->coalesced = gpu_take<uint8_t>(gpu, table->n);
     gpu_enter(gpu, GPU_UP);
     table->thread = gpu_up(gpu, table->ops->thread, table->n);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    groups_fill(gpu, table->thread, table->n, table->n_threads, by_thread, start);
+    groups_fill(gpu, &table->by_thread, table->thread, table->n, table->n_threads);
     gpu_enter(gpu, GPU_UP);
     table->ts = gpu_up_numbers(gpu, table->ops->ts, table->n);
     table->dur = gpu_up_numbers(gpu, table->ops->dur, table->n);
     gpu_ready(gpu);
     gpu->taking = GPU_SCRATCH;
-    table->by_thread = by_thread;
-    table->start = start;
     table->ready = !gpu_idle(gpu);
 }
 

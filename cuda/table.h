@@ -21,13 +21,19 @@ extern "C" {
 /*
  * Group rows by a small number, such as their thread, on the GPU.
  *
- *     rows    | rows of number 0 | rows of number 1 | ... |     ascending in each group
- *     start   0                  start[1]           ...   n
+ *     row       0 1 2 3 4 5         rows       0 2 5 | 1 3 4         ascending in each group
+ *     number    0 1 0 1 1 0         start      0       3       6
+ *     position  0 3 1 4 5 2         number     0 0 0   1 1 1
+ *
+ * Kernels that read columns of rows and of positions run over rows: neighbouring rows have neighbouring positions in
+ * each of a few groups, while neighbouring positions have rows far apart.
  */
 
-/* Groups n rows by number[] (below n_groups, on the GPU). rows[] has n elements, start[] n_groups + 1. Uses scratch
- * memory. */
-void groups_fill(struct gpu *gpu, const uint32_t *number, row_t n, uint32_t n_groups, row_t *rows, row_t *start);
+/* Allocates the groups of n rows with n_groups numbers; with position[] if requested. */
+struct groups groups_take(struct gpu *gpu, row_t n, uint32_t n_groups, bool with_positions);
+
+/* Fills groups from number[], which is on the GPU. Uses scratch memory. O(n). */
+void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number, row_t n, uint32_t n_groups);
 
 /*
  * Groups of rows with equal start, for rows in the order of their starts.
@@ -47,26 +53,49 @@ void table_need_names(struct gpu *gpu, struct gpu_table *table);
 void table_drop(struct gpu *gpu);
 
 /*
- * Sorted ids with their rows: n keys become n pairs in the order of (key, row).
+ * Small keys for ids, in the same order, so that the radix sort needs few bits: ids of a trace are close together,
+ * except for a few that are no integers (see columns/numbers.h).
  *
- * Keys are sorted relative to the minimum, so that the radix sort needs fewer bits: ids of traces are close together,
- * except for a few far smaller ones (see columns/numbers.h).
+ *     id         INT64_MIN (absent)   KEY_VALUES + 1   4711   4712   4799      (in no table: 4700, 4800)
+ *     small key  0                    4                5      6      93
  */
-
-struct key_extent {
-    uint64_t min, max;
+struct id_range {
+    uint64_t n_special; /* 1 + the largest difference of an id that is no integer from INT64_MIN; 0: none */
+    uint64_t min, max;  /* sort keys of the smallest and the largest integer; min > max: none */
 };
 
-struct sorted_keys {
-    struct pairs pairs; /* keys are relative to the minimum */
-    const struct key_extent *extent;
-};
+SHARED struct id_range id_range_none(void) {
+    struct id_range none = {0, UINT64_MAX, 0};
+    return none;
+}
 
-/* Allocates the result and sorts n keys, which are on the GPU. */
-struct sorted_keys keys_sort(struct gpu *gpu, const value_key *keys, row_t n);
+SHARED void id_range_add(struct id_range *range, value_key id) {
+    uint64_t key = integer_sort_key(id);
+    if (id < KEY_INTEGERS) {
+        range->n_special = key + 1 > range->n_special ? key + 1 : range->n_special;
+    } else {
+        range->min = key < range->min ? key : range->min;
+        range->max = key > range->max ? key : range->max;
+    }
+}
 
-SHARED value_key sorted_key(const struct sorted_keys &sorted, row_t position) {
-    return (value_key)((sorted.pairs.keys[position] + sorted.extent->min) ^ (uint64_t)1 << 63);
+/* Merges the range of a kernel row into that of all. */
+SHARED void id_range_merge(struct id_range *all, const struct id_range *range) {
+    keep_max(&all->n_special, range->n_special);
+    keep_min(&all->min, range->min);
+    keep_max(&all->max, range->max);
+}
+
+/* Sets *small to the small key of an id; false: no id of the range is equal to it. */
+SHARED bool id_to_small(const struct id_range *range, value_key id, uint64_t *small) {
+    uint64_t key = integer_sort_key(id);
+    *small = id < KEY_INTEGERS ? key : range->n_special + (key - range->min);
+    return id < KEY_INTEGERS ? key < range->n_special : key >= range->min && key <= range->max;
+}
+
+/* The number of bits of small keys. */
+static inline unsigned id_range_bits(const struct id_range *range) {
+    return bits_of(range->n_special + (range->min <= range->max ? range->max - range->min : 0));
 }
 
 /*

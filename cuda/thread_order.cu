@@ -1,10 +1,15 @@
 /*
  * thread_order.cu - order between threads, lanes and call stack frames on the GPU, by the rules of match/rules.h.
  *
- * Order between threads: scans merge the choices of equal starts, and then the choices of all starts so far. A group
- * begins at a position among its thread's operators; another scan leads from each operator to the position where its
- * group begins. O(n), 110 bytes per operator. A table may come in parts, one after the other, with the state of the
- * preceding parts (struct order_carry).
+ * Order between threads: three scans find, for each row, the first row with its start, the first row of the run of rows
+ * with its thread, and the position at which its group begins. The rows of other threads end before such a run:
+ *
+ *     row       0  1  2  3  4  5        group of thread 0 that begins at row 5: row 4 is of thread 0, whose run begins
+ *     thread    0  1  1  0  0  0        at row 3, so row 2 is the last one of another thread
+ *
+ * If more rows begin together with that row, atomic minima have their first operators of the two lowest threads. O(n),
+ * 35 bytes per operator. A table may come in parts, one after the other, with the state of the preceding parts (struct
+ * order_carry).
  *
  * Lanes: searches for all queries in parallel, and a scan along each lane. O(n log n); 40 bytes per item, 24 per query,
  * 45 per counted row.
@@ -34,67 +39,84 @@ struct order_carry {
 
 struct order_part {
     struct thread_order_step step; /* for the operators of this part */
-    struct order_carry *carry;     /* NULL: the table is complete; else its `begun` is updated */
+    struct order_carry *carry;     /* NULL: the table is complete */
 };
 
 struct order_columns {
     struct gpu_table table;
     int64_t gap;
-    row_t *first;               /* by row: the first row with its start */
-    struct run_choice *choices; /* by row: among the rows of its start so far */
-    struct begun *begun; /* by row: the operators that have begun up to its start, in the last row of the start */
-    row_t *head;         /* by position: where its group begins */
+    row_t *first;            /* by row: the first row with its start */
+    row_t *run;              /* by row: the first row of its run of rows of one thread */
+    uint64_t *best, *second; /* by the first row of several with one start: thread and row, see order_choice() */
+    row_t *head;             /* by position: where its group begins */
     row_t *before;
     struct order_carry carry; /* has_op is NULL: there are no rows before these */
 };
 
-SHARED struct number ts_of(const struct order_columns &c, row_t row) {
-    return number_at(c.table.ts, row);
+SHARED void set_run(const struct order_columns &c, row_t row) {
+    c.run[row] = row && c.table.thread[row - 1] == c.table.thread[row] ? 0 : row;
 }
 
-SHARED void set_choice(const struct order_columns &c, row_t row) {
-    struct run_choice only = {c.first[row], start_choice_none()};
-    if (op_start_counts(ts_of(c, row)))
-        start_choice_add(&only.choice, c.carry.n_rows + row, c.table.thread[row]);
-    c.choices[row] = only;
+SHARED bool begins_alone(const struct order_columns &c, row_t row) {
+    return c.first[row] == row && (row + 1 == c.table.n || c.first[row + 1] == row + 1);
 }
 
-SHARED void set_begun(const struct order_columns &c, row_t row) {
-    bool last = row + 1 == c.table.n || c.first[row + 1] == row + 1;
-    struct begun begun = {last ? c.choices[row].choice : start_choice_none(), start_choice_none()};
-    c.begun[row] = begun;
+/* Of equal starts, the smallest one comes first: the first operator of the lowest thread. */
+SHARED uint64_t order_choice(const struct order_columns &c, row_t row) {
+    return (uint64_t)c.table.thread[row] << 32 | row;
 }
 
-/* Whether the operator at a position begins a group; the first of its thread may continue one of an earlier part. */
-SHARED bool begins_group(const struct order_columns &c, row_t position) {
-    row_t row = c.table.by_thread[position];
+SHARED void find_best(const struct order_columns &c, row_t row) {
+    if (!begins_alone(c, row))
+        keep_min(&c.best[c.first[row]], order_choice(c, row));
+}
+
+/* Of the other threads. */
+SHARED void find_second(const struct order_columns &c, row_t row) {
+    if (!begins_alone(c, row) && c.best[c.first[row]] >> 32 != c.table.thread[row])
+        keep_min(&c.second[c.first[row]], order_choice(c, row));
+}
+
+/* Whether an operator begins a group; the first of its thread may continue a group of an earlier part. */
+SHARED bool begins_group(const struct order_columns &c, row_t row, row_t position) {
+    struct number ts = number_at(c.table.ts, row);
     uint32_t thread = c.table.thread[row];
-    if (position > c.table.start[thread]) {
-        row_t last = c.table.by_thread[position - 1];
-        return group_begins(ts_of(c, row), ts_of(c, last), number_at(c.table.dur, last), c.gap);
+    if (position > c.table.by_thread.start[thread]) {
+        row_t last = c.table.by_thread.rows[position - 1];
+        return group_begins(ts, number_at(c.table.ts, last), number_at(c.table.dur, last), c.gap);
     }
     return !c.carry.has_op || !c.carry.has_op[thread] ||
-           group_begins(ts_of(c, row), number_at(c.carry.ts, thread), number_at(c.carry.dur, thread), c.gap);
+           group_begins(ts, number_at(c.carry.ts, thread), number_at(c.carry.dur, thread), c.gap);
 }
 
 /* The first position of a thread is a head whether or not it begins a group. */
-SHARED void set_head(const struct order_columns &c, row_t position) {
-    bool first = position == c.table.start[c.table.thread[c.table.by_thread[position]]];
-    c.head[position] = first || begins_group(c, position) ? position : 0;
+SHARED void set_head(const struct order_columns &c, row_t row) {
+    row_t position = c.table.by_thread.position[row];
+    bool first = position == c.table.by_thread.start[c.table.thread[row]];
+    c.head[position] = first || begins_group(c, row, position) ? position : 0;
 }
 
-SHARED void set_before(const struct order_columns &c, row_t position) {
-    row_t row = c.table.by_thread[position], head = c.head[position], first = c.first[c.table.by_thread[head]];
+/* The operator of another thread that the group waits for that begins at a row. */
+SHARED row_t find_before(const struct order_columns &c, row_t row) {
     uint32_t thread = c.table.thread[row];
-    if (!begins_group(c, head))
-        c.before[row] = c.carry.before[thread];
-    else
-        c.before[row] = begun_for(first ? &c.begun[first - 1] : &c.carry.begun, thread);
+    row_t first = c.first[row], last = first ? first - 1 : ROW_NONE;
+    if (last != ROW_NONE && c.table.thread[last] == thread)
+        last = c.run[last] ? c.run[last] - 1 : ROW_NONE;
+    if (last == ROW_NONE)
+        return begun_for(&c.carry.begun, thread);
+    if (!op_start_counts(number_at(c.table.ts, last)))
+        return ROW_NONE;
+    if (begins_alone(c, last))
+        return c.carry.n_rows + last;
+    uint64_t choice = c.best[c.first[last]];
+    if (choice >> 32 == thread)
+        choice = c.second[c.first[last]];
+    return c.carry.n_rows + (row_t)choice;
 }
 
-/* The state of the preceding parts is merged into the first row, from which the scan continues. */
-SHARED void set_carry(const struct order_columns &c, row_t row) {
-    c.begun[row] = begun_merge(&c.carry.begun, &c.begun[row]);
+SHARED void set_before(const struct order_columns &c, row_t row) {
+    row_t head = c.head[c.table.by_thread.position[row]], first = c.table.by_thread.rows[head];
+    c.before[row] = begins_group(c, first, head) ? find_before(c, first) : c.carry.before[c.table.thread[row]];
 }
 
 /* A step for gpu_run(). */
@@ -116,22 +138,22 @@ static void gpu_order_part(struct gpu *gpu, struct order_part *part) {
     }
     gpu_enter(gpu, GPU_ORDER);
     c.first = starts_find_first(gpu, c.table.ts, n);
-    c.choices = gpu_take<struct run_choice>(gpu, n);
-    c.begun = gpu_take<struct begun>(gpu, n);
+    c.run = gpu_take<row_t>(gpu, n);
+    c.best = gpu_take<uint64_t>(gpu, n);
+    c.second = gpu_take<uint64_t>(gpu, n);
     c.head = gpu_take<row_t>(gpu, n);
     c.before = gpu_take<row_t>(gpu, n);
-    gpu_each<set_choice>(gpu, n, c);
-    gpu_scan_choices(gpu, c.choices, n);
-    gpu_each<set_begun>(gpu, n, c);
-    gpu_each<set_carry>(gpu, n ? 1 : 0, c);
-    gpu_scan_begun(gpu, c.begun, n);
+    gpu_fill(gpu, c.best, 0xff, n * sizeof *c.best);
+    gpu_fill(gpu, c.second, 0xff, n * sizeof *c.second);
+    gpu_each<set_run>(gpu, n, c);
+    gpu_scan_max(gpu, c.run, n);
+    gpu_each<find_best>(gpu, n, c);
+    gpu_each<find_second>(gpu, n, c);
     gpu_each<set_head>(gpu, n, c);
     gpu_scan_max(gpu, c.head, n);
     gpu_each<set_before>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, part->step.before, c.before, n);
-    if (part->carry && n && !gpu_idle(gpu))
-        gpu_down(gpu, &part->carry->begun, c.begun + (n - 1), 1);
 }
 
 void gpu_thread_order(struct gpu *gpu, struct thread_order_step *step) {
@@ -170,12 +192,20 @@ enum gpu_outcome pieces_thread_order(struct gpu *gpu, struct thread_order_step *
         }
         if (outcome != GPU_DONE)
             break;
-        for (row_t row = begin; row < end; row++) {
-            uint32_t thread = ops->thread[row];
-            number_set(carry.ts, thread, number_at(ops->ts, row));
-            number_set(carry.dur, thread, number_at(ops->dur, row));
-            carry.before[thread] = step->before[row];
-            carry.has_op[thread] = 1;
+        for (row_t row = begin; row < end;) {
+            struct begun run = {start_choice_none(), start_choice_none()};
+            row_t first = row;
+            do {
+                uint32_t thread = ops->thread[row];
+                if (op_start_counts(number_at(ops->ts, row)))
+                    start_choice_add(&run.latest, row, thread);
+                number_set(carry.ts, thread, number_at(ops->ts, row));
+                number_set(carry.dur, thread, number_at(ops->dur, row));
+                carry.before[thread] = step->before[row];
+                carry.has_op[thread] = 1;
+                row++;
+            } while (row < end && !number_below(number_at(ops->ts, first), number_at(ops->ts, row)));
+            carry.begun = begun_merge(&carry.begun, &run);
         }
         carry.n_rows = begin = end;
     }
@@ -186,7 +216,7 @@ enum gpu_outcome pieces_thread_order(struct gpu *gpu, struct thread_order_step *
 /* ---- Lanes ---- */
 
 struct neighbour_columns {
-    row_t *start, *item; /* by lane */
+    struct groups items; /* by lane */
     const uint64_t *item_time;
     const uint32_t *lane;
     const uint64_t *time;
@@ -194,12 +224,12 @@ struct neighbour_columns {
 };
 
 SHARED void find_neighbours(const struct neighbour_columns &c, row_t i) {
-    row_t begin = c.start[c.lane[i]], end = c.start[c.lane[i] + 1];
+    row_t begin = c.items.start[c.lane[i]], end = c.items.start[c.lane[i] + 1];
     struct bisection at = {begin, end};
     while (at.low < at.high)
-        bisect(&at, c.item_time[c.item[bisect_middle(at)]] <= c.time[i]);
-    c.before[i] = at.low > begin ? c.item[at.low - 1] : ROW_NONE;
-    c.after[i] = at.low < end ? c.item[at.low] : ROW_NONE;
+        bisect(&at, c.item_time[c.items.rows[bisect_middle(at)]] <= c.time[i]);
+    c.before[i] = at.low > begin ? c.items.rows[at.low - 1] : ROW_NONE;
+    c.after[i] = at.low < end ? c.items.rows[at.low] : ROW_NONE;
 }
 
 void gpu_lane_neighbours(struct gpu *gpu, struct lane_neighbours_step *step) {
@@ -212,11 +242,10 @@ void gpu_lane_neighbours(struct gpu *gpu, struct lane_neighbours_step *step) {
     c.time = gpu_up(gpu, step->time, step->n);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    c.start = gpu_take<row_t>(gpu, (uint64_t)items->n_lanes + 1);
-    c.item = gpu_take<row_t>(gpu, items->n);
+    c.items = groups_take(gpu, items->n, items->n_lanes, false);
     c.before = gpu_take<row_t>(gpu, step->n);
     c.after = gpu_take<row_t>(gpu, step->n);
-    groups_fill(gpu, item_lane, items->n, items->n_lanes, c.item, c.start);
+    groups_fill(gpu, &c.items, item_lane, items->n, items->n_lanes);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<find_neighbours>(gpu, step->n, c);
     gpu_enter(gpu, GPU_DOWN);
@@ -227,35 +256,32 @@ void gpu_lane_neighbours(struct gpu *gpu, struct lane_neighbours_step *step) {
 }
 
 struct length_columns {
-    const uint32_t *lane;
     const uint8_t *up;
-    row_t *row, *start;
+    struct groups rows;        /* by lane */
     struct frame_depth *depth; /* by position */
     uint32_t *length;
 };
 
 SHARED void set_change(const struct length_columns &c, row_t position) {
-    row_t row = c.row[position];
-    c.depth[position] = frame_depth_of(c.lane[row], c.up[row] != 0);
+    c.depth[position] = frame_depth_of(c.rows.number[position], c.up[c.rows.rows[position]] != 0);
 }
 
 SHARED void set_length(const struct length_columns &c, row_t position) {
-    c.length[c.row[position]] = (uint32_t)c.depth[position].sum;
+    c.length[c.rows.rows[position]] = (uint32_t)c.depth[position].sum;
 }
 
 void gpu_queue_lengths(struct gpu *gpu, struct queue_lengths_step *step) {
     row_t n = step->n;
     gpu_enter(gpu, GPU_UP);
     struct length_columns c = {};
-    c.lane = gpu_up(gpu, step->lane, n);
+    const uint32_t *lane = gpu_up(gpu, step->lane, n);
     c.up = gpu_up(gpu, step->up, n);
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    c.row = gpu_take<row_t>(gpu, n);
-    c.start = gpu_take<row_t>(gpu, (uint64_t)step->n_lanes + 1);
+    c.rows = groups_take(gpu, n, step->n_lanes, false);
     c.depth = gpu_take<struct frame_depth>(gpu, n);
     c.length = gpu_take<uint32_t>(gpu, n);
-    groups_fill(gpu, c.lane, n, step->n_lanes, c.row, c.start);
+    groups_fill(gpu, &c.rows, lane, n, step->n_lanes);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<set_change>(gpu, n, c);
     gpu_scan_depths(gpu, c.depth, n);

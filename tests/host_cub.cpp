@@ -7,21 +7,34 @@
 #include <numeric>
 #include <vector>
 
-void host_sort(const struct pairs &pairs, row_t n, unsigned bits) {
+template <class Key>
+static void sort(const Key *keys, Key *sorted_keys, const row_t *rows, row_t *sorted_rows, row_t n, unsigned bits) {
     uint64_t mask = bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
     std::vector<row_t> order(n);
     std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](row_t a, row_t b) { return (pairs.keys[a] & mask) < (pairs.keys[b] & mask); });
+    std::stable_sort(order.begin(), order.end(), [&](row_t a, row_t b) { return (keys[a] & mask) < (keys[b] & mask); });
     for (row_t i = 0; i < n; i++) {
-        pairs.other_keys[i] = pairs.keys[order[i]];
-        pairs.other_rows[i] = pairs.rows[order[i]];
+        sorted_keys[i] = keys[order[i]];
+        sorted_rows[i] = rows[order[i]];
     }
 }
 
+void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
+    struct pairs unsorted = *pairs;
+    if (gpu_idle(gpu) || n == 0 || bits == 0)
+        return;
+    device_do(gpu, [=] { sort(unsorted.keys, unsorted.other_keys, unsorted.rows, unsorted.other_rows, n, bits); });
+    *pairs = {unsorted.other_keys, unsorted.keys, unsorted.other_rows, unsorted.rows};
+}
+
+void gpu_sort_rows(struct gpu *gpu, const uint32_t *numbers, uint32_t *sorted_numbers, const row_t *rows,
+                   row_t *sorted_rows, row_t n, unsigned bits) {
+    if (!gpu_idle(gpu))
+        device_do(gpu, [=] { sort(numbers, sorted_numbers, rows, sorted_rows, n, bits); });
+}
+
 /* A device merges in any grouping: here in runs of 1, 2, 3, ... values, each merged first and then to those before. */
-template <class T, T (*merge)(const T *earlier, const T *later)> static void scan(void *from, row_t n) {
-    T *values = static_cast<T *>(from);
+template <class T, T (*merge)(const T *earlier, const T *later)> static void scan(T *values, row_t n) {
     for (row_t begin = 0, length = 1; begin < n; begin += length++) {
         row_t end = n - begin < length ? n : begin + length;
         for (row_t i = begin + 1; i < end; i++)
@@ -29,6 +42,12 @@ template <class T, T (*merge)(const T *earlier, const T *later)> static void sca
         for (row_t i = begin; i < end && begin; i++)
             values[i] = merge(&values[begin - 1], &values[i]);
     }
+}
+
+template <class T, T (*merge)(const T *earlier, const T *later)>
+static void do_scan(struct gpu *gpu, T *values, row_t n) {
+    if (!gpu_idle(gpu))
+        device_do(gpu, [=] { scan<T, merge>(values, n); });
 }
 
 static row_t larger(const row_t *a, const row_t *b) {
@@ -39,26 +58,40 @@ static row_t sum(const row_t *a, const row_t *b) {
     return *a + *b;
 }
 
+struct group_key {
+    uint32_t group;
+    uint64_t key;
+};
+
+static struct group_key larger_in_group(const struct group_key *a, const struct group_key *b) {
+    return {b->group, a->group == b->group && a->key > b->key ? a->key : b->key};
+}
+
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
-    device_scan(gpu, scan<row_t, larger>, values, n);
+    do_scan<row_t, larger>(gpu, values, n);
 }
 
 void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n) {
-    device_scan(gpu, scan<row_t, sum>, values, n);
+    do_scan<row_t, sum>(gpu, values, n);
 }
 
-void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n) {
-    device_scan(gpu, scan<struct run_choice, run_choice_merge>, values, n);
-}
-
-void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n) {
-    device_scan(gpu, scan<struct begun, begun_merge>, values, n);
+void gpu_scan_max_in_groups(struct gpu *gpu, const uint32_t *group, const uint64_t *keys, uint64_t *largest, row_t n) {
+    if (gpu_idle(gpu))
+        return;
+    device_do(gpu, [=] {
+        std::vector<struct group_key> values(n);
+        for (row_t i = 0; i < n; i++)
+            values[i] = {group[i], keys[i]};
+        scan<struct group_key, larger_in_group>(values.data(), n);
+        for (row_t i = 0; i < n; i++)
+            largest[i] = values[i].key;
+    });
 }
 
 void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n) {
-    device_scan(gpu, scan<struct frame_depth, frame_depth_merge>, values, n);
+    do_scan<struct frame_depth, frame_depth_merge>(gpu, values, n);
 }
 
 void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n) {
-    device_scan(gpu, scan<struct segment_end, segment_end_merge>, values, n);
+    do_scan<struct segment_end, segment_end_merge>(gpu, values, n);
 }

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 extern "C" {
 #include "base/error.h"
@@ -89,17 +88,9 @@ void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row
     pool_run(gpu->pool, kernel.n_parts, run_part, &kernel);
 }
 
-void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
-    if (gpu_idle(gpu))
-        return;
-    host_sort(*pairs, n, bits);
-    std::swap(pairs->keys, pairs->other_keys);
-    std::swap(pairs->rows, pairs->other_rows);
-}
-
-void device_scan(struct gpu *gpu, void (*scan)(void *values, row_t n), void *values, row_t n) {
-    if (!gpu_idle(gpu))
-        scan(values, n);
+void device_do(struct gpu *gpu, const std::function<void()> &work) {
+    (void)gpu;
+    work();
 }
 
 struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_options *options, size_t memory,

@@ -11,7 +11,8 @@
  *
  * An operation without a required event or wait then reads memory of another step, or the fill byte of fresh memory,
  * and results differ. Ends the program where CUDA's behavior is undefined: a copy beyond its allocation or from memory
- * that is not pinned; memory that is freed before its operations have run.
+ * that is not pinned; memory that is freed before its operations have run. Calls of several threads run one after the
+ * other.
  */
 #include <cuda_runtime.h>
 
@@ -26,6 +27,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,12 @@ static struct late_device *late_device() {
     return &device;
 }
 
+/* Each function of the runtime begins with this. */
+static std::unique_lock<std::recursive_mutex> lock_device() {
+    static std::recursive_mutex mutex;
+    return std::unique_lock<std::recursive_mutex>(mutex);
+}
+
 /* Each call of CUDA begins with this. A device that is lost forgets its work. */
 static cudaError_t call(cudaError_t failure = cudaErrorIllegalAddress) {
     struct late_device *device = late_device();
@@ -143,19 +151,23 @@ static void release(std::map<const uint8_t *, size_t> *allocations, void *memory
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    const auto lock = lock_device();
     return allocate(&late_device()->memory, memory, bytes);
 }
 
 cudaError_t cudaFree(void *memory) {
+    const auto lock = lock_device();
     release(&late_device()->memory, memory);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    const auto lock = lock_device();
     return allocate(&late_device()->pinned, memory, bytes);
 }
 
 cudaError_t cudaFreeHost(void *memory) {
+    const auto lock = lock_device();
     release(&late_device()->pinned, memory);
     return cudaSuccess;
 }
@@ -163,6 +175,7 @@ cudaError_t cudaFreeHost(void *memory) {
 /* ---- Calls ---- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    const auto lock = lock_device();
     if (cudaError_t result = call(cudaErrorMemoryAllocation))
         return result;
     if (flags != cudaStreamNonBlocking)
@@ -173,6 +186,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    const auto lock = lock_device();
     std::vector<struct late_stream *> &streams = late_device()->streams;
     if (!stream->work.empty())
         give_up("a stream is destroyed while work waits");
@@ -182,6 +196,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     do_until(stream, pushed(stream));
@@ -189,6 +204,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     struct late_event recorded = *event;
@@ -197,6 +213,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+    const auto lock = lock_device();
     if (cudaError_t result = call(cudaErrorMemoryAllocation))
         return result;
     *event = new late_event();
@@ -209,12 +226,14 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    const auto lock = lock_device();
     late_device()->n_events--;
     delete event;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     *event = {stream, pushed(stream)};
@@ -222,6 +241,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     expect(*event);
@@ -229,11 +249,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t, cudaEvent_t) {
+    const auto lock = lock_device();
     *milliseconds = 1;
     return call();
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     bool up = kind == cudaMemcpyHostToDevice;
@@ -244,6 +266,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 }
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     expect_inside(late_device()->memory, to, bytes, "memory beyond its allocation is filled");
@@ -252,6 +275,7 @@ cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t strea
 }
 
 cudaError_t cudaGetLastError() {
+    const auto lock = lock_device();
     return late_device()->lost ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
@@ -276,6 +300,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int) {
 
 /* A step begins with this. */
 cudaError_t cudaSetDevice(int device) {
+    const auto lock = lock_device();
     std::vector<struct late_stream *> &streams = late_device()->streams;
     late_device()->chance = late_device()->chance * 1664525 + 1013904223;
     for (size_t i = 0; i < streams.size(); i++)
@@ -284,6 +309,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, void (*)()) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     attributes->ptxVersion = 10;
@@ -291,6 +317,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, void (*
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *bytes) {
+    const auto lock = lock_device();
     if (cudaError_t result = call())
         return result;
     *free_bytes = *bytes = (size_t)1 << 41;
@@ -308,6 +335,7 @@ static cudaStream_t kernels_of(const struct gpu *gpu) {
 /* Columns are the kernel's from the launch on, as with CUDA. */
 void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),
                  const void *columns, size_t bytes) {
+    const auto lock = lock_device();
     if (late_device()->kernels_left == 0) {
         gpu_fail(gpu, "the device was taken away");
         return;
@@ -318,18 +346,9 @@ void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row
     push(kernels_of(gpu), [=] { rows(copy.data(), 0, n); });
 }
 
-void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
-    struct pairs unsorted = *pairs;
-    if (gpu_idle(gpu) || n == 0)
-        return;
-    push(kernels_of(gpu), [=] { host_sort(unsorted, n, bits); });
-    std::swap(pairs->keys, pairs->other_keys);
-    std::swap(pairs->rows, pairs->other_rows);
-}
-
-void device_scan(struct gpu *gpu, void (*scan)(void *values, row_t n), void *values, row_t n) {
-    if (!gpu_idle(gpu))
-        push(kernels_of(gpu), [=] { scan(values, n); });
+void device_do(struct gpu *gpu, const std::function<void()> &work) {
+    const auto lock = lock_device();
+    push(kernels_of(gpu), work);
 }
 
 /* ---- Control by tests ---- */

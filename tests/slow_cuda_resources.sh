@@ -35,8 +35,8 @@ spilling=$(awk '$3 != 0 || $2 > (index($5, "cub") ? 8 : 0)' <<<"$kernels")
 # The kernels that the time goes into must be among them, for each GPU.
 gpus=$(awk '{ print $1 }' <<<"$kernels" | sort -u)
 for gpu in $gpus; do
-    for name in add_to_parent settle sort_run set_keys fill_node answer_query load_external set_begun set_before find_covering \
-        find_last find_neighbours set_partner Onesweep DeviceScanKernel; do
+    for name in add_to_parent settle fill_run find_kinds fill_node answer_query inspect_ops set_head set_before find_covering \
+        find_last find_neighbours set_partner Onesweep DeviceScanKernel DeviceScanByKeyKernel; do
         registers=$(awk -v gpu="$gpu" -v name="$name" '$1 == gpu && index($5, name) && $4 > most { most = $4 } END { print most }' <<<"$kernels")
         [ "$registers" ] || { echo "$gpu: there is no kernel $name"; status=1; }
         printf '%s %s: %s registers\n' "$gpu" "$name" "$registers"

@@ -220,16 +220,6 @@ SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t th
     }
 }
 
-/* The choice among the operators of two choices; the rows of `later` follow the rows of `earlier`. */
-SHARED struct start_choice start_choice_merge(const struct start_choice *earlier, const struct start_choice *later) {
-    struct start_choice merged = *earlier;
-    if (later->best != ROW_NONE)
-        start_choice_add(&merged, later->best, later->best_thread);
-    if (later->second != ROW_NONE)
-        start_choice_add(&merged, later->second, later->second_thread);
-    return merged;
-}
-
 /* The operator for a group on `thread`, or ROW_NONE if all are of that thread. */
 SHARED row_t start_choice_for(const struct start_choice *choice, uint32_t thread) {
     return choice->best_thread != thread ? choice->best : choice->second;
