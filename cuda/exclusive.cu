@@ -221,14 +221,6 @@ SHARED int64_t time_on_grid(const struct findings *findings, uint64_t key) {
 
 /* ---- The order of operators with equal starts ---- */
 
-/* Whether an operator does not begin together with the one before it on its thread. */
-SHARED bool begins_run(const struct gpu_table &table, row_t position) {
-    const struct groups &groups = table.by_thread;
-    if (position == groups.start[groups.number[position]])
-        return true;
-    return number_below(number_at(table.ts, groups.rows[position - 1]), number_at(table.ts, groups.rows[position]));
-}
-
 SHARED void fill_slot(const struct exclusive_columns &c, row_t row, row_t slot) {
     struct number start = number_at(c.table.ts, row), dur = number_at(c.table.dur, row), end = number_add(start, dur);
     bool skipped = op_is_solitary(dur, end) || !keys_are_exact(c.findings);
@@ -240,10 +232,14 @@ SHARED void fill_slot(const struct exclusive_columns &c, row_t row, row_t slot) 
 
 /* The first operator of each run fills the slots of all of them, stably by duration, unless the run is long. */
 SHARED void fill_run(const struct exclusive_columns &c, row_t row) {
-    row_t position = c.table.by_thread.position[row], n = 1;
-    if (!begins_run(c.table, position))
+    const struct groups &groups = c.table.by_thread;
+    row_t position = groups.position[row], n = 1;
+    uint32_t thread = c.table.thread[row];
+    struct number start = number_at(c.table.ts, row);
+    if (position > groups.start[thread] && !number_below(number_at(c.table.ts, groups.rows[position - 1]), start))
         return;
-    while (position + n < c.table.n && n <= SHORT_RUN && !begins_run(c.table, position + n))
+    while (position + n < groups.start[thread + 1] && n <= SHORT_RUN &&
+           !number_below(start, number_at(c.table.ts, groups.rows[position + n])))
         n++;
     if (n == 1) {
         fill_slot(c, row, position);
@@ -254,7 +250,7 @@ SHARED void fill_run(const struct exclusive_columns &c, row_t row) {
         return;
     }
     for (row_t i = 0; i < n; i++) {
-        row_t next = c.table.by_thread.rows[position + i], j = i;
+        row_t next = groups.rows[position + i], j = i;
         struct number dur = number_at(c.table.dur, next);
         for (; j && number_compare(dur_at(c, position + j - 1), dur) > 0; j--)
             c.rows[position + j] = c.rows[position + j - 1];
@@ -271,6 +267,9 @@ struct exclusive_order {
 };
 
 SHARED void set_row(const struct exclusive_order &c, row_t row) {
+    const struct number_column ts = c.columns.table.ts;
+    bool same = row && !number_below(number_at(ts, row - 1), number_at(ts, row));
+    c.first[row] = same ? 0 : row;
     c.pairs.rows[row] = row;
 }
 
@@ -298,8 +297,9 @@ SHARED void fill_sorted(const struct exclusive_order &c, row_t slot) {
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
-    struct exclusive_order order = {*c, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
+    struct exclusive_order order = {*c, pairs_take(gpu, n), gpu_take<row_t>(gpu, n)};
     gpu_each<set_row>(gpu, n, order);
+    gpu_scan_max(gpu, order.first, n);
     gpu_each<set_dur_rest>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);
     gpu_each<set_dur>(gpu, n, order);
@@ -348,9 +348,10 @@ SHARED void add_to_parent(const struct exclusive_columns &c, row_t slot) {
 }
 
 SHARED bool is_crossed(const struct exclusive_columns &c, row_t slot) {
-    if (!c.findings->crossing)
+    row_t end = thread_end(c, slot);
+    if (!c.findings->crossing || slot + 1 == end || c.start[slot + 1] >= c.end[slot])
         return false;
-    row_t later = tree_first_above(&c.ends, slot + 1, thread_end(c, slot), c.end[slot]);
+    row_t later = tree_first_above(&c.ends, slot + 1, end, c.end[slot]);
     return later != ROW_NONE && c.start[later] < c.end[slot];
 }
 

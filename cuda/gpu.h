@@ -212,7 +212,7 @@ void device_check_launch(struct gpu *gpu);
 void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 
 #define BLOCK_ROWS  256
-#define MOST_BLOCKS 65536u
+#define MOST_BLOCKS 4096u /* several for each multiprocessor; more would cost more to start than their rows take */
 
 /* Minimum blocks per multiprocessor: enough to hide memory latency, few enough registers not to spill any. Compute
  * capability 7.5 allows at most 4. */
@@ -258,7 +258,7 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
 
 /* Kernels that reduce a table to a few values have at most this many rows. Each reduces every SHARES-th row of the table,
  * and then updates the values once. */
-#define SHARES 131072u
+#define SHARES 262144u
 
 template <auto body, class Columns> void gpu_each_share(struct gpu *gpu, row_t n, const Columns &columns) {
     gpu_each<body>(gpu, n < SHARES ? n : SHARES, columns);

@@ -2,13 +2,14 @@
  * runtime.cu - implements the functions of cuda/gpu.h marked "device" with the CUDA runtime: memory, copies through
  * pinned memory, two streams, and the list of devices.
  *
- *     host column  | block 0 | block 1 | block 2 | ...          each thread of the pool copies every k-th block
- *                    memcpy |    ^ memcpy
- *                           v    |
- *     pinned       | 2 slots of thread 0 | 2 of thread 1 | ...  one is filled while the other is transferred
- *                           |    ^
- *     device column         v    |                              on the stream `copies` up, on that of the kernels down
+ *     host columns     | block 0 | block 1 | | block 2 | ...        each thread of the pool copies every k-th block
+ *                        memcpy |    ^ memcpy
+ *                               v    |
+ *     pinned memory    | 2 slots of thread 0 | 2 of thread 1 | ...  one is filled while the other is transferred
+ *                               |    ^
+ *     device columns            v    |                              up on the stream `copies`, down on that of kernels
  *
+ * Copies to the device are collected until gpu_ready(), so that threads wait for each other once for all columns.
  * The runtime is linked statically and loads the driver by itself, so all of this fails with a message, and not when the
  * program starts, where there is none.
  */
@@ -23,11 +24,14 @@ extern "C" {
 #include "base/error.h"
 }
 
-#define SLOT_BYTES                                                                                                     \
-    ((size_t)1 << 20)   /* of pinned memory: large enough for full speed, small enough for an early start */
-#define MOST_COPIERS 16 /* threads that copy: more are not faster than the bus */
-#define SPARE        10 /* one tenth of the free memory remains for other programs */
-#define MOST_MARKS   64 /* changes of phase recorded until the next wait */
+/* Bytes of a slot: large enough for full speed, small enough for an early start. */
+#define SLOT_BYTES ((size_t)1 << 20)
+
+#define LEAST_BYTES  ((size_t)1 << 17) /* of a block, unless a column has fewer */
+#define MOST_COPIERS 16                /* threads that copy: more are not faster than the bus */
+#define MOST_COLUMNS 16                /* of a transfer */
+#define SPARE        10                /* one tenth of the free memory remains for other programs */
+#define MOST_MARKS   64                /* changes of phase recorded until the next wait */
 
 struct mark {
     cudaEvent_t event;
@@ -40,13 +44,31 @@ struct slot {
     cudaEvent_t moved; /* when the last transfer from or to it is done */
 };
 
+struct column_copy {
+    uint8_t *to;
+    const uint8_t *from;
+    uint64_t bytes, first_block;
+};
+
+/* Copies of columns between host and device. Copier k does the blocks k, k + n_copiers, ... of all columns. */
+struct transfer {
+    struct gpu_device *device;
+    struct column_copy columns[MOST_COLUMNS];
+    unsigned n_columns, n_copiers;
+    uint64_t bytes, block_bytes, n_blocks;
+    bool after_kernels; /* some column is in scratch memory, which the kernels so far may use */
+    cudaError_t result[MOST_COPIERS];
+};
+
 struct gpu_device {
     int number;
     cudaStream_t copies, kernels;
     cudaEvent_t copied, launched;
     uint8_t *pinned;
     struct slot slots[MOST_COPIERS][2];
+    unsigned next[MOST_COPIERS]; /* slot of each copier to be used next */
     unsigned n_copiers;
+    struct transfer waiting; /* copies to the device that gpu_ready() starts */
     struct mark marks[MOST_MARKS];
     unsigned n_marks;
 };
@@ -61,9 +83,10 @@ static bool check(struct gpu *gpu, cudaError_t result, const char *what) {
 
 /* ---- Memory ---- */
 
-/* Clears errors of earlier CUDA calls, so that the first kernel does not report them. */
+/* Clears errors of earlier CUDA calls, so that the first kernel does not report them, and copies of a failed step. */
 void device_begin(struct gpu *gpu) {
     cudaGetLastError();
+    gpu->device->waiting = {};
     check(gpu, cudaSetDevice(gpu->device->number), "cudaSetDevice");
 }
 
@@ -84,98 +107,130 @@ void device_free(struct gpu *gpu, uint8_t *base) {
 
 /* ---- Copies ---- */
 
-/* One copy of bytes between host and device; copier k does the blocks k, k + n_copiers, ... */
-struct transfer {
-    struct gpu_device *device;
+struct block {
     uint8_t *to;
     const uint8_t *from;
-    uint64_t bytes;
-    unsigned n_copiers;
-    cudaError_t result[MOST_COPIERS];
+    size_t bytes;
 };
 
-static size_t block_bytes(const struct transfer *transfer, uint64_t offset) {
-    return transfer->bytes - offset < SLOT_BYTES ? (size_t)(transfer->bytes - offset) : SLOT_BYTES;
+static struct block block_at(const struct transfer *transfer, uint64_t index) {
+    const struct column_copy *column = &transfer->columns[transfer->n_columns - 1];
+    while (index < column->first_block)
+        column--;
+    uint64_t offset = (index - column->first_block) * transfer->block_bytes, left = column->bytes - offset;
+    return {column->to + offset, column->from + offset,
+            (size_t)(left < transfer->block_bytes ? left : transfer->block_bytes)};
+}
+
+/* Waits until the last transfer of the copier's next slot is done. */
+static cudaError_t next_slot(struct gpu_device *device, size_t copier, struct slot **slot) {
+    *slot = &device->slots[copier][device->next[copier]++ % 2];
+    return cudaEventSynchronize((*slot)->moved);
 }
 
 static void copy_blocks_up(void *arg, size_t copier) {
     struct transfer *transfer = static_cast<struct transfer *>(arg);
     struct gpu_device *device = transfer->device;
     cudaError_t result = cudaSetDevice(device->number);
-    unsigned next = 0;
-    for (uint64_t at = copier * SLOT_BYTES; at < transfer->bytes && !result; at += transfer->n_copiers * SLOT_BYTES) {
-        struct slot *slot = &device->slots[copier][next++ % 2];
-        size_t n = block_bytes(transfer, at);
-        result = cudaEventSynchronize(slot->moved);
+    for (uint64_t i = copier; i < transfer->n_blocks && !result; i += transfer->n_copiers) {
+        struct block block = block_at(transfer, i);
+        struct slot *slot;
+        result = next_slot(device, copier, &slot);
         if (result)
             break;
-        memcpy(slot->bytes, transfer->from + at, n);
-        result = cudaMemcpyAsync(transfer->to + at, slot->bytes, n, cudaMemcpyHostToDevice, device->copies);
+        memcpy(slot->bytes, block.from, block.bytes);
+        result = cudaMemcpyAsync(block.to, slot->bytes, block.bytes, cudaMemcpyHostToDevice, device->copies);
         if (!result)
             result = cudaEventRecord(slot->moved, device->copies);
     }
     transfer->result[copier] = result;
 }
 
-/* Each block is copied out of its slot while the next one is transferred. */
+/* Copies each block out of its slot while the next one is transferred. */
 static void copy_blocks_down(void *arg, size_t copier) {
     struct transfer *transfer = static_cast<struct transfer *>(arg);
     struct gpu_device *device = transfer->device;
-    const uint64_t step = transfer->n_copiers * SLOT_BYTES, begin = copier * SLOT_BYTES;
+    struct slot *slot = NULL, *last_slot = NULL;
+    struct block block = {}, last = {};
     cudaError_t result = cudaSetDevice(device->number);
-    unsigned next = 0;
-    for (uint64_t at = begin; at < transfer->bytes + step && !result; at += step) {
-        struct slot *slot = &device->slots[copier][next++ % 2], *last = &device->slots[copier][next % 2];
-        if (at < transfer->bytes) {
-            result = cudaEventSynchronize(slot->moved);
+    for (uint64_t i = copier; !result && (i < transfer->n_blocks || slot); i += transfer->n_copiers) {
+        last_slot = slot;
+        last = block;
+        slot = NULL;
+        if (i < transfer->n_blocks) {
+            block = block_at(transfer, i);
+            result = next_slot(device, copier, &slot);
             if (!result)
-                result = cudaMemcpyAsync(slot->bytes, transfer->from + at, block_bytes(transfer, at),
-                                         cudaMemcpyDeviceToHost, device->kernels);
+                result = cudaMemcpyAsync(slot->bytes, block.from, block.bytes, cudaMemcpyDeviceToHost, device->kernels);
             if (!result)
                 result = cudaEventRecord(slot->moved, device->kernels);
         }
-        if (at > begin && !result) {
-            result = cudaEventSynchronize(last->moved);
-            if (!result)
-                memcpy(transfer->to + (at - step), last->bytes, block_bytes(transfer, at - step));
-        }
+        if (last_slot && !result)
+            result = cudaEventSynchronize(last_slot->moved);
+        if (last_slot && !result)
+            memcpy(last.to, last_slot->bytes, last.bytes);
     }
     transfer->result[copier] = result;
 }
 
-static void run_transfer(struct gpu *gpu, void *to, const void *from, uint64_t bytes,
-                         void (*copy_blocks)(void *transfer, size_t copier), const char *what) {
-    struct transfer transfer = {gpu->device, static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes, 1,
-                                {}};
-    uint64_t n_blocks = (bytes + SLOT_BYTES - 1) / SLOT_BYTES;
-    transfer.n_copiers = n_blocks < gpu->device->n_copiers ? (unsigned)n_blocks : gpu->device->n_copiers;
-    pool_run(gpu->pool, transfer.n_copiers, copy_blocks, &transfer);
-    for (unsigned i = 0; i < transfer.n_copiers; i++)
-        check(gpu, transfer.result[i], what);
+static void transfer_add(struct transfer *transfer, void *to, const void *from, uint64_t bytes) {
+    transfer->columns[transfer->n_columns++] = {static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes,
+                                                0};
+    transfer->bytes += bytes;
 }
 
-/* Scratch memory may have been another column's a moment ago, so copies to it wait for the kernels so far. */
-static void order_copies(struct gpu *gpu) {
+/* Does the copies and clears the transfer. Blocks are as large as slots, or smaller so that each copier has some. */
+static void transfer_run(struct gpu *gpu, struct transfer *transfer, void (*copy_blocks)(void *transfer, size_t copier),
+                         const char *what) {
     struct gpu_device *device = gpu->device;
-    if (gpu->taking == GPU_SCRATCH && check(gpu, cudaEventRecord(device->launched, device->kernels), "cudaEventRecord"))
-        check(gpu, cudaStreamWaitEvent(device->copies, device->launched, 0), "cudaStreamWaitEvent");
+    uint64_t share = transfer->bytes / (2 * device->n_copiers);
+    transfer->device = device;
+    transfer->block_bytes = share < LEAST_BYTES ? LEAST_BYTES : share > SLOT_BYTES ? SLOT_BYTES : share;
+    for (unsigned i = 0; i < transfer->n_columns; i++) {
+        transfer->columns[i].first_block = transfer->n_blocks;
+        transfer->n_blocks += (transfer->columns[i].bytes + transfer->block_bytes - 1) / transfer->block_bytes;
+    }
+    transfer->n_copiers = transfer->n_blocks < device->n_copiers ? (unsigned)transfer->n_blocks : device->n_copiers;
+    pool_run(gpu->pool, transfer->n_copiers, copy_blocks, transfer);
+    for (unsigned i = 0; i < transfer->n_copiers; i++)
+        check(gpu, transfer->result[i], what);
+    *transfer = {};
+}
+
+/* Starts the collected copies. */
+static void start_copies(struct gpu *gpu) {
+    struct gpu_device *device = gpu->device;
+    if (device->waiting.n_columns == 0)
+        return;
+    if (!device->waiting.after_kernels ||
+        (check(gpu, cudaEventRecord(device->launched, device->kernels), "cudaEventRecord") &&
+         check(gpu, cudaStreamWaitEvent(device->copies, device->launched, 0), "cudaStreamWaitEvent")))
+        transfer_run(gpu, &device->waiting, copy_blocks_up, "copying to the device");
 }
 
 void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
     if (gpu_idle(gpu) || bytes == 0)
         return;
-    order_copies(gpu);
-    if (!gpu->failed)
-        run_transfer(gpu, to, from, bytes, copy_blocks_up, "copying to the device");
+    if (gpu->device->waiting.n_columns == MOST_COLUMNS)
+        start_copies(gpu);
+    if (gpu->failed)
+        return;
+    transfer_add(&gpu->device->waiting, to, from, bytes);
+    gpu->device->waiting.after_kernels |= gpu->taking == GPU_SCRATCH;
 }
 
 void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    if (!gpu_idle(gpu) && bytes)
-        run_transfer(gpu, to, from, bytes, copy_blocks_down, "copying from the device");
+    struct transfer transfer = {};
+    if (gpu_idle(gpu) || bytes == 0)
+        return;
+    transfer_add(&transfer, to, from, bytes);
+    transfer_run(gpu, &transfer, copy_blocks_down, "copying from the device");
 }
 
 void gpu_ready(struct gpu *gpu) {
     struct gpu_device *device = gpu->device;
+    if (!gpu_idle(gpu))
+        start_copies(gpu);
     if (!gpu_idle(gpu) && check(gpu, cudaEventRecord(device->copied, device->copies), "cudaEventRecord"))
         check(gpu, cudaStreamWaitEvent(device->kernels, device->copied, 0), "cudaStreamWaitEvent");
 }

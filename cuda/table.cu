@@ -48,24 +48,6 @@ void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number,
     gpu->taking = taking;
 }
 
-/* Each row that begins later than the previous one is the first of its start. */
-struct start_columns {
-    struct number_column ts;
-    row_t *first;
-};
-
-SHARED void set_first(const struct start_columns &c, row_t row) {
-    bool same = row && !number_below(number_at(c.ts, row - 1), number_at(c.ts, row));
-    c.first[row] = same ? 0 : row;
-}
-
-row_t *starts_find_first(struct gpu *gpu, struct number_column ts, row_t n) {
-    struct start_columns c = {ts, gpu_take<row_t>(gpu, n)};
-    gpu_each<set_first>(gpu, n, c);
-    gpu_scan_max(gpu, c.first, n);
-    return c.first;
-}
-
 void table_drop(struct gpu *gpu) {
     gpu->table = {};
     gpu->memory[GPU_TABLE].used = 0;

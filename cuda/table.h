@@ -35,13 +35,6 @@ struct groups groups_take(struct gpu *gpu, row_t n, uint32_t n_groups, bool with
 /* Fills groups from number[], which is on the GPU. Uses scratch memory. O(n). */
 void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number, row_t n, uint32_t n_groups);
 
-/*
- * Groups of rows with equal start, for rows in the order of their starts.
- */
-
-/* Allocates and fills n rows: for each row, the first row with the same start. */
-row_t *starts_find_first(struct gpu *gpu, struct number_column ts, row_t n);
-
 /* Returns the table of a step's operators, and drops the columns of another table. Part of a step. */
 struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops);
 

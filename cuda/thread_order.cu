@@ -49,11 +49,13 @@ struct order_columns {
     row_t *run;              /* by row: the first row of its run of rows of one thread */
     uint64_t *best, *second; /* by the first row of several with one start: thread and row, see order_choice() */
     row_t *head;             /* by position: where its group begins */
+    row_t *head_before;      /* by position where a group begins: the operator that it waits for */
     row_t *before;
     struct order_carry carry; /* has_op is NULL: there are no rows before these */
 };
 
-SHARED void set_run(const struct order_columns &c, row_t row) {
+SHARED void set_runs(const struct order_columns &c, row_t row) {
+    c.first[row] = row && !number_below(number_at(c.table.ts, row - 1), number_at(c.table.ts, row)) ? 0 : row;
     c.run[row] = row && c.table.thread[row - 1] == c.table.thread[row] ? 0 : row;
 }
 
@@ -89,13 +91,6 @@ SHARED bool begins_group(const struct order_columns &c, row_t row, row_t positio
            group_begins(ts, number_at(c.carry.ts, thread), number_at(c.carry.dur, thread), c.gap);
 }
 
-/* The first position of a thread is a head whether or not it begins a group. */
-SHARED void set_head(const struct order_columns &c, row_t row) {
-    row_t position = c.table.by_thread.position[row];
-    bool first = position == c.table.by_thread.start[c.table.thread[row]];
-    c.head[position] = first || begins_group(c, row, position) ? position : 0;
-}
-
 /* The operator of another thread that the group waits for that begins at a row. */
 SHARED row_t find_before(const struct order_columns &c, row_t row) {
     uint32_t thread = c.table.thread[row];
@@ -114,9 +109,18 @@ SHARED row_t find_before(const struct order_columns &c, row_t row) {
     return c.carry.n_rows + (row_t)choice;
 }
 
+/* The first position of a thread is a head whether or not it begins a group. */
+SHARED void set_head(const struct order_columns &c, row_t row) {
+    row_t position = c.table.by_thread.position[row];
+    uint32_t thread = c.table.thread[row];
+    bool first = position == c.table.by_thread.start[thread], begins = begins_group(c, row, position);
+    c.head[position] = first || begins ? position : 0;
+    if (first || begins)
+        c.head_before[position] = begins ? find_before(c, row) : c.carry.before[thread];
+}
+
 SHARED void set_before(const struct order_columns &c, row_t row) {
-    row_t head = c.head[c.table.by_thread.position[row]], first = c.table.by_thread.rows[head];
-    c.before[row] = begins_group(c, first, head) ? find_before(c, first) : c.carry.before[c.table.thread[row]];
+    c.before[row] = c.head_before[c.head[c.table.by_thread.position[row]]];
 }
 
 /* A step for gpu_run(). */
@@ -137,15 +141,17 @@ static void gpu_order_part(struct gpu *gpu, struct order_part *part) {
         gpu_ready(gpu);
     }
     gpu_enter(gpu, GPU_ORDER);
-    c.first = starts_find_first(gpu, c.table.ts, n);
+    c.first = gpu_take<row_t>(gpu, n);
     c.run = gpu_take<row_t>(gpu, n);
     c.best = gpu_take<uint64_t>(gpu, n);
     c.second = gpu_take<uint64_t>(gpu, n);
     c.head = gpu_take<row_t>(gpu, n);
+    c.head_before = gpu_take<row_t>(gpu, n);
     c.before = gpu_take<row_t>(gpu, n);
     gpu_fill(gpu, c.best, 0xff, n * sizeof *c.best);
     gpu_fill(gpu, c.second, 0xff, n * sizeof *c.second);
-    gpu_each<set_run>(gpu, n, c);
+    gpu_each<set_runs>(gpu, n, c);
+    gpu_scan_max(gpu, c.first, n);
     gpu_scan_max(gpu, c.run, n);
     gpu_each<find_best>(gpu, n, c);
     gpu_each<find_second>(gpu, n, c);
