@@ -214,12 +214,10 @@ void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 #define BLOCK_ROWS  256
 #define MOST_BLOCKS 4096u /* several for each multiprocessor; more would cost more to start than their rows take */
 
-/* Minimum blocks per multiprocessor: enough to hide memory latency, few enough registers not to spill any. Compute
- * capability 7.5 allows at most 4. */
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+/* Minimum blocks per multiprocessor: enough to hide memory latency, few enough not to spill registers. Compute capability
+ * 7.5 allows at most 4, and for 10.0 and later the compiler needs more registers. */
+#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ >= 1000)
 #define LEAST_BLOCKS 4
-#elif defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 1000
-#define LEAST_BLOCKS 5
 #else
 #define LEAST_BLOCKS 6
 #endif
