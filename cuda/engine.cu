@@ -72,6 +72,45 @@ static enum sutra_status run(struct cuda_engine *engine, const struct step_funct
     return status ? status : functions->on_cpu(gpu->pool, step, error);
 }
 
+/* ---- Memory of other programs ---- */
+
+#define BUFFER_ALIGNMENT 256
+
+enum sutra_status cuda_buffers_copy(struct engine *engine, struct cuda_buffer *buffers, size_t n, void **memory,
+                                    struct sutra_error *error) {
+    struct gpu *gpu = &static_cast<struct cuda_engine *>(engine->state)->gpu;
+    uint8_t *base = NULL;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += (buffers[i].bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+    gpu->failed = false;
+    gpu->verdict = GPU_DONE;
+    gpu->taking = GPU_SCRATCH;
+    device_begin(gpu);
+    if (!gpu->failed && !device_allocate(gpu, &base, bytes + BUFFER_ALIGNMENT) && !gpu->failed)
+        return error_set(error, SUTRA_SYSTEM,
+                         "copying columns: %.3f MB are needed on the GPU, which has less free memory",
+                         (double)bytes * 1e-6);
+    uint8_t *to = base;
+    for (size_t i = 0; i < n && !gpu->failed; i++) {
+        buffers[i].to = to;
+        gpu_copy_up(gpu, to, buffers[i].from, buffers[i].bytes);
+        to += (buffers[i].bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+    }
+    gpu_ready(gpu);
+    device_wait(gpu);
+    if (gpu->failed) {
+        device_free(gpu, base);
+        return error_set(error, SUTRA_SYSTEM, "copying columns: the GPU failed: %s", gpu->failure);
+    }
+    *memory = base;
+    return SUTRA_OK;
+}
+
+void cuda_memory_free(void *memory) {
+    device_free(NULL, static_cast<uint8_t *>(memory));
+}
+
 /* ---- The list ---- */
 
 template <class Step, auto on_gpu> static enum gpu_outcome as_whole(struct gpu *gpu, void *step) {

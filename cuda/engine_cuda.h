@@ -61,6 +61,19 @@ enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_o
                                    struct sutra_error *error);
 void cuda_engine_close(struct engine *engine);
 
+/* A buffer in host memory; `to` is set to its copy on the device. */
+struct cuda_buffer {
+    const void *from;
+    uint64_t bytes;
+    const void *to;
+};
+
+/* Copies buffers to the engine's device, into one allocation that the caller frees with cuda_memory_free(), also after
+ * the engine is closed. Copies are aligned to 256 bytes and have ended on return. Errors: SUTRA_SYSTEM. */
+enum sutra_status cuda_buffers_copy(struct engine *engine, struct cuda_buffer *buffers, size_t n, void **memory,
+                                    struct sutra_error *error);
+void cuda_memory_free(void *memory);
+
 /* Seconds of kernels and copies by phase since the engine was opened. Measured only after cuda_engine_time(). */
 extern const char *const cuda_phase_names[CUDA_PHASES];
 void cuda_engine_time(struct engine *engine);

@@ -31,6 +31,16 @@ void cuda_engine_close(struct engine *engine) {
     *engine = (struct engine){0};
 }
 
+enum sutra_status cuda_buffers_copy(struct engine *engine, struct cuda_buffer *buffers, size_t n, void **memory,
+                                    struct sutra_error *error) {
+    (void)engine, (void)buffers, (void)n, (void)memory;
+    return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", REASON);
+}
+
+void cuda_memory_free(void *memory) {
+    (void)memory;
+}
+
 void cuda_engine_time(struct engine *engine) {
     (void)engine;
 }

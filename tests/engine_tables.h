@@ -149,7 +149,7 @@ static inline value_key random_external(uint64_t *random, row_t n) {
     return value == 3 ? -1 : value == 4 ? KEY_ABSENT : value == 5 ? KEY_VALUES + 1 : value;
 }
 
-static inline void make_ops(const struct shape *shape, uint64_t *random, row_t n, struct big *big) {
+static inline void make_ops(struct pool *pool, const struct shape *shape, uint64_t *random, row_t n, struct big *big) {
     struct number_column unsorted = numbers(n);
     row_t *order = room(n, sizeof *order);
     big->ts = numbers(n);
@@ -159,7 +159,7 @@ static inline void make_ops(const struct shape *shape, uint64_t *random, row_t n
     big->coalesced = room(n, 1);
     for (row_t i = 0; i < n; i++)
         column_set(unsorted, i, time_of(shape, random, random_below(random, shape->span)));
-    if (cpu_sort_numbers(NULL, &(struct sort_numbers_step){unsorted, n, order}, NULL))
+    if (cpu_sort_numbers(pool, &(struct sort_numbers_step){unsorted, n, order}, NULL))
         abort();
     uint32_t n_threads = 0;
     for (row_t i = 0; i < n; i++) {
@@ -189,9 +189,10 @@ static inline void make_markers(const struct shape *shape, uint64_t *random, str
                                        (uint32_t)random_below(random, shape->n_threads + 1)};
 }
 
-static inline void make(const struct shape *shape, uint64_t seed, row_t n, struct big *big) {
+/* Makes a table of n operators and n queries. `pool` may be NULL. */
+static inline void make_with(struct pool *pool, const struct shape *shape, uint64_t seed, row_t n, struct big *big) {
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-    make_ops(shape, &random, n, big);
+    make_ops(pool, shape, &random, n, big);
     make_markers(shape, &random, big);
     big->launch_ts = numbers(n);
     big->launch_thread = room(n, sizeof *big->launch_thread);
@@ -205,6 +206,10 @@ static inline void make(const struct shape *shape, uint64_t seed, row_t n, struc
         big->nccl[i] = random_below(&random, 5) < 3;
     }
     big->queries = (struct parent_queries){n, big->launch_ts, big->launch_thread, big->wanted, big->nccl};
+}
+
+static inline void make(const struct shape *shape, uint64_t seed, row_t n, struct big *big) {
+    make_with(NULL, shape, seed, n, big);
 }
 
 /* ---- Results ---- */

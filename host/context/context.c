@@ -285,6 +285,18 @@ void context_expect(struct sutra_context *context, uint64_t n_events) {
                 context->options.device_number, n_events);
 }
 
+enum sutra_status context_cuda_engine(struct sutra_context *context, struct engine **engine,
+                                      struct sutra_error *error) {
+    struct engine_choice *choice = &context->choice;
+    if (!choice->cuda.name) {
+        enum sutra_status status = open_cuda(context, context->options.device != SUTRA_DEVICE_CUDA, error);
+        if (status)
+            return status;
+    }
+    *engine = &choice->cuda;
+    return SUTRA_OK;
+}
+
 size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {
     struct engine_choice *choice = &context->choice;
     double seconds[CUDA_PHASES];

@@ -42,6 +42,9 @@ struct engine_choice {
 /* Chooses the engine for n_events events, before its first step, and reports the reason. */
 void context_expect(struct sutra_context *context, uint64_t n_events);
 
+/* Returns the engine on the context's device, which is opened if it is not yet. Errors: SUTRA_UNAVAILABLE. */
+enum sutra_status context_cuda_engine(struct sutra_context *context, struct engine **engine, struct sutra_error *error);
+
 #define STAGES_MAX 32
 
 struct rank_team;

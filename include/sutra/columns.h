@@ -85,6 +85,23 @@ struct ArrowArrayStream {
 
 #endif
 
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+
+typedef int32_t ArrowDeviceType;
+#define ARROW_DEVICE_CPU  1
+#define ARROW_DEVICE_CUDA 2
+
+struct ArrowDeviceArray {
+    struct ArrowArray array;
+    int64_t device_id;
+    ArrowDeviceType device_type;
+    void *sync_event;
+    int64_t reserved[3];
+};
+
+#endif
+
 #pragma GCC visibility push(default)
 
 /* ---- Exported columns ---- */
@@ -220,6 +237,31 @@ enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct A
 /* Exports a table. Text is UTF-8; real numbers that are not available are null. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
                                     struct sutra_error *error);
+
+/*
+ * ---- Columns in the memory of a CUDA device, for programs that analyze them there: Arrow C device interface ----
+ *
+ *     stream of one batch --> struct sutra_device_columns --> struct ArrowDeviceArray, any number of times, no copies
+ */
+
+struct sutra_device_columns;
+
+/* Copies a batch to the device of the context (its device_number, whatever its `device` is), and waits for the end. All
+ * buffers are copied, those of dictionaries, children and valid rows too, into one allocation. Takes the stream, which
+ * one of the functions above filled, and releases it, also on failure. The caller frees *columns with
+ * sutra_device_columns_free(); they do not use the context afterwards. Cost: O(bytes). Errors: SUTRA_UNAVAILABLE: no such
+ * device; SUTRA_SYSTEM: out of memory on the device or the host, or CUDA failed. */
+enum sutra_status sutra_device_columns_create(struct sutra_context *context, struct ArrowArrayStream *stream,
+                                              struct sutra_device_columns **columns, struct sutra_error *error);
+
+/* Exports the columns without a copy: device_type is ARROW_DEVICE_CUDA, and sync_event is NULL, since all copies have
+ * ended. `schema` may be NULL. The consumer releases both; the memory is freed with the last array and `columns`. Safe to
+ * call from any thread. Errors: SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
+                                             struct ArrowSchema *schema, struct sutra_error *error);
+
+/* Releases the caller's columns; NULL is allowed. */
+void sutra_device_columns_free(struct sutra_device_columns *columns);
 
 /* Writes columns to a file in Arrow's IPC format (Feather version 2), which pyarrow, polars, DuckDB and pandas open.
  * Takes the stream, which one of the functions above filled, and releases it, also on failure. "-" is standard output;

@@ -73,8 +73,7 @@ static PyObject *value_at(const struct ArrowSchema *schema, const struct ArrowAr
     }
 }
 
-static PyObject *column_values(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t begin,
-                               int64_t end) {
+PyObject *column_values(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t begin, int64_t end) {
     PyObject *list = PyList_New(0);
     for (int64_t row = begin; row < end && list; row++) {
         PyObject *value = value_at(schema, array, row);
@@ -126,21 +125,29 @@ static void schema_capsule_free(PyObject *capsule) {
     free(schema);
 }
 
-/* schema(capsule): a capsule "arrow_schema" of the stream; does not consume the stream */
-PyObject *core_schema(PyObject *self, PyObject *capsule) {
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    (void)self;
-    if (!stream)
-        return NULL;
+PyObject *schema_capsule(struct ArrowSchema *from) {
     struct ArrowSchema *schema = malloc(sizeof *schema);
-    if (!schema || !stream->release || stream->get_schema(stream, schema)) {
-        free(schema);
+    if (!schema) {
+        from->release(from);
         return PyErr_NoMemory();
     }
+    *schema = *from;
     PyObject *made = PyCapsule_New(schema, "arrow_schema", schema_capsule_free);
     if (!made) {
         schema->release(schema);
         free(schema);
     }
     return made;
+}
+
+/* schema(capsule): a capsule "arrow_schema" of the stream; does not consume the stream */
+PyObject *core_schema(PyObject *self, PyObject *capsule) {
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct ArrowSchema schema;
+    (void)self;
+    if (!stream)
+        return NULL;
+    if (!stream->release || stream->get_schema(stream, &schema))
+        return PyErr_NoMemory();
+    return schema_capsule(&schema);
 }

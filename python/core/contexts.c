@@ -71,10 +71,10 @@ static void core_free(void *arg) {
 const struct kind context_kind = {.name = "context", .free = core_free};
 
 PyObject *core_context(PyObject *self, PyObject *arguments) {
-    unsigned n_threads;
+    unsigned n_threads, number;
     int device, strict, lenient;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "Iipp", &n_threads, &device, &strict, &lenient))
+    if (!PyArg_ParseTuple(arguments, "IiIpp", &n_threads, &device, &number, &strict, &lenient))
         return NULL;
     struct core_context *core = calloc(1, sizeof *core);
     if (!core)
@@ -86,6 +86,7 @@ PyObject *core_context(PyObject *self, PyObject *arguments) {
         .size = sizeof options,
         .n_threads = n_threads,
         .device = (enum sutra_device)device,
+        .device_number = number,
         .strict = strict,
         .lenient = lenient,
         .progress = on_progress,

@@ -12,6 +12,7 @@
  *     traces.c, analyses.c, findings.c, rewrites.c, simulations.c   lists of operations
  *     reports.c    summaries of results as dicts; their ranks and tables
  *     capsules.c   Arrow capsules; columns as Python lists for callers without an Arrow library
+ *     device_columns.c   columns in the memory of a CUDA device
  *     module.c     the module
  *
  * The rest of the package is Python.
@@ -222,6 +223,19 @@ PyObject *core_tables(PyObject *self, PyObject *object);
 /* A capsule "arrow_array_stream" that owns the stream from here on. */
 PyObject *stream_capsule(struct ArrowArrayStream *from);
 PyObject *core_values(PyObject *self, PyObject *arguments);
+
+/* A capsule "arrow_schema" that owns the schema from here on; NULL: an exception, and the schema is released. */
+PyObject *schema_capsule(struct ArrowSchema *from);
+
+/* The values of rows [begin, end) as a list. */
+PyObject *column_values(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t begin, int64_t end);
 PyObject *core_schema(PyObject *self, PyObject *capsule);
+
+/* ---- Columns on a device ---- */
+
+PyObject *core_device_columns(PyObject *self, PyObject *arguments);
+PyObject *core_device_array(PyObject *self, PyObject *object);
+PyObject *core_device_fields(PyObject *self, PyObject *object);
+PyObject *core_dlpack(PyObject *self, PyObject *arguments);
 
 #endif

@@ -17,6 +17,7 @@ import os
 
 from . import _core, analyze
 from ._context import Context
+from ._device import DeviceColumn, DeviceTable
 from ._errors import SutraError, SutraWarning
 from ._program import program
 from ._ranks import map_ranks
@@ -29,7 +30,7 @@ from .analyze import diff
 __version__ = _core.version()
 
 __all__ = [
-    "Context", "CriticalPath", "Correlation", "Cut", "DeviceTrace", "HostTrace", "Linked", "Merged", "Pipeline", "Repaired",
+    "Context", "CriticalPath", "Correlation", "Cut", "DeviceColumn", "DeviceTable", "DeviceTrace", "HostTrace", "Linked", "Merged", "Pipeline", "Repaired",
     "Simulation", "SutraError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
     "program", "repair", "simulate", "trace_kind",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 from . import _core
 
@@ -25,7 +25,7 @@ class Context:
 
     Args:
         threads: number of threads (0: one per CPU).
-        device: "auto", "cpu" or "cuda".
+        device: "auto", "cpu", "cuda", or "cuda:N" for CUDA device N.
         strict: raise ``SutraError`` where input is otherwise repaired with a warning.
         lenient: repair malformed JSON and ignore fields of the wrong type instead of raising.
         progress: a function called as ``progress(stage, done, total)``, or a ``tqdm``.
@@ -36,10 +36,11 @@ class Context:
 
     def __init__(self, threads: int = 0, device: str = "auto", strict: bool = False, lenient: bool = False,
                  progress: Optional[Progress] = None) -> None:
-        if device not in DEVICES:
-            raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
+        kind, colon, number = device.partition(":")
+        if kind not in DEVICES or (colon and not (kind == "cuda" and number.isdecimal())):
+            raise ValueError(f"device must be one of {', '.join(DEVICES)} or cuda:N, not {device!r}")
         self.progress = progress
-        self._thing = _core.context(threads, DEVICES[device], strict, lenient)
+        self._thing = _core.context(threads, DEVICES[kind], int(number or 0), strict, lenient)
 
     def run(self, operation: str, things: Sequence[Any] = (), texts: Sequence[Any] = (), numbers: Sequence[float] = (),
             progress: Optional[Progress] = None) -> Any:
@@ -109,10 +110,25 @@ def _abandon(context: Context) -> None:
             _shared = None
 
 
+_of_device: Dict[int, "Context"] = {}
+
+
+def of_device(number: int) -> Context:
+    """Returns the context that copies columns to CUDA device ``number``; it lives until the process ends."""
+    with _lock:
+        if number not in _of_device:
+            context = Context.__new__(Context)
+            context.progress = None
+            context._thing = _core.context(0, DEVICES["auto"], number, False, False)
+            _of_device[number] = context
+        return _of_device[number]
+
+
 def _forget() -> None:
     global _shared, _lock
     _lock = threading.Lock()
     _shared = None
+    _of_device.clear()
 
 
 # A forked process has none of the threads.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from . import _core
+
+if TYPE_CHECKING:
+    from ._device import DeviceTable
 
 #: Rows of a page in a notebook.
 PAGE_ROWS = 20
@@ -79,6 +82,16 @@ class Table:
         import polars
 
         return polars.DataFrame(self)
+
+    def to_device(self, device: int = 0) -> "DeviceTable":
+        """Copies the columns to the memory of CUDA device ``device``, for CuPy, PyTorch, cuDF and other libraries.
+
+        >>> columns = table.to_device()
+        >>> torch.from_dlpack(columns["dur"]).sum()
+        """
+        from ._device import DeviceTable
+
+        return DeviceTable(self.name, self._stream(), device)
 
     def html(self, number: int = 0, rows: int = PAGE_ROWS) -> "TableHtml":
         """Returns page ``number`` for display, with ``rows`` rows per page."""

@@ -1,0 +1,216 @@
+/*
+ * device.c - columns in the memory of a CUDA device (sutra/columns.h).
+ *
+ *     batch on the host --copy--> the same tree of arrays, with buffers on the device      (struct sutra_device_columns)
+ *                                   |
+ *     exported array  <-------------+   nodes of their own; each has a reference to the columns
+ *
+ * Exported arrays can be released alone and in any order, as consumers may take children out of a batch.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "columns/column.h"
+#include "context/context.h"
+#include "sutra/columns.h"
+
+struct sutra_device_columns {
+    atomic_uint n_refs;
+    void *memory; /* on the device */
+    uint32_t device;
+    struct arena arena;             /* of the tree below */
+    struct ArrowArray array;        /* release and private_data are not used */
+    struct ArrowArrayStream stream; /* has the schema */
+};
+
+/* ---- The copy ---- */
+
+/* Buffers to be copied, and where the tree has the pointers to their copies. */
+struct copy_list {
+    struct cuda_buffer *buffers;
+    const void ***pointers;
+    uint64_t n, capacity, pointers_capacity;
+    struct arena *arena;
+};
+
+/* The bytes of a buffer of an array in one of the formats of this library (sutra/columns.h); n: length and offset. */
+static uint64_t buffer_bytes(const struct ArrowArray *array, const char *format, int64_t number) {
+    uint64_t n = (uint64_t)(array->length + array->offset);
+    bool large = *format == 'U';
+    if (number == 0 || *format == 'b')
+        return (n + 7) / 8;
+    if (number == 2)
+        return large ? (uint64_t)((const int64_t *)array->buffers[1])[n]
+                     : (uint64_t)((const int32_t *)array->buffers[1])[n];
+    switch (*format) {
+    case 'c':
+    case 'C':
+        return n;
+    case 'i':
+    case 'I':
+        return 4 * n;
+    case 'u':
+    case '+':
+        return 4 * (n + 1);
+    case 'U':
+        return 8 * (n + 1);
+    default:
+        return 8 * n; /* l, g */
+    }
+}
+
+/* Makes the copy of an array, still without its buffers. False: out of memory. */
+static bool copy_array(const struct ArrowArray *from, const struct ArrowSchema *schema, struct ArrowArray *to,
+                       struct copy_list *list) {
+    struct arena *arena = list->arena;
+    *to = *from;
+    to->release = NULL;
+    to->private_data = NULL;
+    to->buffers = arena_zeros(arena, (size_t)from->n_buffers, sizeof *to->buffers);
+    to->children = arena_zeros(arena, (size_t)from->n_children, sizeof *to->children);
+    if (arena->failed)
+        return false;
+    for (int64_t i = 0; i < from->n_buffers; i++) {
+        if (!from->buffers[i])
+            continue;
+        if (!column_grow(&list->buffers, list->n, &list->capacity, sizeof *list->buffers) ||
+            !column_grow(&list->pointers, list->n, &list->pointers_capacity, sizeof *list->pointers))
+            return false;
+        list->buffers[list->n] =
+            (struct cuda_buffer){.from = from->buffers[i], .bytes = buffer_bytes(from, schema->format, i)};
+        list->pointers[list->n++] = &to->buffers[i];
+    }
+    if (from->dictionary) {
+        to->dictionary = arena_zeros(arena, 1, sizeof *to->dictionary);
+        if (!to->dictionary || !copy_array(from->dictionary, schema->dictionary, to->dictionary, list))
+            return false;
+    }
+    for (int64_t i = 0; i < from->n_children; i++) {
+        to->children[i] = arena_zeros(arena, 1, sizeof *to->children[i]);
+        if (!to->children[i] || !copy_array(from->children[i], schema->children[i], to->children[i], list))
+            return false;
+    }
+    return true;
+}
+
+static enum sutra_status copy_batch(struct engine *cuda, const struct ArrowArray *batch,
+                                    const struct ArrowSchema *schema, struct sutra_device_columns *columns,
+                                    struct sutra_error *error) {
+    struct copy_list list = {.arena = &columns->arena};
+    enum sutra_status status = copy_array(batch, schema, &columns->array, &list)
+                                   ? cuda_buffers_copy(cuda, list.buffers, list.n, &columns->memory, error)
+                                   : error_memory(error);
+    for (uint64_t i = 0; i < list.n && !status; i++)
+        *list.pointers[i] = list.buffers[i].to;
+    free(list.buffers);
+    free(list.pointers);
+    return status;
+}
+
+enum sutra_status sutra_device_columns_create(struct sutra_context *context, struct ArrowArrayStream *stream,
+                                              struct sutra_device_columns **columns, struct sutra_error *error) {
+    struct engine *cuda;
+    struct ArrowSchema schema = {0};
+    struct ArrowArray batch = {0};
+    struct sutra_device_columns *made = calloc(1, sizeof *made);
+    enum sutra_status status = made ? context_cuda_engine(context, &cuda, error) : error_memory(error);
+    if (!status && (stream->get_schema(stream, &schema) || stream->get_next(stream, &batch)))
+        status = error_memory(error);
+    if (!status)
+        status = copy_batch(cuda, &batch, &schema, made, error);
+    if (schema.release)
+        schema.release(&schema);
+    if (batch.release)
+        batch.release(&batch);
+    if (status) {
+        stream->release(stream);
+        if (made)
+            arena_free(&made->arena);
+        free(made);
+        return status;
+    }
+    made->stream = *stream;
+    stream->release = NULL;
+    made->device = context->options.device_number;
+    atomic_store(&made->n_refs, 1);
+    *columns = made;
+    return SUTRA_OK;
+}
+
+void sutra_device_columns_free(struct sutra_device_columns *columns) {
+    if (!columns || atomic_fetch_sub(&columns->n_refs, 1) > 1)
+        return;
+    cuda_memory_free(columns->memory);
+    columns->stream.release(&columns->stream);
+    arena_free(&columns->arena);
+    free(columns);
+}
+
+/* ---- Exports ---- */
+
+struct export_memory {
+    struct sutra_device_columns *columns;
+    struct ArrowArray dictionary, *list; /* list: children */
+    struct ArrowArray **children;
+};
+
+static void export_release(struct ArrowArray *array) {
+    struct export_memory *memory = array->private_data;
+    if (memory->dictionary.release)
+        memory->dictionary.release(&memory->dictionary);
+    for (int64_t i = 0; i < array->n_children; i++)
+        if (memory->list[i].release)
+            memory->list[i].release(&memory->list[i]);
+    sutra_device_columns_free(memory->columns);
+    free(memory->list);
+    free(memory->children);
+    free(memory);
+    array->release = NULL;
+}
+
+/* False: out of memory; `to` is then released. */
+static bool export_array(struct sutra_device_columns *columns, const struct ArrowArray *from, struct ArrowArray *to) {
+    size_t n = (size_t)from->n_children;
+    struct export_memory *memory = calloc(1, sizeof *memory);
+    struct ArrowArray *list = calloc(n + 1, sizeof *list), **children = calloc(n + 1, sizeof(void *));
+    if (!memory || !list || !children) {
+        free(memory);
+        free(list);
+        free(children);
+        return false;
+    }
+    *memory = (struct export_memory){.columns = columns, .list = list, .children = children};
+    atomic_fetch_add(&columns->n_refs, 1);
+    *to = *from;
+    to->private_data = memory;
+    to->release = export_release;
+    to->children = n ? children : NULL;
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) {
+        children[i] = &list[i];
+        ok = ok && export_array(columns, from->children[i], &list[i]);
+    }
+    if (from->dictionary) {
+        to->dictionary = &memory->dictionary;
+        ok = ok && export_array(columns, from->dictionary, &memory->dictionary);
+    }
+    if (!ok)
+        to->release(to);
+    return ok;
+}
+
+enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
+                                             struct ArrowSchema *schema, struct sutra_error *error) {
+    struct ArrowDeviceArray made = {.device_id = columns->device, .device_type = ARROW_DEVICE_CUDA};
+    if (!export_array(columns, &columns->array, &made.array))
+        return error_memory(error);
+    if (schema && columns->stream.get_schema(&columns->stream, schema)) {
+        made.array.release(&made.array);
+        return error_memory(error);
+    }
+    *array = made;
+    return SUTRA_OK;
+}
