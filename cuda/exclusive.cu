@@ -293,11 +293,12 @@ SHARED void fill_sorted(const struct exclusive_order &c, row_t slot) {
     fill_slot(c.columns, c.pairs.rows[slot], slot);
 }
 
-/* By duration, then by start, then by thread, each stably. */
+/* By duration, then by start, then by thread, each stably. Keys use the memory of starts and ends, which are set last. */
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
-    struct exclusive_order order = {*c, pairs_take(gpu, n), gpu_take<row_t>(gpu, n)};
+    struct pairs pairs = {c->start, c->end, gpu_take<row_t>(gpu, n), gpu_take<row_t>(gpu, n)};
+    struct exclusive_order order = {*c, pairs, gpu_take<row_t>(gpu, n)};
     gpu_each<set_row>(gpu, n, order);
     gpu_scan_max(gpu, order.first, n);
     gpu_each<set_dur_rest>(gpu, n, order);

@@ -212,7 +212,7 @@ void device_check_launch(struct gpu *gpu);
 void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 
 #define BLOCK_ROWS  256
-#define MOST_BLOCKS 4096u /* several for each multiprocessor; more would cost more to start than their rows take */
+#define MOST_BLOCKS 65536u
 
 /* Minimum blocks per multiprocessor: enough to hide memory latency, few enough not to spill registers. Compute capability
  * 7.5 allows at most 4, and for 10.0 and later the compiler needs more registers. */
@@ -256,7 +256,7 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
 
 /* Kernels that reduce a table to a few values have at most this many rows. Each reduces every SHARES-th row of the table,
  * and then updates the values once. */
-#define SHARES 262144u
+#define SHARES 131072u
 
 template <auto body, class Columns> void gpu_each_share(struct gpu *gpu, row_t n, const Columns &columns) {
     gpu_each<body>(gpu, n < SHARES ? n : SHARES, columns);
