@@ -18,8 +18,8 @@
  * crossed one, too, but is added to the other only. Crossed operators, and operators with inexact sums, walk through
  * all that begin inside in Python's order, up to WALK_STEPS; the CPU does threads with longer walks.
  *
- * O(n log n); about 100 bytes per operator. Pieces have the operators of some threads. Kernels run over rows, not slots,
- * where they can (see groups in table.h).
+ * O(n log n); about 100 bytes per operator. Pieces have the operators of some threads. Where they can, kernels run over
+ * rows, not slots (see groups in table.h).
  */
 #include <cstdio>
 #include <math.h>
@@ -293,7 +293,8 @@ SHARED void fill_sorted(const struct exclusive_order &c, row_t slot) {
     fill_slot(c.columns, c.pairs.rows[slot], slot);
 }
 
-/* By duration, then by start, then by thread, each stably. Keys use the memory of starts and ends, which are set last. */
+/* By duration, then by start, then by thread, each stably. Keys use the memory of starts and ends, which are set
+ * last. */
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;

@@ -214,8 +214,8 @@ void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 #define BLOCK_ROWS  256
 #define MOST_BLOCKS 65536u
 
-/* Minimum blocks per multiprocessor: enough to hide memory latency, few enough not to spill registers. Compute capability
- * 7.5 allows at most 4, and for 10.0 and later the compiler needs more registers. */
+/* Minimum blocks per multiprocessor: enough to hide memory latency, few enough not to spill registers. Compute
+ * capability 7.5 allows at most 4, and for 10.0 and later the compiler needs more registers. */
 #if defined __CUDA_ARCH__ && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ >= 1000)
 #define LEAST_BLOCKS 4
 #else
@@ -254,8 +254,8 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
 
 #endif
 
-/* Kernels that reduce a table to a few values have at most this many rows. Each reduces every SHARES-th row of the table,
- * and then updates the values once. */
+/* Kernels that reduce a table to a few values have at most this many rows. Each reduces every SHARES-th row of the
+ * table, and then updates the values once. */
 #define SHARES 131072u
 
 template <auto body, class Columns> void gpu_each_share(struct gpu *gpu, row_t n, const Columns &columns) {

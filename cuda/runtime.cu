@@ -10,8 +10,8 @@
  *     device columns            v    |                              up on the stream `copies`, down on that of kernels
  *
  * Copies to the device are collected until gpu_ready(), so that threads wait for each other once for all columns.
- * The runtime is linked statically and loads the driver by itself, so all of this fails with a message, and not when the
- * program starts, where there is none.
+ * The runtime is linked statically and loads the driver by itself: without one, functions fail with a message, but the
+ * program starts.
  */
 #include <cuda_runtime.h>
 
@@ -39,7 +39,7 @@ struct mark {
 };
 
 /* Pinned memory for one block. */
-struct slot {
+struct pinned_slot {
     uint8_t *bytes;
     cudaEvent_t moved; /* when the last transfer from or to it is done */
 };
@@ -51,7 +51,7 @@ struct column_copy {
 };
 
 /* Copies of columns between host and device. Copier k does the blocks k, k + n_copiers, ... of all columns. */
-struct transfer {
+struct column_transfer {
     struct gpu_device *device;
     struct column_copy columns[MOST_COLUMNS];
     unsigned n_columns, n_copiers;
@@ -65,10 +65,10 @@ struct gpu_device {
     cudaStream_t copies, kernels;
     cudaEvent_t copied, launched;
     uint8_t *pinned;
-    struct slot slots[MOST_COPIERS][2];
+    struct pinned_slot slots[MOST_COPIERS][2];
     unsigned next[MOST_COPIERS]; /* slot of each copier to be used next */
     unsigned n_copiers;
-    struct transfer waiting; /* copies to the device that gpu_ready() starts */
+    struct column_transfer waiting; /* copies to the device that gpu_ready() starts */
     struct mark marks[MOST_MARKS];
     unsigned n_marks;
 };
@@ -113,7 +113,7 @@ struct block {
     size_t bytes;
 };
 
-static struct block block_at(const struct transfer *transfer, uint64_t index) {
+static struct block block_at(const struct column_transfer *transfer, uint64_t index) {
     const struct column_copy *column = &transfer->columns[transfer->n_columns - 1];
     while (index < column->first_block)
         column--;
@@ -123,18 +123,18 @@ static struct block block_at(const struct transfer *transfer, uint64_t index) {
 }
 
 /* Waits until the last transfer of the copier's next slot is done. */
-static cudaError_t next_slot(struct gpu_device *device, size_t copier, struct slot **slot) {
+static cudaError_t next_slot(struct gpu_device *device, size_t copier, struct pinned_slot **slot) {
     *slot = &device->slots[copier][device->next[copier]++ % 2];
     return cudaEventSynchronize((*slot)->moved);
 }
 
 static void copy_blocks_up(void *arg, size_t copier) {
-    struct transfer *transfer = static_cast<struct transfer *>(arg);
+    struct column_transfer *transfer = static_cast<struct column_transfer *>(arg);
     struct gpu_device *device = transfer->device;
     cudaError_t result = cudaSetDevice(device->number);
     for (uint64_t i = copier; i < transfer->n_blocks && !result; i += transfer->n_copiers) {
         struct block block = block_at(transfer, i);
-        struct slot *slot;
+        struct pinned_slot *slot;
         result = next_slot(device, copier, &slot);
         if (result)
             break;
@@ -148,9 +148,9 @@ static void copy_blocks_up(void *arg, size_t copier) {
 
 /* Copies each block out of its slot while the next one is transferred. */
 static void copy_blocks_down(void *arg, size_t copier) {
-    struct transfer *transfer = static_cast<struct transfer *>(arg);
+    struct column_transfer *transfer = static_cast<struct column_transfer *>(arg);
     struct gpu_device *device = transfer->device;
-    struct slot *slot = NULL, *last_slot = NULL;
+    struct pinned_slot *slot = NULL, *last_slot = NULL;
     struct block block = {}, last = {};
     cudaError_t result = cudaSetDevice(device->number);
     for (uint64_t i = copier; !result && (i < transfer->n_blocks || slot); i += transfer->n_copiers) {
@@ -173,15 +173,15 @@ static void copy_blocks_down(void *arg, size_t copier) {
     transfer->result[copier] = result;
 }
 
-static void transfer_add(struct transfer *transfer, void *to, const void *from, uint64_t bytes) {
+static void transfer_add(struct column_transfer *transfer, void *to, const void *from, uint64_t bytes) {
     transfer->columns[transfer->n_columns++] = {static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes,
                                                 0};
     transfer->bytes += bytes;
 }
 
 /* Does the copies and clears the transfer. Blocks are as large as slots, or smaller so that each copier has some. */
-static void transfer_run(struct gpu *gpu, struct transfer *transfer, void (*copy_blocks)(void *transfer, size_t copier),
-                         const char *what) {
+static void transfer_run(struct gpu *gpu, struct column_transfer *transfer,
+                         void (*copy_blocks)(void *transfer, size_t copier), const char *what) {
     struct gpu_device *device = gpu->device;
     uint64_t share = transfer->bytes / (2 * device->n_copiers);
     transfer->device = device;
@@ -220,7 +220,7 @@ void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
 }
 
 void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    struct transfer transfer = {};
+    struct column_transfer transfer = {};
     if (gpu_idle(gpu) || bytes == 0)
         return;
     transfer_add(&transfer, to, from, bytes);
@@ -342,8 +342,8 @@ static void close_device(struct gpu *gpu) {
     struct gpu_device *device = gpu->device;
     if (device->pinned)
         cudaFreeHost(device->pinned);
-    for (struct slot(&slots)[2] : device->slots)
-        for (struct slot &slot : slots)
+    for (struct pinned_slot(&slots)[2] : device->slots)
+        for (struct pinned_slot &slot : slots)
             if (slot.moved)
                 cudaEventDestroy(slot.moved);
     for (unsigned i = 0; i < MOST_MARKS; i++)
@@ -374,7 +374,7 @@ static bool open_device(struct gpu *gpu, uint64_t memory) {
     ok = ok &&
          check(gpu, cudaMallocHost(&device->pinned, 2 * device->n_copiers * SLOT_BYTES), "allocating pinned memory");
     for (unsigned i = 0; i < 2 * device->n_copiers && ok; i++) {
-        struct slot *slot = &device->slots[i / 2][i % 2];
+        struct pinned_slot *slot = &device->slots[i / 2][i % 2];
         slot->bytes = device->pinned + i * SLOT_BYTES;
         ok = check(gpu, cudaEventCreateWithFlags(&slot->moved, untimed), "cudaEventCreate");
     }

@@ -260,8 +260,8 @@ static void fill_identity_part(void *arg, size_t i) {
         identity->rows[row] = (row_t)row;
 }
 
-/* Keys need few bits: times of a trace are close together, and doubles have equal lowest bits if they count fractions of
- * a microsecond. */
+/* Keys need few bits: times of a trace are close together, and doubles that count fractions of a microsecond have equal
+ * lowest bits. */
 void gpu_sort_numbers(struct gpu *gpu, struct sort_numbers_step *step) {
     struct number_findings findings = {UINT64_MAX, 0, 0, 0};
     row_t n = step->n;

@@ -237,7 +237,7 @@ size_t sutra_context_stages(const struct sutra_context *context, const struct su
 
 void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
     if (faster_from == NEVER_FASTER)
-        snprintf(text, size, "the number of events from which a GPU is faster is not calibrated yet");
+        snprintf(text, size, "no command was reliably faster on a GPU");
     else
         snprintf(text, size, "a GPU is expected to be faster from %" PRIu64 " events on", faster_from);
 }

@@ -14,11 +14,9 @@
 
 /* ---- The engine: on the CPU, or on a CUDA device, which is opened when it is first used and kept ---- */
 
-/* Events from which --device auto uses a CUDA device if there is one.
- *
- * This is the smallest number for which linking on the device, copies included, is faster than on all cores. It is not
- * measured on any GPU yet, so it is never reached. `bench/engine` measures it: the size at which its column "total"
- * becomes smaller than that of the CPU on all cores, plus the time to open the device (column "open"). */
+/* Events from which --device auto uses a CUDA device if there is one: the smallest number for which a command is
+ * reliably faster on the device than on all cores, with the time to open it. No command was, up to 10^7 events on an
+ * H200 (docs/gpu.md): reading and writing take most of the time. `bench/engine --events` measures it. */
 #define NEVER_FASTER      UINT64_MAX
 #define GPU_FASTER_EVENTS NEVER_FASTER
 

@@ -249,14 +249,14 @@ struct sutra_device_columns;
 /* Copies a batch to the device of the context (its device_number, whatever its `device` is), and waits for the end. All
  * buffers are copied, those of dictionaries, children and valid rows too, into one allocation. Takes the stream, which
  * one of the functions above filled, and releases it, also on failure. The caller frees *columns with
- * sutra_device_columns_free(); they do not use the context afterwards. Cost: O(bytes). Errors: SUTRA_UNAVAILABLE: no such
- * device; SUTRA_SYSTEM: out of memory on the device or the host, or CUDA failed. */
+ * sutra_device_columns_free(); they do not use the context afterwards. Cost: O(bytes). Errors: SUTRA_UNAVAILABLE: no
+ * such device; SUTRA_SYSTEM: out of memory on the device or the host, or CUDA failed. */
 enum sutra_status sutra_device_columns_create(struct sutra_context *context, struct ArrowArrayStream *stream,
                                               struct sutra_device_columns **columns, struct sutra_error *error);
 
 /* Exports the columns without a copy: device_type is ARROW_DEVICE_CUDA, and sync_event is NULL, since all copies have
- * ended. `schema` may be NULL. The consumer releases both; the memory is freed with the last array and `columns`. Safe to
- * call from any thread. Errors: SUTRA_SYSTEM: out of memory. */
+ * ended. `schema` may be NULL. The consumer releases both; the memory is freed with the last array and `columns`. Safe
+ * to call from any thread. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
                                              struct ArrowSchema *schema, struct sutra_error *error);
 
