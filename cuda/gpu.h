@@ -181,7 +181,7 @@ void gpu_sort_rows(struct gpu *gpu, const uint32_t *numbers, uint32_t *sorted_nu
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n); /* device */
 void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n); /* device */
 
-/* largest[i] = the maximum of those of keys[0..i] that are in the group of i; numbers of groups are neighbours. */
+/* largest[i] = the maximum of the keys 0..i in the group of i. Rows of a group are neighbours. */
 void gpu_scan_max_in_groups(struct gpu *gpu, const uint32_t *group, const uint64_t *keys, uint64_t *largest,
                             row_t n); /* device */
 

@@ -7,7 +7,7 @@
  *                               v    |
  *     pinned memory    | 2 slots of thread 0 | 2 of thread 1 | ...  one is filled while the other is transferred
  *                               |    ^
- *     device columns            v    |                              up on the stream `copies`, down on that of kernels
+ *     device columns            v    |                              up on the stream `copies`, down on `kernels`
  *
  * Copies to the device are collected until gpu_ready(), so that threads wait for each other once for all columns.
  * The runtime is linked statically and loads the driver by itself: without one, functions fail with a message, but the

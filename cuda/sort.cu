@@ -191,7 +191,7 @@ void gpu_join(struct gpu *gpu, struct join_step *step) {
 
 enum number_finding { FOUND_DOUBLE = 1, FOUND_INTEGER = 2, FOUND_LARGE = 4, FOUND_DISORDER = 8 };
 
-/* Properties of a column of numbers. Keys are those of the kind of the first number. */
+/* Properties of a column of numbers. The kind of the first number determines the kind of keys. */
 struct number_findings {
     uint64_t min, max;  /* of all keys */
     uint64_t differing; /* bits in which some key differs from the first one */

@@ -72,7 +72,7 @@ SHARED void id_range_add(struct id_range *range, value_key id) {
     }
 }
 
-/* Merges the range of a kernel row into that of all. */
+/* Merges the range of one kernel row into the range of all rows. */
 SHARED void id_range_merge(struct id_range *all, const struct id_range *range) {
     keep_max(&all->n_special, range->n_special);
     keep_min(&all->min, range->min);

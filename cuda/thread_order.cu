@@ -63,7 +63,7 @@ SHARED bool begins_alone(const struct order_columns &c, row_t row) {
     return c.first[row] == row && (row + 1 == c.table.n || c.first[row + 1] == row + 1);
 }
 
-/* Of equal starts, the smallest one comes first: the first operator of the lowest thread. */
+/* The minimum among operators with equal start is the first operator of the lowest thread. */
 SHARED uint64_t order_choice(const struct order_columns &c, row_t row) {
     return (uint64_t)c.table.thread[row] << 32 | row;
 }

@@ -246,11 +246,11 @@ enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct Arro
 
 struct sutra_device_columns;
 
-/* Copies a batch to the device of the context (its device_number, whatever its `device` is), and waits for the end. All
- * buffers are copied, those of dictionaries, children and valid rows too, into one allocation. Takes the stream, which
- * one of the functions above filled, and releases it, also on failure. The caller frees *columns with
- * sutra_device_columns_free(); they do not use the context afterwards. Cost: O(bytes). Errors: SUTRA_UNAVAILABLE: no
- * such device; SUTRA_SYSTEM: out of memory on the device or the host, or CUDA failed. */
+/* Copies a batch to CUDA device `device_number` of the context's options, also if the context computes on the CPU, and
+ * waits for the end. Copies all buffers, including dictionaries, children and bits of valid rows, into one allocation.
+ * Takes the stream, which one of the functions above filled, and releases it, also on failure. The caller frees
+ * *columns with sutra_device_columns_free(); they do not use the context afterwards. Cost: O(bytes). Errors:
+ * SUTRA_UNAVAILABLE: no such device; SUTRA_SYSTEM: out of memory on the device or the host, or CUDA failed. */
 enum sutra_status sutra_device_columns_create(struct sutra_context *context, struct ArrowArrayStream *stream,
                                               struct sutra_device_columns **columns, struct sutra_error *error);
 

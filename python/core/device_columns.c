@@ -38,7 +38,7 @@ static void device_columns_release(void *thing) {
 
 static const struct kind device_columns_kind = {.name = "device_columns", .free = device_columns_release};
 
-/* A stream whose batch was taken for a look at its dictionaries. */
+/* A stream whose batch has been read, for its dictionaries, and is exported once more. */
 struct inspected_stream {
     struct ArrowArrayStream inner;
     struct ArrowArray batch;
