@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, shared
+from ._device import DeviceTable
 from ._part import Part, Step, Stream
 from ._table import Table
 
@@ -39,6 +40,10 @@ class Tabular(Closing):
     def to_pandas(self, exact: bool = False, **options: Any) -> Any:
         """Converts the table to a ``pandas.DataFrame``; see ``Table.to_pandas``."""
         return self._table().to_pandas(exact, **options)
+
+    def to_device(self, device: int = 0) -> DeviceTable:
+        """Copies the table to the memory of a CUDA device; see ``Table.to_device``."""
+        return self._table().to_device(device)
 
     def _repr_html_(self) -> str:
         return self._table()._repr_html_()

@@ -70,6 +70,7 @@ def check_columns():
         valid = [not bits or bits[row // 8] >> row % 8 & 1 for row in range(len(values))]
         assert [value if ok else None for value, ok in zip(got, valid)] == values, name
     assert read(on_device["ts"]) == expected["ts"]
+    assert read(pysutra.DeviceTrace(DEVICE).to_device()["ts"]) == expected["ts"]
     with pytest.raises(BufferError, match="missing values: use .values"):
         on_device["stream"].__dlpack__()
     with pytest.raises(KeyError):
