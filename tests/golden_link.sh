@@ -135,7 +135,7 @@ for case in "$shared"/*/; do
     run_case "${case%/}"
     n_shared=$((n_shared + 1))
 done
-[ $n_bundled -ge 6 ] || failed "only $n_bundled bundled cases"
+[ $n_bundled -ge 15 ] || failed "only $n_bundled bundled cases"
 
 for case in "$data/torch_mlp_nosync" "$data/torch_threads_int"; do
     for file in host device out.nosync; do gzip -dc "$case/$file.json.gz" >"$work/$file.json"; done

@@ -3,8 +3,8 @@
 # A case is NAME.json.gz, events that PyTorch recorded with the parents and ids that it computed, or
 # NAME.chrome.json.gz, a trace that PyTorch exported from the same run, with its own forward/backward flows. $DATA names
 # another directory of cases. The trace must give the same parents, and the same pairs without the flows. In the traces
-# of $DATA/link, the parents of kernels must be their launches, and the parents of launches the innermost enclosing
-# operator.
+# of $DATA/link, the parents of kernels must be their launches, and the parents of launches the operator with the same
+# External id. Without one, it is the innermost enclosing operator.
 set -u
 command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
 exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'
@@ -77,18 +77,22 @@ def innermost(operators, call):
 def check_launches(path, events):
     nodes = json.loads(run("tree", path))["nodes"]
     above = {id(events[n["event"]]): None if n["parent"] is None else events[nodes[n["parent"]]["event"]] for n in nodes}
-    launches, operators = collections.defaultdict(list), collections.defaultdict(list)
+    launches, operators, by_external_id = collections.defaultdict(list), collections.defaultdict(list), {}
     for e in events:
         if e.get("cat") == "cuda_runtime":
             launches[e["args"]["correlation"]].append(id(e))
         if e.get("cat") in ("cpu_op", "user_annotation"):
             operators[e["pid"], e["tid"]].append(e)
+            by_external_id[e["args"].get("External id")] = id(e)
     for e in events:
         parent = above.get(id(e))
         if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"]["correlation"] in launches:
             check(f"{path}: {e['name']}", id(parent) in launches[e["args"]["correlation"]])
-        if e.get("cat") == "cuda_runtime" and innermost(operators[e["pid"], e["tid"]], e):
-            check(f"{path}: {e['name']}", id(parent) in innermost(operators[e["pid"], e["tid"]], e))
+        if e.get("cat") == "cuda_runtime":
+            # nccl:all_reduce encloses calls that Kineto links with record_param_comms around it.
+            linked = by_external_id.get(e["args"].get("External id", "none"))
+            expected = [linked] if linked else innermost(operators[e["pid"], e["tid"]], e)
+            check(f"{path}: {e['name']}", not expected or id(parent) in expected)
 
 
 for path in sorted(glob.glob(data + "/profiler/*.json.gz")):
