@@ -9,3 +9,7 @@ sutra analyze kernels trace.json.gz 2>/dev/null | awk 'length > 80 { print "too 
 sutra analyze operators trace.json.gz 2>/dev/null | awk 'length > 80 { print "too wide: " $0 }'
 echo '{"traceEvents": []}' >empty.json
 quietly sutra analyze kernels empty.json
+# Names of PyTorch's kernels, shortened once, and so that different names remain different.
+for model in memory transformer; do
+    sutra analyze kernels "$DATA/link/h200_$model/device.json.gz" 2>/dev/null | grep -A 4 '^  kernels'
+done
