@@ -37,6 +37,9 @@ echo "--- as TraceLens has them"
 quietly sutra analyze collectives d/device.0.json d/device.1.json --compat tracelens -o compat
 ls compat
 head -n 2 compat/nccl_long.csv compat/nccl_implicit_sync.csv compat/straggler_summary.csv
+echo "--- NCCL of one rank launches no collective"
+cp "$DATA/link/h200_nccl/device.json.gz" nccl.json.gz
+quietly sutra analyze collectives nccl.json.gz
 echo "--- nothing"
 echo '{"traceEvents": []}' >empty.json
 quietly sutra analyze collectives empty.json -o empty

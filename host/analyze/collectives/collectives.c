@@ -227,6 +227,11 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         first = MIN(begin, first);
         last = MAX(end, last);
     }
+    for (size_t i = 0; i < of->tasks.n_analyzed && of->n_clocks == 0; i++) { /* without collectives: as recorded */
+        const struct collective_part *part = collective_part_at(of, i);
+        first = MIN(part->first_ns, first);
+        last = MAX(part->last_ns, last);
+    }
     of->first_ns = first == INT64_MAX ? 0 : first;
     of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
     struct sutra_collectives_summary *summary = &of->summary;
