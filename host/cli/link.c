@@ -401,7 +401,7 @@ static void print_summary(const struct job *job, const struct sutra_link_report 
         {report->n_gpu_host_unmatched, "      skipped: CPU operator not in the host trace", false},
         {report->n_gpu_memory_sets, "    skipped: memset (not part of ET+)", false},
         {report->n_gpu_without_launch, "    unmatched: no launch with this correlation", false},
-        {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch", false},
+        {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch on its thread", false},
         {report->n_nodes, "nodes written", true},
         {report->n_gpu_nodes, "  GPU operators", true},
         {report->n_inter_thread, "  with a dependency on another thread", true},

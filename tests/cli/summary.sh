@@ -7,3 +7,7 @@ for level in debug info warning error critical; do
     n=$(sutra link host.json device.json -o out.json --log-level $level 2>&1 | grep -vc warning:)
     echo "$level: $([ "$n" -gt 1 ] && echo summary || echo "$n lines")"
 done
+# Without profile_all_threads a trace lacks the operators of threads that the script starts, but not their kernels.
+gzip -dc "$DATA/link/h200_streams/host.json.gz" >host.json
+gzip -dc "$DATA/link/h200_streams/device.json.gz" | sed '/"tid": 50[34],/s/"cpu_op"/"python_function"/' >device.json
+sutra link host.json device.json -o out.json 2>&1 | grep unmatched:
