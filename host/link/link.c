@@ -180,7 +180,8 @@ const char *pairing_cause(const struct pairing *pairing) {
             return "the traces have no step in common: their record-function ids do not overlap; record both traces "
                    "together";
         if (host->low < device->low || host->high > device->high)
-            return "the host trace contains steps before or after the device trace; record both traces together";
+            return "the host trace contains steps or threads that the device trace lacks; record both traces together, "
+                   "with _ExperimentalConfig(profile_all_threads=True) if the script starts threads";
     }
     return "check that both traces are of the same run and rank";
 }
