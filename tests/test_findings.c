@@ -573,6 +573,29 @@ static void one_rank_alone_reports_no_straggler(void **state) {
     assert_non_null(finding_of(&findings, FINDING_EXPOSED_COMM));
 }
 
+/* One wait in two steps. */
+static void rare_waits_are_not_rounded_to_0(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    struct overview_findings findings;
+    for (int step = 0; step < 2; step++) {
+        step_begin(&made);
+        busy_part(&made);
+        if (step == 1) {
+            wait_for_device(&made, "cudaStreamSynchronize");
+            host(&made, "python", 300);
+        }
+        busy_part(&made);
+        step_end(&made);
+    }
+    char *text = made_text(&made);
+    find(text, &findings);
+    free(text);
+    const struct overview_finding *finding = finding_of(&findings, FINDING_SYNC);
+    assert_non_null(finding);
+    assert_string_equal(finding->now, "0.5");
+}
+
 static void every_rule_has_a_case(void **state) {
     (void)state;
     for (int rule = 0; rule < N_FINDING_RULES; rule++) {
@@ -678,6 +701,7 @@ int main(void) {
         cmocka_unit_test(every_rule_fires_on_its_positive_case),
         cmocka_unit_test(no_rule_fires_on_its_negative_case),
         cmocka_unit_test(one_rank_alone_reports_no_straggler),
+        cmocka_unit_test(rare_waits_are_not_rounded_to_0),
         cmocka_unit_test(every_rule_has_a_case),
         cmocka_unit_test(findings_are_sorted_by_saving),
         cmocka_unit_test(kernel_findings_follow_large_idle_time),

@@ -504,9 +504,10 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     copy_finding_name(d, caller.frame != STRING_NONE ? caller.frame : caller.op, finding->where.frame,
                       sizeof finding->where.frame);
     copy_finding_name(d, caller.op, finding->subject, sizeof finding->subject);
-    set_finding_now(finding, "%.0f", n / measures->n_steps);
+    double per_step = n / measures->n_steps;
+    set_finding_now(finding, per_step < 10 ? "%.2g" : "%.0f", per_step); /* 0.5, not 0 */
     add_finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
-    add_finding_number(finding, "waits", n / measures->n_steps);
+    add_finding_number(finding, "waits", per_step);
     add_finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
