@@ -371,12 +371,18 @@ static void made_sync(struct made_trace *made, bool fires) {
 }
 
 static void made_fp32(struct made_trace *made, bool fires) {
+    static const char *const fp32[] = {
+        "ampere_sgemm_128x64_nn",
+        "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma_aligna4_alignc4_execute_cublas",
+        "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nhwc_tilesize128x128x8_cudnn"};
+    static const char *const tf32[] = {"sm80_xmma_gemm_tf32f32_sgemm_tf32",
+                                       "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_cgasize1x1x1_cublas",
+                                       "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_cudnn"};
     made->head = H100;
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         for (int i = 0; i < 10; i++)
-            launch_by(made, "aten::mm", "", 10, fires ? "ampere_sgemm_128x64_nn" : "sm80_xmma_gemm_tf32f32_sgemm_tf32",
-                      100);
+            launch_by(made, "aten::mm", "", 10, fires ? fp32[i % 3] : tf32[i % 3], 100);
         wait_for_device(made, "cudaDeviceSynchronize");
         step_end(made);
     }

@@ -214,7 +214,8 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
 #define TENSOR_CORES_SINCE 7 /* compute capability */
 
 enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
-    static const char *const words[] = {"sgemm", "scudnn", "engine<float", "convolve_sgemm", NULL};
+    static const char *const words[] = {"sgemm", "scudnn", "engine<float", "convolve_sgemm", "f32f32_f32f32_f32",
+                                        "ffma",  NULL};
     static const char *const without[] = {"tf32", "tensorop", NULL};
     uint32_t main_name;
     double ticks = sum_kernels(d, words, without, &main_name), busy = busy_share(d, ticks);
