@@ -296,6 +296,35 @@ static struct ArrowArray *array_below(struct ArrowArray *array, bool is_child) {
     return &memory->below;
 }
 
+static bool array_share(struct ArrowArray *to, const struct ArrowArray *from, const struct column_owner *owner) {
+    if (!array_new(to, (uint64_t)from->length, (int)from->n_buffers))
+        return false;
+    struct array_memory *memory = to->private_data;
+    for (int64_t i = 0; i < from->n_buffers; i++)
+        memory->buffers[i] = from->buffers[i];
+    owner->hold(owner->thing);
+    memory->leave = owner->leave;
+    memory->owner = owner->thing;
+    to->null_count = from->null_count;
+    to->offset = from->offset;
+    bool is_child = from->n_children > 0;
+    const struct ArrowArray *below = is_child ? from->children[0] : from->dictionary;
+    return !below || array_share(array_below(to, is_child), below, owner);
+}
+
+bool batch_share(struct ArrowArray *to, const struct ArrowArray *from, const struct column_owner *owner) {
+    uint64_t n = (uint64_t)from->n_children;
+    struct batch batch = {.n_rows = (uint64_t)from->length, .columns = column_new(n, sizeof *batch.columns)};
+    bool ok = batch.columns;
+    while (ok && batch.n_columns < n) {
+        uint64_t i = batch.n_columns++;
+        ok = array_share(&batch.columns[i].array, from->children[i], owner);
+    }
+    ok = ok && batch_array(to, &batch);
+    batch_free(&batch);
+    return ok;
+}
+
 /* ---- Columns ---- */
 
 /* The next column, with an array; NULL: out of memory. */

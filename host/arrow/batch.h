@@ -44,6 +44,13 @@ static inline void valid_append(struct valid_rows *valid, uint64_t row, bool is_
         valid_write_word(valid, row, 64);
 }
 
+/* The owner of the memory of columns: `hold` adds a reference, `leave` releases one. */
+struct column_owner {
+    void *thing;
+    void (*hold)(void *thing);
+    void (*leave)(void *thing);
+};
+
 /* The buffer of a column: its own memory, or memory of an owner whose reference is released at the end. */
 struct batch_values {
     const void *data;
@@ -118,6 +125,10 @@ static inline void batch_mark_json(struct batch *batch) {
 /* Moves the columns to a stream. SUTRA_SYSTEM: out of memory at some point; then all columns are freed. */
 enum sutra_status batch_stream(struct batch *batch, struct ArrowArrayStream *stream, struct sutra_error *error);
 void batch_free(struct batch *batch);
+
+/* Makes a batch of the same columns. Each of its arrays has a reference to the owner of their buffers. False: out of
+ * memory. */
+bool batch_share(struct ArrowArray *to, const struct ArrowArray *from, const struct column_owner *owner);
 
 /* Appends the columns of `part` to the batch. */
 void batch_join(struct batch *batch, struct batch *part);

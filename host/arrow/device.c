@@ -3,14 +3,12 @@
  *
  *     batch on the host --copy--> the same tree of arrays, with buffers on the device      (struct sutra_device_columns)
  *                                   |
- *     exported array  <-------------+   nodes of their own; each has a reference to the columns
- *
- * Exported arrays can be released alone and in any order, as consumers may take children out of a batch.
+ *     exported array  <-------------+   which holds references to the columns
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow/batch.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "columns/column.h"
@@ -18,8 +16,8 @@
 #include "sutra/columns.h"
 
 struct sutra_device_columns {
-    atomic_uint n_refs;
-    void *memory; /* on the device */
+    struct holders holders; /* references by exported arrays */
+    void *memory;           /* on the device */
     uint32_t device;
     struct arena arena;             /* of the tree below */
     struct ArrowArray array;        /* release and private_data are not used */
@@ -70,7 +68,7 @@ static bool copy_array(const struct ArrowArray *from, const struct ArrowSchema *
     to->release = NULL;
     to->private_data = NULL;
     to->buffers = arena_zeros(arena, (size_t)from->n_buffers, sizeof *to->buffers);
-    to->children = arena_zeros(arena, (size_t)from->n_children, sizeof *to->children);
+    to->children = arena_zeros(arena, (size_t)from->n_children, sizeof(void *));
     if (arena->failed)
         return false;
     for (int64_t i = 0; i < from->n_buffers; i++) {
@@ -135,13 +133,12 @@ enum sutra_status sutra_device_columns_create(struct sutra_context *context, str
     made->stream = *stream;
     stream->release = NULL;
     made->device = context->options.device_number;
-    atomic_store(&made->n_refs, 1);
     *columns = made;
     return SUTRA_OK;
 }
 
 void sutra_device_columns_free(struct sutra_device_columns *columns) {
-    if (!columns || atomic_fetch_sub(&columns->n_refs, 1) > 1)
+    if (!columns || !refcount_release(&columns->holders))
         return;
     cuda_memory_free(columns->memory);
     columns->stream.release(&columns->stream);
@@ -151,61 +148,18 @@ void sutra_device_columns_free(struct sutra_device_columns *columns) {
 
 /* ---- Exports ---- */
 
-struct export_memory {
-    struct sutra_device_columns *columns;
-    struct ArrowArray dictionary, *list; /* list: children */
-    struct ArrowArray **children;
-};
-
-static void export_release(struct ArrowArray *array) {
-    struct export_memory *memory = array->private_data;
-    if (memory->dictionary.release)
-        memory->dictionary.release(&memory->dictionary);
-    for (int64_t i = 0; i < array->n_children; i++)
-        if (memory->list[i].release)
-            memory->list[i].release(&memory->list[i]);
-    sutra_device_columns_free(memory->columns);
-    free(memory->list);
-    free(memory->children);
-    free(memory);
-    array->release = NULL;
+static void columns_hold(void *columns) {
+    refcount_add(&((struct sutra_device_columns *)columns)->holders);
 }
-
-/* False: out of memory; `to` is then released. */
-static bool export_array(struct sutra_device_columns *columns, const struct ArrowArray *from, struct ArrowArray *to) {
-    size_t n = (size_t)from->n_children;
-    struct export_memory *memory = calloc(1, sizeof *memory);
-    struct ArrowArray *list = calloc(n + 1, sizeof *list), **children = calloc(n + 1, sizeof(void *));
-    if (!memory || !list || !children) {
-        free(memory);
-        free(list);
-        free(children);
-        return false;
-    }
-    *memory = (struct export_memory){.columns = columns, .list = list, .children = children};
-    atomic_fetch_add(&columns->n_refs, 1);
-    *to = *from;
-    to->private_data = memory;
-    to->release = export_release;
-    to->children = n ? children : NULL;
-    bool ok = true;
-    for (size_t i = 0; i < n; i++) {
-        children[i] = &list[i];
-        ok = ok && export_array(columns, from->children[i], &list[i]);
-    }
-    if (from->dictionary) {
-        to->dictionary = &memory->dictionary;
-        ok = ok && export_array(columns, from->dictionary, &memory->dictionary);
-    }
-    if (!ok)
-        to->release(to);
-    return ok;
+static void columns_leave(void *columns) {
+    sutra_device_columns_free(columns);
 }
 
 enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
                                              struct ArrowSchema *schema, struct sutra_error *error) {
     struct ArrowDeviceArray made = {.device_id = columns->device, .device_type = ARROW_DEVICE_CUDA};
-    if (!export_array(columns, &columns->array, &made.array))
+    const struct column_owner owner = {columns, columns_hold, columns_leave};
+    if (!batch_share(&made.array, &columns->array, &owner))
         return error_memory(error);
     if (schema && columns->stream.get_schema(&columns->stream, schema)) {
         made.array.release(&made.array);

@@ -11,13 +11,6 @@
 #include "columns/strings.h"
 #include "read/document.h"
 
-/* The owner of the memory of columns: `hold` adds a reference, `leave` releases one. */
-struct column_owner {
-    void *thing;
-    void (*hold)(void *thing);
-    void (*leave)(void *thing);
-};
-
 /* Ids; null if they are no integers, or `none`. */
 void batch_keys(struct batch *batch, const char *name, const value_key *keys, value_key none,
                 const struct column_owner *owner);
