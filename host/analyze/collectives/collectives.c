@@ -211,26 +211,22 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
     double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
     if (of->arena.failed)
         return error_memory(error);
-    for (size_t i = 0, clock = 0; i < of->tasks.n_analyzed; i++) { /* traces and clocks are both ordered by rank */
+    /* Of the job's GPU activity, by the common clock; as recorded if no rank has a clock. */
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    row_t clock = 0;
+    for (size_t i = 0; i < of->tasks.n_analyzed; i++) { /* traces and clocks are both ordered by rank */
         const struct collective_part *part = collective_part_at(of, i);
         while (clock < of->n_clocks && of->clocks[clock].rank < part->rank.rank)
             clock++;
-        if (clock < of->n_clocks && of->clocks[clock].rank == part->rank.rank)
+        bool has_clock = clock < of->n_clocks && of->clocks[clock].rank == part->rank.rank;
+        if (has_clock)
             of->parts[clock] = part;
-    }
-    int64_t first = INT64_MAX, last = INT64_MIN; /* of the job's GPU activity, by the common clock */
-    for (row_t i = 0; i < of->n_clocks; i++) {
-        const struct collective_part *part = of->parts[i];
-        if (!part || part->first_ns > part->last_ns)
+        if (part->first_ns > part->last_ns || (of->n_clocks > 0 && !has_clock))
             continue;
-        int64_t begin = set_time(of, i, part->first_ns), end = set_time(of, i, part->last_ns);
+        int64_t begin = has_clock ? set_time(of, clock, part->first_ns) : part->first_ns;
+        int64_t end = has_clock ? set_time(of, clock, part->last_ns) : part->last_ns;
         first = MIN(begin, first);
         last = MAX(end, last);
-    }
-    for (size_t i = 0; i < of->tasks.n_analyzed && of->n_clocks == 0; i++) { /* without collectives: as recorded */
-        const struct collective_part *part = collective_part_at(of, i);
-        first = MIN(part->first_ns, first);
-        last = MAX(part->last_ns, last);
     }
     of->first_ns = first == INT64_MAX ? 0 : first;
     of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
@@ -333,7 +329,6 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         if (!collective_calls_append(&of->calls, &part->calls))
             return error_memory(error);
         collective_calls_free(&part->calls);
-        of->first_ns = MIN(part->first_ns, of->first_ns);
         of->link_gb_per_s = part->link_gb_per_s > 0 ? part->link_gb_per_s : of->link_gb_per_s;
         int64_t n = part->n_devices; /* a process that sees one device does not know the number of devices */
         of->ranks_per_host = n > of->ranks_per_host && (n > 1 || of->tasks.n == 1) ? n : of->ranks_per_host;
@@ -440,7 +435,6 @@ const struct rank_analysis collectives_analysis = {.kind = {"collectives", 0},
 
 enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
                                    struct sutra_error *error) {
-    of->first_ns = INT64_MAX;
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[i];
         collective_part_of(of, i)->rank =
