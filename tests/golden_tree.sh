@@ -83,14 +83,15 @@ def check_launches(path, events):
             launches[e["args"]["correlation"]].append(id(e))
         if e.get("cat") in ("cpu_op", "user_annotation"):
             operators[e["pid"], e["tid"]].append(e)
-            by_external_id[e["args"].get("External id")] = id(e)
+            if "External id" in e["args"]:
+                by_external_id[e["args"]["External id"]] = id(e)
     for e in events:
         parent = above.get(id(e))
         if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"]["correlation"] in launches:
             check(f"{path}: {e['name']}", id(parent) in launches[e["args"]["correlation"]])
         if e.get("cat") == "cuda_runtime":
             # nccl:all_reduce encloses calls that Kineto links with record_param_comms around it.
-            linked = by_external_id.get(e["args"].get("External id", "none"))
+            linked = by_external_id.get(e["args"].get("External id"))
             expected = [linked] if linked else innermost(operators[e["pid"], e["tid"]], e)
             check(f"{path}: {e['name']}", not expected or id(parent) in expected)
 

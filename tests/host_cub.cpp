@@ -30,6 +30,10 @@ static void take_sort_scratch(struct gpu *gpu, row_t n) {
     take_scratch(gpu, 20480 + n / 2);
 }
 
+static void take_scan_scratch(struct gpu *gpu, row_t n) {
+    take_scratch(gpu, 1024 + n / 64);
+}
+
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
     struct pairs unsorted = *pairs;
     if (n == 0 || bits == 0)
@@ -61,7 +65,7 @@ template <class T, T (*merge)(const T *earlier, const T *later)> static void sca
 
 template <class T, T (*merge)(const T *earlier, const T *later)>
 static void do_scan(struct gpu *gpu, T *values, row_t n) {
-    take_scratch(gpu, 1024 + n / 64);
+    take_scan_scratch(gpu, n);
     if (!gpu_idle(gpu))
         device_do(gpu, [=] { scan<T, merge>(values, n); });
 }
@@ -92,7 +96,7 @@ void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n) {
 }
 
 void gpu_scan_max_in_groups(struct gpu *gpu, const uint32_t *group, const uint64_t *keys, uint64_t *largest, row_t n) {
-    take_scratch(gpu, 1024 + n / 64);
+    take_scan_scratch(gpu, n);
     if (gpu_idle(gpu))
         return;
     device_do(gpu, [=] {

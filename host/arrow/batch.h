@@ -126,8 +126,8 @@ static inline void batch_mark_json(struct batch *batch) {
 enum sutra_status batch_stream(struct batch *batch, struct ArrowArrayStream *stream, struct sutra_error *error);
 void batch_free(struct batch *batch);
 
-/* Makes a batch of the same columns. Each of its arrays has a reference to the owner of their buffers. False: out of
- * memory. */
+/* Makes an array of a batch with the columns of `from`, another one. Each of its arrays has a reference to the owner of
+ * their buffers. False: out of memory. */
 bool batch_share(struct ArrowArray *to, const struct ArrowArray *from, const struct column_owner *owner);
 
 /* Appends the columns of `part` to the batch. */

@@ -148,17 +148,17 @@ void sutra_device_columns_free(struct sutra_device_columns *columns) {
 
 /* ---- Exports ---- */
 
-static void columns_hold(void *columns) {
+static void hold_columns(void *columns) {
     refcount_add(&((struct sutra_device_columns *)columns)->holders);
 }
-static void columns_leave(void *columns) {
+static void leave_columns(void *columns) {
     sutra_device_columns_free(columns);
 }
 
 enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
                                              struct ArrowSchema *schema, struct sutra_error *error) {
     struct ArrowDeviceArray made = {.device_id = columns->device, .device_type = ARROW_DEVICE_CUDA};
-    const struct column_owner owner = {columns, columns_hold, columns_leave};
+    const struct column_owner owner = {columns, hold_columns, leave_columns};
     if (!batch_share(&made.array, &columns->array, &owner))
         return error_memory(error);
     if (schema && columns->stream.get_schema(&columns->stream, schema)) {
