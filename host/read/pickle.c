@@ -316,10 +316,11 @@ static inline bool may_deliver(const struct machine *m, const struct objects *ob
     if (m->event_marks)
         return m->event_marks == m->n_marks;
     object_t list = m->stack[m->marks[m->n_marks - 1] - 1];
+    if (object_type(list) != OBJECT_LIST)
+        return false;
     const struct container *container = container_of(objects, list);
-    return object_type(list) == OBJECT_LIST &&
-           (container->shape == LIST_EVENTS ||
-            (container->n == 0 && container->first < m->memo_end && m->memo[container->first] == memo_code(list)));
+    return container->shape == LIST_EVENTS ||
+           (container->n == 0 && container->first < m->memo_end && m->memo[container->first] == memo_code(list));
 }
 
 /* Delivers dicts on the stack from n_delivered to `end`. False: another value, or the event needs to be an object. */
@@ -363,9 +364,9 @@ static bool deliver(struct machine *m, struct objects *objects, const uint32_t *
 static bool append_events(struct machine *m, struct objects *objects, uint64_t n, bool is_marked) {
     bool is_open = is_marked && m->event_marks && m->event_marks == m->n_marks + 1;
     object_t list = m->stack[m->n - 1];
-    struct container *container = &objects->containers[object_payload(list)];
-    if (object_type(list) != OBJECT_LIST || container->shape != LIST_EVENTS)
+    if (object_type(list) != OBJECT_LIST || container_of(objects, list)->shape != LIST_EVENTS)
         return false;
+    struct container *container = &objects->containers[object_payload(list)];
     if (!is_open)
         m->n_delivered = m->n;
     m->restarts = object_payload(list) != m->event_list || (m->event_marks && !is_open) ||
