@@ -442,8 +442,9 @@ def check_options(pages, runner):
     def help_of(words):
         for name in (" ".join(words[:2]), words[0]):
             if name not in helps:
-                done = subprocess.run([runner.program, "help"] + name.split(), capture_output=True, text=True, check=False)
-                helps[name] = done.stdout if done.returncode == 0 else None
+                done = subprocess.run([runner.program, "man"] + name.split(), capture_output=True, text=True, check=False)
+                page = re.sub(r"\\f[BIR]", "", done.stdout).replace("\\-", "-")
+                helps[name] = page if done.returncode == 0 else None
             if helps[name] is not None:
                 return helps[name]
         return None

@@ -57,7 +57,12 @@ struct option_row {
     uint64_t minimum, maximum;
     const char *const *choices; /* ends with NULL */
     const char *help;           /* a clause without capital letter and full stop */
+    const char *group;          /* the heading above the option; NULL: "Options" */
 };
+
+/* The help of a command only lists the names of the options in these groups. The manual page describes the options of
+ * all groups, and `sutra help options` the options of the first two groups. */
+extern const char group_common[], group_selection[], group_more[];
 
 /* The member `field` of struct `type` receives the option's value. */
 #define AT(type, field) .offset = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
@@ -133,6 +138,13 @@ extern const struct command trace_link_command, older_trace_link_command, conver
 
 /* All commands of the program in the order of the help; ends with NULL. */
 extern const struct command *const commands[];
+
+/* Headings in the list of commands, each above its first command; ends with a row without a command. */
+struct command_heading {
+    const struct command *first;
+    const char *text;
+};
+extern const struct command_heading command_headings[];
 
 /* Commands that replace other programs, by the name of the executable; ends with NULL. */
 extern const struct command *const other_names[];

@@ -1,5 +1,6 @@
 /*
- * commands.c - the table of commands, of programs under other names, of common options and of exit codes.
+ * commands.c - the tables of commands and their headings, of programs under other names, of common options and of exit
+ * codes.
  */
 #include <string.h>
 
@@ -10,34 +11,46 @@
 const struct command *const commands[] = {
     &link_command,
     &link_legacy_command,
-    &info_command,
-    &critical_path_command,
-    &tree_command,
-    &correlate_command,
     &convert_command,
     &jsonize_command,
-    &check_command,
-    &draw_command,
-    &simulate_command,
-    &analyze_command,
-    &diff_command,
     &columns_command,
+    &info_command,
+    &analyze_command,
+    &critical_path_command,
+    &diff_command,
+    &tree_command,
+    &correlate_command,
     &cut_command,
     &merge_command,
     &repair_command,
+    &simulate_command,
+    &check_command,
+    &draw_command,
     &gen_command,
     &devices_command,
     &help_command,
-    &completion_command,
     &manual_command,
+    &completion_command,
     NULL,
+};
+
+const struct command_heading command_headings[] = {
+    {&link_command, "Link and convert"},
+    {&info_command, "Explain a trace"},
+    {&cut_command, "Change a trace"},
+    {&simulate_command, "Simulate a job"},
+    {&gen_command, "Other"},
+    {0},
 };
 
 const struct command *const other_names[] = {&trace_link_command, &older_trace_link_command, &converter_command,
                                              &jsonizer_command, NULL};
 
+const char group_common[] = "Common options", group_selection[] = "Selection of GPU activity",
+           group_more[] = "More options";
+
 const struct option_row common_options[] = {
-    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "print this help and exit"},
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "print this help and exit", .group = group_common},
     {0},
 };
 

@@ -74,22 +74,25 @@ static const struct stage_share stages[] = {
      OPTION_FILE,                                                                                                      \
      "IN",                                                                                                             \
      AT(convert_job, compat_input),                                                                                    \
-     .help = "read ET+ from IN, as chakra_converter does; implies --compat"},                                          \
+     .help = "read ET+ from IN, as chakra_converter does; implies --compat",                                           \
+     .group = group_more},                                                                                             \
         {"output",                                                                                                     \
          0,                                                                                                            \
          OPTION_FILE,                                                                                                  \
          "OUT",                                                                                                        \
          AT(convert_job, compat_output),                                                                               \
-         .help = "write the .et file to OUT, as chakra_converter does; implies --compat"},                             \
+         .help = "write the .et file to OUT, as chakra_converter does; implies --compat",                              \
+         .group = group_more},                                                                                         \
         {"log-filename",                                                                                               \
          0,                                                                                                            \
          OPTION_FILE,                                                                                                  \
          "FILE",                                                                                                       \
          AT(convert_job, log_file),                                                                                    \
-         .help = "accept this option of chakra_converter; sutra does not write to FILE"},                              \
+         .help = "accept this option of chakra_converter; sutra does not write to FILE",                               \
+         .group = group_more},                                                                                         \
     {                                                                                                                  \
         "simulate", 0, OPTION_FLAG, AT(convert_job, simulate),                                                         \
-            .help = "accept this option of chakra_converter; it has no effect"                                         \
+            .help = "accept this option of chakra_converter; it has no effect", .group = group_more                    \
     }
 #define ROWS_HOW                                                                                                       \
     JOB_ROW_THREADS, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors"),     \
@@ -108,7 +111,7 @@ static const struct option_row options[] = {
     {"faithful", 0, OPTION_FLAG, AT(convert_job, options.keep_times),
      .help = "reproduce the measured time as far as ET+ allows; ET+ lacks launches and most waits, which "
              "'sutra link HOST DEVICE -o OUT.et' reads from the device trace"},
-    FAITHFUL_ROWS(convert_job, "--faithful output"),
+    FAITHFUL_ROWS(convert_job, "--faithful output", NULL),
     {"lines", 'l', OPTION_FLAG, AT(convert_job, lines),
      .help = "read JSON lines of 'sutra jsonize --lines'; uncompressed JSON lines are detected without this option"},
     {"astra", 0, OPTION_FILE, "DIR", AT(convert_job, astra),
@@ -116,25 +119,28 @@ static const struct option_row options[] = {
     {"ranks", 0, OPTION_NUMBER, "N", AT(convert_job, n_ranks), .maximum = 1000000,
      .help = "write the files of --astra for N ranks, or for the ranks in the trace if N is 0 (default: 0)"},
     {"keep-absent", 0, OPTION_FLAG, AT(convert_job, options.keep_absent),
-     .help = "keep dependencies on absent nodes, which ASTRA-sim rejects"},
+     .help = "keep dependencies on absent nodes, which ASTRA-sim rejects", .group = group_more},
     {"keep-metadata", 0, OPTION_FLAG, AT(convert_job, options.keep_metadata),
-     .help = "keep nodes that define process groups, which stop ASTRA-sim"},
+     .help = "keep nodes that define process groups, which stop ASTRA-sim", .group = group_more},
     {"drop-rootless", 0, OPTION_FLAG, AT(convert_job, options.drop_rootless),
-     .help = "omit nodes that are not below a thread"},
+     .help = "omit nodes that are not below a thread", .group = group_more},
     {"keep-group-names", 0, OPTION_FLAG, AT(convert_job, options.keep_group_names),
-     .help = "keep names of process groups that are not numbers"},
-    {"no-start-times", 0, OPTION_FLAG, AT(convert_job, options.no_start_times), .help = "omit start times of nodes"},
-    {"no-peers", 0, OPTION_FLAG, AT(convert_job, options.no_peers),
-     .help = "omit peers and tags of sends and receives"},
+     .help = "keep names of process groups that are not numbers", .group = group_more},
+    {"no-start-times", 0, OPTION_FLAG, AT(convert_job, options.no_start_times), .help = "omit start times of nodes",
+     .group = group_more},
+    {"no-peers", 0, OPTION_FLAG, AT(convert_job, options.no_peers), .help = "omit peers and tags of sends and receives",
+     .group = group_more},
     {"no-flops", 0, OPTION_FLAG, AT(convert_job, options.no_work),
-     .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
+     .help = "omit operations and bytes of kernels (num_ops, tensor_size)", .group = group_more},
     {"refuse-types", 0, OPTION_FLAG, AT(convert_job, options.refuse_types),
-     .help = "fail on collectives unknown to chakra_converter: reduce, gather, scatter, unknown names"},
+     .help = "fail on collectives unknown to chakra_converter: reduce, gather, scatter, unknown names",
+     .group = group_more},
     {"refuse-nested", 0, OPTION_FLAG, AT(convert_job, options.refuse_nested),
      .help =
-         "fail on communication of lists of lists of tensors, as chakra_converter does, instead of adding their sizes"},
+         "fail on communication of lists of lists of tensors, as chakra_converter does, instead of adding their sizes",
+     .group = group_more},
     {"strict", 0, OPTION_FLAG, AT(job, options.strict),
-     .help = "fail on a dependency cycle instead of removing a dependency"},
+     .help = "fail on a dependency cycle instead of removing a dependency", .group = group_more},
     ROWS_OF_CHAKRA_CONVERTER,
     ROWS_HOW,
     {0},
@@ -420,7 +426,7 @@ static const struct example examples[] = {
 const struct command convert_command = {
     .name = "convert",
     .called = "sutra convert",
-    .summary = "convert ET+ to a Chakra .et file for simulators, or a report of Nsight Systems to a device trace",
+    .summary = "convert ET+ to Chakra .et, or an Nsight Systems report to a trace",
     COMMAND_TEXTS,
     CONVERT_WORK,
 };

@@ -192,17 +192,20 @@ static const struct option_row options[] = {
      .help = "apply the rules of this HTA version: 0.6 connects the backward thread to the forward thread, makes calls "
              "wait for the CUDA runtime's lock, and ignores kernel gaps of 1.5 ms or more (default: 0.5)"},
     {"data-loading", 0, OPTION_TEXT, "NAME", AT(path_job, options.data_loading),
-     .help = "treat events whose name contains NAME as data loading on the path (needs --hta-version 0.6)"},
+     .help = "treat events whose name contains NAME as data loading on the path (needs --hta-version 0.6)",
+     .group = group_more},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(path_job, options.annotation),
      .help = "find the path within an event whose name contains NAME; '' is the whole trace (default: ProfilerStep if "
              "the trace has one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(path_job, options.instance), .maximum = UINT32_MAX,
      .help = "select event N of the events with that name, counted from 0 (default: 0)"},
     {"only-critical", 0, OPTION_FLAG, AT(path_job, options.only_critical),
-     .help = "omit spans off the path from the marked trace, except annotations and Python functions"},
+     .help = "omit spans off the path from the marked trace, except annotations and Python functions",
+     .group = group_more},
     {"edges", 0, OPTION_CHOICE, "EDGES", AT(path_job, options.arrows), .choices = arrows,
      .help = "draw arrows in the marked trace for all edges of the path (path), for its dependencies, launch latencies "
-             "and synchronization (arrows), or for all edges of the graph (all) (default: path)"},
+             "and synchronization (arrows), or for all edges of the graph (all) (default: path)",
+     .group = group_more},
     JOB_ROWS_DEVICE,
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,

@@ -92,7 +92,7 @@ extern const char *const device_names[];
 #define JOB_ROW_THREADS                                                                                                \
     {                                                                                                                  \
         "threads", 'T', OPTION_NUMBER, "N", AT(job, options.n_threads),                                                \
-            .maximum = 256, .help = "use N threads, 0 for one per available CPU (default: 0)"                          \
+            .maximum = 256, .help = "use N threads, 0 for one per available CPU (default: 0)", .group = group_common   \
     }
 #define JOB_ROWS_DEVICE                                                                                                \
     {"device",                                                                                                         \
@@ -102,17 +102,19 @@ extern const char *const device_names[];
      AT(job, device),                                                                                                  \
      .maximum = UINT32_MAX,                                                                                            \
      .choices = device_names,                                                                                          \
-     .help = "compute on auto (a GPU if calibrated as faster), cpu or cuda[:N] (fail without one) (default: auto)"},   \
+     .help = "compute on auto (a GPU if calibrated as faster), cpu or cuda[:N] (fail without one) (default: auto)",    \
+     .group = group_common},                                                                                           \
         {"device-memory",                                                                                              \
          0,                                                                                                            \
          OPTION_NUMBER,                                                                                                \
          "BYTES",                                                                                                      \
          AT(job, options.device_memory),                                                                               \
          .maximum = UINT64_MAX,                                                                                        \
-         .help = "limit GPU memory to BYTES, for example 2G; 0 is 90 % of the free memory (default: 0)"},              \
+         .help = "limit GPU memory to BYTES, for example 2G; 0 is 90 % of the free memory (default: 0)",               \
+         .group = group_common},                                                                                       \
         JOB_ROW_THREADS
 #define JOB_ROW_FORCE                                                                                                  \
-    { "force", 0, OPTION_FLAG, AT(job, options.force), .help = "replace read-only outputs" }
+    { "force", 0, OPTION_FLAG, AT(job, options.force), .help = "replace read-only outputs", .group = group_common }
 #define JOB_ROW_OUTPUT                                                                                                 \
     {                                                                                                                  \
         "output-file",                                                                                                 \
@@ -125,24 +127,27 @@ extern const char *const device_names[];
 #define JOB_ROW_LENIENT                                                                                                \
     {                                                                                                                  \
         "lenient", 0, OPTION_FLAG, AT(job, options.lenient),                                                           \
-            .help = "repair malformed JSON and ignore fields of the wrong type instead of failing"                     \
+            .help = "repair malformed JSON and ignore fields of the wrong type instead of failing",                    \
+            .group = group_common                                                                                      \
     }
 #define JOB_ROW_INPUT                                                                                                  \
     {                                                                                                                  \
         "max-input", 0, OPTION_NUMBER, "BYTES", AT(job, options.most_input_bytes),                                     \
             .maximum = UINT64_MAX,                                                                                     \
             .help = "limit memory for compressed or piped inputs to BYTES (default: half of the memory, at most "      \
-                    "1,000 times the compressed size)"                                                                 \
+                    "1,000 times the compressed size)",                                                                \
+            .group = group_common                                                                                      \
     }
 #define JOB_ROW_STATS                                                                                                  \
     {                                                                                                                  \
         "stats", 0, OPTION_FILE, "FILE", AT(job, stats),                                                               \
-            .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output"                 \
+            .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output",                \
+            .group = group_common                                                                                      \
     }
 #define JOB_ROW_QUIET(text)                                                                                            \
-    { "quiet", 'q', OPTION_FLAG, AT(job, quiet), .help = text }
+    { "quiet", 'q', OPTION_FLAG, AT(job, quiet), .help = text, .group = group_common }
 #define JOB_ROW_VERBOSE                                                                                                \
-    { "verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision" }
+    { "verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision", .group = group_common }
 
 /*
  * Errors ("sutra: ...") and warnings ("sutra: warning: ...") on standard error.

@@ -187,6 +187,8 @@ static const struct stage_share et_stages[] = {STAGES_LINK,
                                                {"write", 9, false},
                                                {0}};
 
+static const char et_output[] = "Chakra files (.et)", jobs[] = "Jobs";
+
 static const char *const astra_choices[] = {"replay", "network", NULL};
 
 static const struct option_row options[] = {
@@ -194,49 +196,61 @@ static const struct option_row options[] = {
      .help = "write ET+ to OUT, or a Chakra file for simulators if OUT ends in .et; add .gz or .zst to compress; - is "
              "standard output"},
     {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair_job, traces[HOST_TRACE]),
-     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
+     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input",
+     .group = group_more},
     {"chakra-device-trace", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
-     .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input"},
+     .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input",
+     .group = group_more},
     {"rank", 0, OPTION_NUMBER, "N", AT(link_job, rank), .maximum = INT64_MAX,
      .help = "accept the rank that recorded the traces, as chakra_trace_link requires; the output does not depend on "
-             "it"},
+             "it",
+     .group = group_more},
     JOB_ROWS_DEVICE,
     {"no-sync", 0, OPTION_FLAG, AT(link_job, options.no_sync), .help = "omit synchronization dependencies"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(link_job, options.hta_pandas3),
-     .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3"},
+     .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3",
+     .group = group_more},
     PAIR_ROW_MAX_OUTPUT(link_job, options.most_bytes),
     {"plain", 0, OPTION_FLAG, AT(link_job, plain),
-     .help = "write the .et file of 'sutra convert', without the measured times"},
-    {"compat", 0, OPTION_FLAG, AT(link_job, output.what.compat), .help = "write the .et file of chakra_converter"},
-    FAITHFUL_ROWS(link_job, ".et output"),
+     .help = "write the .et file of 'sutra convert', without the measured times", .group = group_more},
+    {"compat", 0, OPTION_FLAG, AT(link_job, output.what.compat), .help = "write the .et file of chakra_converter",
+     .group = group_more},
+    FAITHFUL_ROWS(link_job, ".et output", et_output),
     {"no-flops", 0, OPTION_FLAG, AT(link_job, output.what.no_work),
-     .help = "omit the operations and bytes of kernels from .et output"},
+     .help = "omit the operations and bytes of kernels from .et output", .group = group_more},
     {"ranks", 0, OPTION_FILE, "TABLE", AT(link_job, table),
      .help = "read the ranks of a job from TABLE instead of directories; each line contains rank, host trace and "
-             "device trace, separated by tabs"},
+             "device trace, separated by tabs",
+     .group = jobs},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(link_job, format), .choices = link_formats,
      .help = "write one file rank.N.FORMAT per rank of a job: json, json.gz, json.zst, et, et.gz, et.zst (default: "
-             "json)"},
+             "json)",
+     .group = jobs},
     {"astra", 0, OPTION_OPTIONAL, "HOW|DIR", AT(link_job, astra), .choices = astra_choices,
      .help = "write the .et files of a job for ASTRA-sim, with its configuration: collectives take their measured time "
              "(replay) or sizes of ASTRA-sim's fitted network model (network) (default: replay); of a pair of traces, "
-             "write the configuration and two copies of OUT to DIR"},
+             "write the configuration and two copies of OUT to DIR",
+     .group = et_output},
     {"dry-run", 0, OPTION_FLAG, AT(link_job, dry_run),
-     .help = "print the pairs of traces of a job as a table for --ranks, without linking"},
-    {"relink", 0, OPTION_FLAG, AT(link_job, relink), .help = "also link the ranks of a job that are already linked"},
+     .help = "print the pairs of traces of a job as a table for --ranks, without linking", .group = jobs},
+    {"relink", 0, OPTION_FLAG, AT(link_job, relink), .help = "also link the ranks of a job that are already linked",
+     .group = jobs},
     {"memory", 0, OPTION_NUMBER, "BYTES", AT(link_job, memory), .maximum = UINT64_MAX,
      .help = "limit the estimated memory of concurrently linked ranks of a job to BYTES, for example 16G (default: no "
-             "limit)"},
+             "limit)",
+     .group = jobs},
     {"shard", 0, OPTION_TEXT, "K/N", AT(link_job, shard),
      .help = "link every N-th rank of a job, beginning with the K-th; 'slurm' reads K/N from the variables of a Slurm "
-             "array task"},
+             "array task",
+     .group = jobs},
     {"combine", 0, OPTION_FILE, "DIR", AT(link_job, combine),
-     .help = "combine the results of all shards of a job in DIR, and write its job.json"},
+     .help = "combine the results of all shards of a job in DIR, and write its job.json", .group = jobs},
     {"strict", 0, OPTION_FLAG, AT(job, options.strict),
-     .help = "fail instead of repairing a trace with a warning, or if nothing matches"},
+     .help = "fail instead of repairing a trace with a warning, or if nothing matches", .group = group_more},
     JOB_ROW_LENIENT,
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision, as --log-level DEBUG"},
+    {"verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision, as --log-level DEBUG",
+     .group = group_common},
     PAIR_ROW_LOG_LEVEL,
     {0},
 };

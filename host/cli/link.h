@@ -36,14 +36,15 @@ extern const char *const log_level_names[];
     {                                                                                                                  \
         "max-output", 0, OPTION_NUMBER, "BYTES", AT(type, field),                                                      \
             .maximum = UINT64_MAX,                                                                                     \
-            .help = "fail before writing if ET+ would take about BYTES or more, for example 500M"                      \
+            .help = "fail before writing if ET+ would take about BYTES or more, for example 500M", .group = group_more \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \
             .choices = log_level_names,                                                                                \
             .help = "print messages of LEVEL and above: DEBUG, INFO, WARNING (as --quiet), ERROR or CRITICAL (no "     \
-                    "warnings) (default: INFO)"                                                                        \
+                    "warnings) (default: INFO)",                                                                       \
+            .group = group_more                                                                                        \
     }
 
 /* The checks return SUTRA_OK, or SUTRA_USAGE after reporting the error. */
@@ -79,7 +80,7 @@ struct faithful_values {
 extern const char *const faithful_gpus[];
 
 /* `type` has a member `faithful`; `what` names the output. */
-#define FAITHFUL_ROWS(type, what)                                                                                      \
+#define FAITHFUL_ROWS(type, what, heading)                                                                             \
     {"gpu",                                                                                                            \
      0,                                                                                                                \
      OPTION_CHOICE,                                                                                                    \
@@ -87,11 +88,13 @@ extern const char *const faithful_gpus[];
      AT(type, faithful.gpu),                                                                                           \
      .choices = faithful_gpus,                                                                                         \
      .help = "run one GPU activity at a time (one), as ASTRA-sim does, or one per stream (streams), in " what          \
-             " (default: one; streams for the ranks of a job)"},                                                       \
+             " (default: one; streams for the ranks of a job)",                                                        \
+     .group = heading},                                                                                                \
     {                                                                                                                  \
         "min-idle-us", 0, OPTION_TEXT, "US", AT(type, faithful.min_idle_us),                                           \
             .help = "write gaps without recorded work that are longer than US microseconds as nodes of " what          \
-                    ", -1 for none (default: 5)"                                                                       \
+                    ", -1 for none (default: 5)",                                                                      \
+            .group = heading                                                                                           \
     }
 
 /* Whether one of the options is given. */

@@ -71,8 +71,9 @@ static const struct option_row options_merge[] = {
      .help = "keep up to BYTES of traces in memory until they are written, and read the other traces again (default: "
              "1G)"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job, options.n_threads), .maximum = 256,
-     .help = "use N threads and read N ranks at a time, 0 for one per available CPU (default: 0)"},
-    {"strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if a trace cannot be read"},
+     .help = "use N threads and read N ranks at a time, 0 for one per available CPU (default: 0)",
+     .group = group_common},
+    {"strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if a trace cannot be read", .group = group_more},
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
     JOB_ROW_FORCE,

@@ -45,9 +45,14 @@ static const char *const torch_versions[] = {"2", "1.13", NULL}; /* in the order
      "VERSION",                                                                                                        \
      AT(profile_job, torch_version),                                                                                   \
      .choices = torch_versions,                                                                                        \
-     .help = "apply the rules of PyTorch 2 (2), or of PyTorch up to 1.13 (1.13) (default: 2)"},                        \
-        {"rocm", 0, OPTION_FLAG, AT(profile_job, options.rocm),                                                        \
-         .help = "use the first of several starts of a flow, not the last one before its end"},                        \
+     .help = "apply the rules of PyTorch 2 (2), or of PyTorch up to 1.13 (1.13) (default: 2)",                         \
+     .group = group_more},                                                                                             \
+        {"rocm",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_FLAG,                                                                                                  \
+         AT(profile_job, options.rocm),                                                                                \
+         .help = "use the first of several starts of a flow, not the last one before its end",                         \
+         .group = group_more},                                                                                         \
         JOB_ROWS_DEVICE, JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_STATS,                                                \
         JOB_ROW_QUIET("print no progress, no summary and no warnings"), JOB_ROW_VERBOSE
 

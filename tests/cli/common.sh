@@ -18,6 +18,12 @@ need() {
     command -v "$1" >/dev/null || skip "needs the program $1"
 }
 
+# options_of COMMAND: the long options of a command, which its manual page describes.
+options_of() {
+    sutra man $1 | sed -n '/^\.SH OPTIONS/,/^\.SH EXAMPLES/s/^\(\\fB\\-[a-zA-Z]\\fR, \)*\\fB\(\\-\\-[^ ]*\).*/\2/p' |
+        sed 's/\\f.*//; s/\\//g'
+}
+
 # traces: a small pair recorded with PyTorch as host.json and device.json, here.
 traces() {
     case=$DATA/link/torch_mlp_nosync

@@ -1,5 +1,5 @@
 # The bash completion is valid, offers the commands, and for each command all of its options.
-need() { command -v "$1" >/dev/null || { echo "needs $1" >&2; exit 77; }; }
+. "$TOOLS/common.sh"
 need bash
 sutra completion bash >script
 bash -n script || exit 1
@@ -21,6 +21,6 @@ complete sutra help ''
 complete sutra completion ''
 complete /usr/bin/chakra_trace_link --out
 for name in link info critical-path tree correlate convert "analyze hta" gen help completion man; do
-    sutra help $name | sed -n '/^Options:/,/^$/s/^ *\(-[a-zA-Z], \)*\(--[a-z0-9-]*\).*/\2/p' | sort >expected
+    options_of "$name" | sort >expected
     bash ./complete sutra $name -- | grep '^--' | sort | diff expected - && echo "$name: $(wc -l <expected) options"
 done

@@ -26,12 +26,12 @@ head -c 1 kept.json
 echo
 try sutra link host.json device.json -o kept.json --force --log-level critical
 cmp kept.json whole.json && stat -c %A kept.json
-sutra man | sed -n 's/^\.SS "sutra \(.*\) \\- .*/\1/p' | sed 's/\\//g' >names
-while read -r name; do
+sutra man --list | sed 1d >names
+while read -r page name; do
     # shellcheck disable=SC2086 # the name of a command may have two words
-    sutra help $name >text
-    if grep -q -e ' -o, ' -e '--device DEVICE' text; then
-        grep -q -e --force text || echo "$name lacks it"
+    sutra man $name | sed 's/\\-/-/g' >text
+    if grep -q -e '^\\fB-o' -e '--device.*DEVICE' text; then
+        grep -q -e '^\\fB--force' text || echo "$page lacks it"
     fi
 done <names
 rm names text

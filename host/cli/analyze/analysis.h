@@ -79,10 +79,17 @@ struct analysis {
 };
 
 #define ANALYSIS_ROWS_WHERE                                                                                            \
-    {"no-report", 0, OPTION_FLAG, AT(analysis, no_report), .help = "write only the tables, no report"},                \
-        {"open", 0, OPTION_FLAG, AT(analysis, open), .help = "print the path and the browser URL of the report"},      \
+    {"no-report",        0, OPTION_FLAG, AT(analysis, no_report), .help = "write only the tables, no report",          \
+     .group = group_more},                                                                                             \
+        {"open",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_FLAG,                                                                                                  \
+         AT(analysis, open),                                                                                           \
+         .help = "print the path and the browser URL of the report",                                                   \
+         .group = group_more},                                                                                         \
         JOB_ROWS_DEVICE, {                                                                                             \
-        "strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if one of several traces cannot be read"      \
+        "strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if one of several traces cannot be read",     \
+                                                           .group = group_more                                         \
     }
 #define ANALYSIS_ROWS_HOW                                                                                              \
     JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS,                                                      \
@@ -96,10 +103,12 @@ struct analysis {
      "K/N",                                                                                                            \
      AT(analysis, shard),                                                                                              \
      .help = "analyze every N-th trace, from the K-th on, and write partial results to DIR for --combine; 'slurm' "    \
-             "reads K/N from the variables of a Slurm array task"},                                                    \
+             "reads K/N from the variables of a Slurm array task",                                                     \
+     .group = group_more},                                                                                             \
     {                                                                                                                  \
         "combine", 0, OPTION_FLAG, AT(analysis, combine),                                                              \
-            .help = "combine the partial results in DIR without reading traces; repeat the options of --shard"         \
+            .help = "combine the partial results in DIR without reading traces; repeat the options of --shard",        \
+            .group = group_more                                                                                        \
     }
 
 #define ANALYSIS_ROW_OUTPUT(PAGE)                                                                                      \
@@ -142,7 +151,8 @@ struct analysis {
          "US",                                                                                                         \
          AT(analysis, restriction.from_us),                                                                            \
          .maximum = UINT32_MAX,                                                                                        \
-         .help = "analyze only GPU activity launched at least US microseconds after the first event"},                 \
+         .help = "analyze only GPU activity launched at least US microseconds after the first event",                  \
+         .group = group_selection},                                                                                    \
         {"to-us",                                                                                                      \
          0,                                                                                                            \
          OPTION_REAL,                                                                                                  \
@@ -150,22 +160,26 @@ struct analysis {
          AT(analysis, restriction.to_us),                                                                              \
          .minimum = 1,                                                                                                 \
          .maximum = UINT32_MAX,                                                                                        \
-         .help = "analyze only GPU activity launched less than US microseconds after the first event"},                \
+         .help = "analyze only GPU activity launched less than US microseconds after the first event",                 \
+         .group = group_selection},                                                                                    \
         {"name",                                                                                                       \
          0,                                                                                                            \
          OPTION_TEXT,                                                                                                  \
          "TEXT",                                                                                                       \
          AT(analysis, restriction.name),                                                                               \
-         .help = "analyze only GPU activity whose name or whose operator's name contains TEXT"},                       \
+         .help = "analyze only GPU activity whose name or whose operator's name contains TEXT",                        \
+         .group = group_selection},                                                                                    \
         {"stream",                                                                                                     \
          0,                                                                                                            \
          OPTION_TEXT,                                                                                                  \
          "ID",                                                                                                         \
          AT(analysis, restriction.stream),                                                                             \
-         .help = "analyze only GPU activity on stream ID"},                                                            \
+         .help = "analyze only GPU activity on stream ID",                                                             \
+         .group = group_selection},                                                                                    \
     {                                                                                                                  \
         "category", 0, OPTION_TEXT, "NAME", AT(analysis, restriction.category),                                        \
-            .help = "analyze only GPU activity of operators in category NAME (GEMM, SDPA_fwd, elementwise, ...)"       \
+            .help = "analyze only GPU activity of operators in category NAME (GEMM, SDPA_fwd, elementwise, ...)",      \
+            .group = group_selection                                                                                   \
     }
 
 /* Of commands that analyze the ranks of a job. */

@@ -485,13 +485,15 @@ static const struct option_row options[] = {
      .help = "set the batch size: B queries per iteration (default: 2048)"},
     {"iteration-time", 0, OPTION_TEXT, "US", AT(dlrm_analysis, iteration_time),
      .help = "set the iteration time without profiler, in microseconds, for the stream shares in summary.log (default: "
-             "CPU time in the trace)"},
+             "CPU time in the trace)",
+     .group = group_more},
     {"model", 'm', OPTION_TEXT, "NAME", AT(dlrm_analysis, model),
-     .help = "set the model name, for overheads_NAME.json (default: name of the trace)"},
+     .help = "set the model name, for overheads_NAME.json (default: name of the trace)", .group = group_more},
     {"module-marker", 0, OPTION_TEXT, "TEXT", AT(dlrm_analysis, options.module_marker),
      .help =
          "find the main thread by labels whose name begins with TEXT, and select threads as the notebook, which skips "
-         "some calls (default: '## ', else ProfilerStep, and all threads)"},
+         "some calls (default: '## ', else ProfilerStep, and all threads)",
+     .group = group_more},
     {"compat", 0, OPTION_FLAG, AT(dlrm_analysis, options.compat),
      .help = "reproduce the numbers of the notebook, which confuses operator ids with launch ids"},
     ANALYSIS_ROWS,
