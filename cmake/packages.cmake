@@ -1,6 +1,6 @@
 # Debian packages, by `cpack` in a build folder (packages/build makes them as they should be):
 #
-#     sutra          program, manual page, completions; its other names as alternatives (packages/deb/postinst)
+#     sutra          program, manual pages, completions; its other names as alternatives (packages/deb/postinst)
 #     sutra-mpi      the program for MPI jobs, if the build has it
 #     libsutra0      the shared library
 #     libsutra-dev   headers, static library, pkg-config file, CMake package
@@ -33,6 +33,11 @@ into one, finds critical paths, and says where the time of many ranks went.")
 # Debian's zsh does not search site-functions below /usr.
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/made/_sutra DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
   COMPONENT program EXCLUDE_FROM_ALL)
+# Manual pages of the alternatives, under names that no other package has.
+foreach(name ${SUTRA_NAMES})
+  install(FILES ${MANUAL_PAGES}/${name}.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME sutra.${name}.1.gz
+    COMPONENT program EXCLUDE_FROM_ALL)
+endforeach()
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME sutra-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)

@@ -1,4 +1,4 @@
-# The program, its second name, and what it says about itself: manual page and completions.
+# The program, its other names, and the files that it generates: manual pages and completions.
 add_library(sutra_cli OBJECT ${CLI_SOURCES})
 target_link_libraries(sutra_cli PUBLIC sutra_host)
 add_executable(sutra $<TARGET_OBJECTS:sutra_cli>)
@@ -24,11 +24,25 @@ function(made_by_program file folder component)
   set(MADE_FILES ${MADE_FILES} ${path} PARENT_SCOPE)
 endfunction()
 
-made_by_program(sutra.1.gz ${CMAKE_INSTALL_MANDIR}/man1 program man | gzip -9n)
 made_by_program(sutra ${CMAKE_INSTALL_DATADIR}/bash-completion/completions program completion bash)
 made_by_program(_sutra ${CMAKE_INSTALL_DATADIR}/zsh/site-functions unpackaged completion zsh)
 made_by_program(sutra.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d program completion fish)
-add_custom_target(sutra_made ALL DEPENDS ${MADE_FILES})
+
+# A manual page for each command and for each other name of the program: sutra.1, sutra-link.1, ...
+set(MANUAL_PAGES ${CMAKE_CURRENT_BINARY_DIR}/made/man1)
+add_custom_command(OUTPUT ${MANUAL_PAGES}/sutra.1.gz
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${MANUAL_PAGES}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${MANUAL_PAGES}
+  COMMAND sh -c "\"$0\" man --list | while read -r page command; do \
+    \"$0\" man $command | gzip -9n >\"$1/$page.1.gz\" || exit; done" $<TARGET_FILE:sutra> ${MANUAL_PAGES}
+  DEPENDS sutra
+  VERBATIM)
+install(DIRECTORY ${MANUAL_PAGES}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program
+  FILES_MATCHING PATTERN "sutra*.1.gz")
+foreach(name ${SUTRA_NAMES})
+  install(FILES ${MANUAL_PAGES}/${name}.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT unpackaged)
+endforeach()
+add_custom_target(sutra_made ALL DEPENDS ${MADE_FILES} ${MANUAL_PAGES}/sutra.1.gz)
 
 # manual_page_alias(NAME COMPONENT): `man NAME` shows the page of sutra.
 function(manual_page_alias name component)
@@ -37,6 +51,3 @@ function(manual_page_alias name component)
   install(FILES ${path} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
 endfunction()
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/made)
-foreach(name ${SUTRA_NAMES})
-  manual_page_alias(${name} unpackaged)
-endforeach()

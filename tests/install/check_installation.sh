@@ -18,7 +18,10 @@ for file in bin/sutra bin/chakra_trace_link include/sutra/sutra.h share/man/man1
     share/bash-completion/completions/sutra share/zsh/site-functions/_sutra share/fish/vendor_completions.d/sutra.fish; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
-# Each installed program has a manual page.
+# Each installed program and each command has a manual page.
+for page in $("$prefix/bin/sutra" man --list | sed 's/ .*//'); do
+    gzip -t "$prefix/share/man/man1/$page.1.gz" || { echo "no manual page: $page"; exit 1; }
+done
 for program in "$prefix"/bin/*; do
     gzip -t "$prefix/share/man/man1/${program##*/}.1.gz" || { echo "no manual page: ${program##*/}"; exit 1; }
 done

@@ -30,9 +30,12 @@ done
 [ ! -e "$temporary/root/usr/bin/chakra_trace_link" ] || { echo "chakra_trace_link is in a package"; exit 1; }
 sh -n "$temporary/sutra/postinst"
 sh -n "$temporary/sutra/prerm"
-# Each alternative has a manual page.
+# Each command and each alternative has a manual page.
+for page in $("$temporary/root/usr/bin/sutra" man --list | sed 's/ .*//; s/^chakra_\|^trace_/sutra.&/'); do
+    gzip -t "$temporary/root/usr/share/man/man1/$page.1.gz" || { echo "no manual page: $page"; exit 1; }
+done
 # shellcheck disable=SC2016 # the package's script expands the name
-grep -qF '"/usr/share/man/man1/$name.1.gz" "$name.1.gz" /usr/share/man/man1/sutra.1.gz' "$temporary/sutra/postinst"
+grep -qF '"/usr/share/man/man1/$name.1.gz" "$name.1.gz" "/usr/share/man/man1/sutra.$name.1.gz"' "$temporary/sutra/postinst"
 [ ! -e "$temporary/root/usr/share/zsh/site-functions" ] || { echo "Debian's zsh does not search site-functions"; exit 1; }
 if [ -e "$build/sutra-mpi" ]; then
     grep -q '^Depends: sutra (= .*), .*lib\(openmpi\|mpich\)' "$temporary/sutra-mpi/control"
