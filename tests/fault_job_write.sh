@@ -34,7 +34,7 @@ for format in json et json.gz; do
     fails 74 "File too large" limited "$SUTRA" link hosts devices -o out --format $format -q
     fails 74 "File too large" limited "$SUTRA" link hosts devices -o out --format $format -q --shard 1/2
     [ -z "$(find out -name 'rank.0.*' -o -name '.*.tmp')" ] || failed "left over: $(find out -name 'rank.0.*')"
-    "$SUTRA" link --combine out -q 2>err
+    "$SUTRA" link --combine -o out -q 2>err
     [ $? = 74 ] || failed "--combine after a full disk"
     rm -rf out
 done
@@ -49,8 +49,7 @@ for codes in "65 65 65" "71 71 65" "74 65 74" "71 74 71" "73 73 65" "74 73 74" "
         printf 'error\t%s\tthe reason\nend\n' "$1" >>out/.job/rank.$rank
     done
     set -- $codes
-    fails "$1" "the reason" "$SUTRA" link --combine out -q
-    fails "$1" "the reason" "$SUTRA" link --combine out --log-level ERROR
+    fails "$1" "the reason" "$SUTRA" link --combine -o out -q
 done
 
 # A malformed rank is reported by the process that finds it.

@@ -36,7 +36,7 @@ for case in "$data"/*/; do
         gzip -dc "$table" >"$work/expected"
         check "$case$name as HTA computes it" same "$work/compat/$name" "$work/expected"
     done
-    "$SUTRA" analyze hta "$case/trace.json.gz" -o "$work/json" --format json -q || failed "$case as JSON"
+    "$SUTRA" analyze hta "$case/trace.json.gz" -o "$work/json" --table-format json -q || failed "$case as JSON"
     for table in "$work/first"/*.csv; do
         rows=$(grep -c '^ {' "$work/json/$(basename "$table" .csv).json")
         heads=1

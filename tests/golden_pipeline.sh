@@ -22,7 +22,7 @@ make both pp=2 dp=2 micro=3 layers=4
 make experts dp=4 experts=1 skew=2 micro=2
 make flat dp=2
 "$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables >pipeline.json
-"$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables.json --tables json >/dev/null
+"$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables.json --table-format json >/dev/null
 "$SUTRA" simulate pipeline --micro-batches 16 --pipeline --format json --quiet >changed.json
 for job in longer both experts flat; do
     "$SUTRA" simulate $job --pipeline --format json --quiet >$job.json

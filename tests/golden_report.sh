@@ -73,11 +73,11 @@ python3 tests/report_check.py "$work/out/all" >/dev/null && failed "a page that 
     "$SUTRA" analyze dlrm "$case" -o "$work/none" -q --no-report 2>"$work/err"
 [ -e "$work/none/hta.html" ] || [ -e "$work/none/dlrm.html" ] || [ -e "$work/none/charts" ] && failed "--no-report writes a report"
 mkdir "$work/a b%é"
-[ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --open 2>"$work/err")" = "$work/a b%é/dlrm.html
-file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/dlrm.html" ] || failed "--open"
-[ -s "$work/a b%é/dlrm.html" ] || failed "--open leads nowhere"
-"$SUTRA" analyze hta "$case" --open -q 2>"$work/err"
-[ $? = 64 ] && grep -q 'needs --output' "$work/err" || failed "--open without a folder"
+[ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --print-path 2>"$work/err")" = "$work/a b%é/dlrm.html
+file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/dlrm.html" ] || failed "--print-path"
+[ -s "$work/a b%é/dlrm.html" ] || failed "--print-path leads nowhere"
+"$SUTRA" analyze hta "$case" --print-path -q 2>"$work/err"
+[ $? = 64 ] && grep -q 'needs --output' "$work/err" || failed "--print-path without a folder"
 echo file >"$work/file"
 "$SUTRA" analyze hta "$case" -o "$work/file" -q 2>"$work/err"
 [ $? = 73 ] || failed "a file in place of the folder"

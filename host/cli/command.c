@@ -177,11 +177,16 @@ int option_unknown(const struct option_row *table, const char *called, const cha
     char typed[64] = "";
     strncat(typed, name, length < sizeof typed ? length : sizeof typed - 1);
     struct nearest nearest = nearest_to(typed);
-    for (const struct option_row *option = table; option->name; option++)
+    const char *containing = NULL; /* "format" is a part of "table-format" */
+    for (const struct option_row *option = table; option->name; option++) {
         nearest_try(&nearest, option->name);
+        if (length >= SUGGESTED_MIN && strstr(option->name, typed))
+            containing = option->name;
+    }
     nearest_try(&nearest, common_options[0].name);
-    if (nearest.word)
-        return message_fail(SUTRA_USAGE, "unknown option '--%s'; did you mean '--%s'?", typed, nearest.word);
+    if (containing || nearest.word)
+        return message_fail(SUTRA_USAGE, "unknown option '--%s'; did you mean '--%s'?", typed,
+                            containing ? containing : nearest.word);
     return message_fail(SUTRA_USAGE, "unknown option '--%s'; see '%s --help'", typed, called);
 }
 

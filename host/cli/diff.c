@@ -630,8 +630,7 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(diff_analysis, format), .choices = formats,
      .help = "print text, json with the rows of all tables, or a markdown table for a pull request comment (default: "
              "text)"},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
-     .help = "write the files of tables as csv, json or arrow (default: csv)"},
+    ANALYSIS_ROW_TABLE_FORMAT,
     {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(diff_analysis, fail_above),
      .help =
          "exit with 1 if B's step time exceeds A's by more than PERCENT, beyond noise; warn if the step time is too "

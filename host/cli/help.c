@@ -72,7 +72,7 @@ static void print_options_help(const struct option_row *table, const char *group
 /* A help text only lists the names of the options in these groups. */
 static const char *const named_groups[] = {group_more, group_selection, group_common};
 
-/* Calls `print` for each other group of a table, in the order of the table, and for the options without a heading first. */
+/* Calls `print` for the options without a heading, then for each other group in the order of the table. */
 static void each_group(const struct option_row *table,
                        void (*print)(const struct option_row *table, const char *group)) {
     for (const struct option_row *option = table; option->name; option++)

@@ -191,26 +191,45 @@ static const char et_output[] = "Chakra files (.et)", jobs[] = "Jobs";
 
 static const char *const astra_choices[] = {"replay", "network", NULL};
 
+#define ROWS_OF_CHAKRA_TRACE_LINK(heading)                                                                             \
+    {"chakra-host-trace",                                                                                              \
+     0,                                                                                                                \
+     OPTION_FILE,                                                                                                      \
+     "HOST",                                                                                                           \
+     AT(pair_job, traces[HOST_TRACE]),                                                                                 \
+     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input",    \
+     .group = heading},                                                                                                \
+        {"chakra-device-trace",                                                                                        \
+         0,                                                                                                            \
+         OPTION_FILE,                                                                                                  \
+         "DEVICE",                                                                                                     \
+         AT(pair_job, traces[DEVICE_TRACE]),                                                                           \
+         .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input",         \
+         .group = heading},                                                                                            \
+    {                                                                                                                  \
+        "rank", 0, OPTION_NUMBER, "N", AT(link_job, rank),                                                             \
+            .maximum = INT64_MAX,                                                                                      \
+            .help = "accept the rank that recorded the traces, as chakra_trace_link requires; the output does not "    \
+                    "depend on it",                                                                                    \
+            .group = heading                                                                                           \
+    }
+#define ROWS_RULES                                                                                                     \
+    {"no-sync", 0, OPTION_FLAG, AT(link_job, options.no_sync), .help = "omit synchronization dependencies"},           \
+        {"hta-pandas3",                                                                                                \
+         0,                                                                                                            \
+         OPTION_FLAG,                                                                                                  \
+         AT(link_job, options.hta_pandas3),                                                                            \
+         .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3",              \
+         .group = group_more},                                                                                         \
+        PAIR_ROW_MAX_OUTPUT(link_job, options.most_bytes), {                                                           \
+        "strict", 0, OPTION_FLAG, AT(job, options.strict),                                                             \
+            .help = "fail instead of repairing a trace with a warning, or if nothing matches", .group = group_more     \
+    }
+
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write ET+ to OUT, or a Chakra file for simulators if OUT ends in .et; add .gz or .zst to compress; - is "
              "standard output"},
-    {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair_job, traces[HOST_TRACE]),
-     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input",
-     .group = group_more},
-    {"chakra-device-trace", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
-     .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input",
-     .group = group_more},
-    {"rank", 0, OPTION_NUMBER, "N", AT(link_job, rank), .maximum = INT64_MAX,
-     .help = "accept the rank that recorded the traces, as chakra_trace_link requires; the output does not depend on "
-             "it",
-     .group = group_more},
-    JOB_ROWS_DEVICE,
-    {"no-sync", 0, OPTION_FLAG, AT(link_job, options.no_sync), .help = "omit synchronization dependencies"},
-    {"hta-pandas3", 0, OPTION_FLAG, AT(link_job, options.hta_pandas3),
-     .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3",
-     .group = group_more},
-    PAIR_ROW_MAX_OUTPUT(link_job, options.most_bytes),
     {"plain", 0, OPTION_FLAG, AT(link_job, plain),
      .help = "write the .et file of 'sutra convert', without the measured times", .group = group_more},
     {"compat", 0, OPTION_FLAG, AT(link_job, output.what.compat), .help = "write the .et file of chakra_converter",
@@ -243,15 +262,28 @@ static const struct option_row options[] = {
      .help = "link every N-th rank of a job, beginning with the K-th; 'slurm' reads K/N from the variables of a Slurm "
              "array task",
      .group = jobs},
-    {"combine", 0, OPTION_FILE, "DIR", AT(link_job, combine),
-     .help = "combine the results of all shards of a job in DIR, and write its job.json", .group = jobs},
-    {"strict", 0, OPTION_FLAG, AT(job, options.strict),
-     .help = "fail instead of repairing a trace with a warning, or if nothing matches", .group = group_more},
+    {"combine", 0, OPTION_FLAG, AT(link_job, combine),
+     .help = "combine the results of all shards of a job in OUT without reading traces, and write job.json",
+     .group = jobs},
+    ROWS_OF_CHAKRA_TRACE_LINK(group_more),
+    ROWS_RULES,
+    JOB_ROWS_DEVICE,
     JOB_ROW_LENIENT,
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision, as --log-level DEBUG",
-     .group = group_common},
+    JOB_ROW_VERBOSE,
+    {0},
+};
+
+static const struct option_row trace_link_options[] = {
+    ROWS_OF_CHAKRA_TRACE_LINK(NULL),
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
+     .help = "write ET+ to OUT, compressed if it ends in .gz or .zst; - is standard output"},
     PAIR_ROW_LOG_LEVEL,
+    ROWS_RULES,
+    JOB_ROWS_DEVICE,
+    JOB_ROW_LENIENT,
+    PAIR_ROWS_STATS,
+    JOB_ROW_VERBOSE,
     {0},
 };
 
@@ -521,7 +553,7 @@ static const struct example examples[] = {
 
 /* Fields of the command under both names. */
 #define LINK_WORK                                                                                                      \
-    .summary = "link a host trace and a device trace into ET+", .options = options, .size = sizeof(struct link_job),   \
+    .summary = "link a host trace and a device trace into ET+", .size = sizeof(struct link_job),                       \
     .defaults = &defaults, .warns_if_quiet = true, .is_shared = true, .check = check, .work = run_link,                \
     .release = release
 
@@ -530,6 +562,7 @@ const struct command link_command = {
     .called = "sutra link",
     .synopses = synopses,
     .description = description,
+    .options = options,
     .examples = examples,
     .n_operands_max = 3, /* two traces, and the directory of --astra */
     LINK_WORK,
@@ -556,6 +589,7 @@ const struct command trace_link_command = {
     .called = "chakra_trace_link",
     .synopses = trace_link_synopses,
     .description = trace_link_description,
+    .options = trace_link_options,
     .examples = trace_link_examples,
     LINK_WORK,
 };

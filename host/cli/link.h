@@ -38,13 +38,13 @@ extern const char *const log_level_names[];
             .maximum = UINT64_MAX,                                                                                     \
             .help = "fail before writing if ET+ would take about BYTES or more, for example 500M", .group = group_more \
     }
+/* Of the names of other programs. */
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \
             .choices = log_level_names,                                                                                \
             .help = "print messages of LEVEL and above: DEBUG, INFO, WARNING (as --quiet), ERROR or CRITICAL (no "     \
-                    "warnings) (default: INFO)",                                                                       \
-            .group = group_more                                                                                        \
+                    "warnings) (default: INFO)"                                                                        \
     }
 
 /* The checks return SUTRA_OK, or SUTRA_USAGE after reporting the error. */
@@ -120,7 +120,8 @@ struct link_job {
     struct sutra_linked *linked;
     /* Of a job: */
     bool is_job; /* directories, a table, or shards */
-    const char *table, *shard, *combine;
+    const char *table, *shard;
+    bool combine;
     int format;
     bool dry_run, relink;
     struct option_optional astra; /* of a job: "replay", "network"; of a pair: a directory */

@@ -51,8 +51,8 @@ int link_check_job(struct link_job *link) {
     if (job->stats)
         return message_fail(SUTRA_USAGE, "--stats needs a pair of traces: job.json contains the statistics of a job");
     if (link->combine) {
-        if (traces[HOST_TRACE] || link->table || job->output || link->shard || link->dry_run)
-            return message_fail(SUTRA_USAGE, "--combine accepts only the directory of the job");
+        if (traces[HOST_TRACE] || link->table || !job->output || link->shard || link->dry_run)
+            return message_fail(SUTRA_USAGE, "--combine needs only the directory of the job: -o DIR");
         return SUTRA_OK;
     }
     if (link->table) {
@@ -339,7 +339,7 @@ int link_ranks(struct link_job *link) {
     if (exit_code == SUTRA_OK)
         job->context->own_names = true;
     if (exit_code == SUTRA_OK && link->combine) {
-        exit_code = combine_records(&run, link->combine);
+        exit_code = combine_records(&run, job->output);
     } else {
         if (exit_code == SUTRA_OK)
             exit_code = plan_ranks(&run);

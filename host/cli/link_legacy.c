@@ -64,7 +64,9 @@ static const struct stage_share stages[] = {
     {0},
 };
 
+/* The options of trace_link. `sutra link-legacy` has all but the first. */
 static const struct option_row options[] = {
+    PAIR_ROW_LOG_LEVEL,
     {"et-file", 0, OPTION_FILE, "HOST", AT(pair_job, traces[HOST_TRACE]),
      .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
     {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
@@ -102,7 +104,6 @@ static const struct option_row options[] = {
     {"verbose", 'v', OPTION_FLAG, AT(job, verbose),
      .help = "print notes on each decision, and the summary even if standard error is not a terminal",
      .group = group_common},
-    PAIR_ROW_LOG_LEVEL,
     {0},
 };
 
@@ -313,15 +314,15 @@ static const struct example examples[] = {
 
 /* Fields of the command under both names. */
 #define LEGACY_WORK                                                                                                    \
-    .summary = "link two traces without common ids, by operator names and order", .options = options,                  \
-    .size = sizeof(struct legacy_job), .defaults = &defaults, .warns_if_quiet = true, .check = check,                  \
-    .work = run_link, .release = release
+    .summary = "link two traces without common ids, by operator names and order", .size = sizeof(struct legacy_job),   \
+    .defaults = &defaults, .warns_if_quiet = true, .check = check, .work = run_link, .release = release
 
 const struct command link_legacy_command = {
     .name = "link-legacy",
     .called = "sutra link-legacy",
     .synopses = synopses,
     .description = description,
+    .options = options + 1,
     .examples = examples,
     .n_operands_max = 2,
     LEGACY_WORK,
@@ -345,6 +346,7 @@ const struct command older_trace_link_command = {
     .called = "trace_link",
     .synopses = older_synopses,
     .description = older_description,
+    .options = options,
     .examples = older_examples,
     LEGACY_WORK,
 };

@@ -1,7 +1,7 @@
 """Converts Arrow files to Parquet: ``python -m pysutra.parquet FILE.arrow... | DIRECTORY``; needs pyarrow.
 
-``sutra columns`` and ``--tables arrow`` write Arrow files. FILE.arrow becomes FILE.parquet in the same directory; a directory
-stands for its files that end in .arrow.
+``sutra columns`` and ``--table-format arrow`` write Arrow files. FILE.arrow becomes FILE.parquet in the same directory; a
+directory stands for its files that end in .arrow.
 """
 
 from __future__ import annotations

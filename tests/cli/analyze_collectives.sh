@@ -14,7 +14,7 @@ cat tables/collective_clocks.csv tables/collective_hosts.csv
 head -n 2 tables/collective_arrivals.csv tables/collective_sizes.csv tables/straggler_operators.csv
 quietly sutra analyze collectives d -o more --threads 1 --no-report -q --arrivals
 for table in tables/*.csv; do cmp "$table" "more/${table#tables/}"; done
-quietly sutra analyze collectives d -o json -f json -q --no-report
+quietly sutra analyze collectives d -o json --table-format json -q --no-report
 python3 - <<'END'
 import csv, json
 rows = list(csv.DictReader(open("tables/collectives.csv")))

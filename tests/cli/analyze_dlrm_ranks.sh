@@ -22,7 +22,7 @@ ls two/rank2 | grep -E 'report|charts'
 head -n 3 two/overheads_merged_raw.csv
 quietly sutra analyze dlrm traces/a.json traces/x_rank2.json -o two -q --no-report --threads 1 -m 'a, b'
 echo "refused:"
-try sutra analyze dlrm traces -o all --open
+try sutra analyze dlrm traces -o all --print-path
 try sutra analyze dlrm traces --stats traces/z.json
 cp traces/cut_rank4.json cut_again.json
 try sutra analyze dlrm traces/cut_rank4.json cut_again.json

@@ -4,7 +4,7 @@ analysis_trace
 quietly sutra analyze hta trace.json.gz -o tables
 ls tables
 head -n 2 tables/temporal_breakdown.csv tables/launch_calls.csv
-quietly sutra analyze hta trace.json.gz -o json --format json --no-series --quiet
+quietly sutra analyze hta trace.json.gz -o json --table-format json --no-series --quiet
 ls json
 cat json/temporal_breakdown.json
 

@@ -14,5 +14,5 @@ cp oo/temporal_breakdown.csv oo/temporal_breakdown.json
 cksum oo/* >before
 try sutra analyze hta oo/temporal_breakdown.csv -o oo
 try sutra analyze dlrm oo/temporal_breakdown.csv -o ../cwd/oo/
-try sutra analyze hta oo/temporal_breakdown.json -o oo --format json -q --no-report
+try sutra analyze hta oo/temporal_breakdown.json -o oo --table-format json -q --no-report
 cksum oo/temporal_breakdown.* | cmp - before

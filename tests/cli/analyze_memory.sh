@@ -28,7 +28,7 @@ sutra analyze memory oom.pickle.gz leak.pickle.gz trace.json.gz -o pages -q --th
 ls pages/charts
 sutra analyze memory oom.pickle.gz leak.pickle.gz trace.json.gz -o again -q --threads 3
 diff -r pages again
-memory leak.pickle.gz --against oom.pickle.gz -o more -q --tables json
+memory leak.pickle.gz --against oom.pickle.gz -o more -q --table-format json
 ls more more/charts
 echo "--- the page of a comparison"
 sutra analyze memory leak.pickle.gz --against trace.json.gz -o other -q

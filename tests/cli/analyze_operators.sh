@@ -8,7 +8,7 @@ quietly sutra analyze operators trace.json.gz -o compat --compat tracelens -q
 ls compat
 head -n 3 compat/ops_summary.csv
 
-quietly sutra analyze operators trace.json.gz -o json --format json -q
+quietly sutra analyze operators trace.json.gz -o json --table-format json -q
 head -n 2 json/operator_categories.json
 
 echo '{"traceEvents": []}' >empty.json

@@ -27,9 +27,9 @@ quietly sutra analyze trace.json.gz -o out -q
 ls out
 head -n 3 out/step_ranks.csv
 cut -c 1-60 out/findings.csv
-quietly sutra analyze trace.json.gz -o out -q --force --tables json --no-report --annotation '## Forward ##'
+quietly sutra analyze trace.json.gz -o out -q --force --table-format json --no-report --annotation '## Forward ##'
 grep -o '"step": "[^"]*"' out/steps.json | head -n 2
-quietly sutra analyze trace.json.gz --open
+quietly sutra analyze trace.json.gz --print-path
 
 # The same bytes for any number of threads.
 for threads in 1 2 3; do

@@ -14,7 +14,7 @@ lists
 sutra analyze trace.json.gz -o pages -q
 sutra analyze kernels trace.json.gz -o pages -q
 lists
-sutra analyze operators trace.json.gz -o pages -q --open | head -n 1
+sutra analyze operators trace.json.gz -o pages -q --print-path | head -n 1
 rm pages/dlrm.html
 mkfifo pages/dlrm.html
 sutra analyze hta trace.json.gz -o pages -q

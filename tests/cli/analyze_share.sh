@@ -4,7 +4,7 @@
 sutra gen -n 1k --ranks 5 --streams 3 --host h --device d
 head -c 4000 d/device.4.json >x && mv x d/device.4.json
 for what in "hta --hta-version 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels "dlrm --compat" \
-    "collectives --arrivals" "collectives --compat tracelens" "" "--tables json --no-report" "--step 0"; do
+    "collectives --arrivals" "collectives --compat tracelens" "" "--table-format json --no-report" "--step 0"; do
     rm -rf one two
     sutra analyze $what d -o one -q 2>one.err
     sutra analyze $what d -o two -q --shard 1/2 || echo "exit $?"

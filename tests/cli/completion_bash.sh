@@ -14,7 +14,7 @@ complete() { bash ./complete "$@" | tr '\n' ' '; echo; }
 complete sutra ''
 complete sutra l
 complete sutra link --device ''
-complete sutra link --log-level W
+complete chakra_trace_link --log-level W
 complete sutra link h d -o ''
 complete sutra link --no
 complete sutra help ''

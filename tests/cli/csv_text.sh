@@ -23,7 +23,7 @@ sutra analyze operators formula.json -o operators -q
 cells operators/operators.csv
 sutra analyze kernels formula.json -o kernels -q
 cells kernels/kernels.csv
-sutra analyze kernels formula.json -o json --format json -q
+sutra analyze kernels formula.json -o json --table-format json -q
 grep -oh '"name": "[-=+][^,]*' json/kernels.json
 sutra diff formula.json formula.json -o diff -q
 cells diff/diff_operators.csv

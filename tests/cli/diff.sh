@@ -27,7 +27,7 @@ trace 600 gemm_64 290 aten::view >b.json
 quietly sutra diff a.json b.json -o results
 ls results
 cat results/diff_steps.csv results/diff_paths.csv
-quietly sutra diff b.json a.json -q -o back --tables json
+quietly sutra diff b.json a.json -q -o back --table-format json
 cat back/diff_kernels.json
 quietly sutra diff a.json b.json -q --fail-above 5%
 quietly sutra diff a.json b.json -q --fail-above 50

@@ -64,7 +64,7 @@ quietly sutra diff a.json slow.json -q --format json --fail-above 5%
 sutra diff a.json noisy.json -q --format json --fail-above 5% 2>/dev/null | grep -A1 '"step":'
 quietly sutra diff a.json 'odd|`.json' -q --format markdown
 quietly sutra diff a.json noisy.json -q --format markdown --fail-on-unclear
-sutra diff a.json slow.json -q -o tables --tables json
+sutra diff a.json slow.json -q -o tables --table-format json
 sutra diff a.json slow.json -q --format json >all.json
 cat tables/diff_kernels.json >kernels.txt
 sed -n '/"diff_kernels": /,/^\]/p' all.json | sed 's/.*"diff_kernels": //' | diff - kernels.txt && echo "the rows of the file"

@@ -23,13 +23,13 @@ echo "--- the ending of the plan"
 for ending in /../../victim/file .et/../../victim/file .etx .json.gz.gz et ''; do
     fresh et
     sed "s|^ending.*|ending\t$ending|" et/.job/plan >out/.job/plan
-    try sutra link --combine out -q
+    try sutra link --combine -o out -q
     outside
 done
 for ending in .json.zst .et.gz; do
     fresh json
     sed "s|^ending.*|ending\t$ending|" json/.job/plan >out/.job/plan
-    try sutra link --combine out -q
+    try sutra link --combine -o out -q
     outside
 done
 
@@ -38,7 +38,7 @@ fresh et
 for name in rank.0.et job.json comm_groups.json system.json .job/rank.0.met; do
     ln -sf "$PWD/victim/file" out/$name
 done
-try sutra link --combine out -q
+try sutra link --combine -o out -q
 outside
 find out -type l
 cmp out/rank.0.et et/rank.0.et
@@ -55,7 +55,7 @@ cmp out/rank.0.json json/rank.0.json
 echo "--- a pipe in place of job.json"
 fresh json
 rm out/job.json && mkfifo out/job.json
-try sutra link --combine out -q
+try sutra link --combine -o out -q
 cmp out/job.json json/job.json
 outside
 
@@ -63,7 +63,7 @@ echo "--- a link in place of the folder of records"
 fresh json
 mv out/.job elsewhere && ln -s ../elsewhere out/.job
 try sutra check out
-try sutra link --combine out -q
+try sutra link --combine -o out -q
 try sutra link h d -o out -q
 outside
 

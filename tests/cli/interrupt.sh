@@ -11,7 +11,7 @@ for signal in INT TERM HUP; do
 done
 ls
 # A shell without job control starts commands in the background with SIGINT ignored.
-sutra link pipe device.json -o out.json --log-level critical &
+sutra link pipe device.json -o out.json -q 2>/dev/null &
 sleep 0.2
 kill -INT $!
 cat host.json >pipe

@@ -13,7 +13,7 @@ damage() {
     for job in json et; do
         rm -rf out && cp -R $job out
         sed "$@" <$job/.job/$file >out/.job/$file
-        sutra link --combine out -q 2>err
+        sutra link --combine -o out -q 2>err
         finished=$?
         sutra check out >checked 2>&1
         echo "$job: exit $finished, $?: $(sed -n "/$file/{s/byte [0-9]*, //; s/^sutra: //p}" err)"
@@ -60,14 +60,14 @@ for job in json et; do
     : >out/.job/rank.0
     rm out/.job/rank.1 && mkdir out/.job/rank.1
     rm out/.job/rank.2 && mkfifo out/.job/rank.2
-    sutra link --combine out -q 2>&1
+    sutra link --combine -o out -q 2>&1
     echo "exit $?"
 done
 
 echo "--- what is not used of a damaged record"
 rm -rf out && cp -R et out
 sed 's/^end/end\nend/' <et/.job/rank.1 >out/.job/rank.1
-sutra link --combine out -q 2>/dev/null
+sutra link --combine -o out -q 2>/dev/null
 ls out
 grep -c '"state": "not linked"' out/job.json
 
@@ -84,12 +84,12 @@ for text in '' x 'ffffffffffffffff 1' '99999999999999999999999999 99999999999999
     rm -rf out && cp -R et out
     printf '%s' "$text" >out/.job/rank.1.met
     echo old >out/rank.1.et
-    sutra link --combine out -q
+    sutra link --combine -o out -q
     echo "exit $?"
     cmp out/rank.1.et et/rank.1.et && cmp out/.job/rank.1.met et/.job/rank.1.met
 done
 rm -rf out && cp -R et out && rm out/.job/rank.1.met && mkfifo out/.job/rank.1.met
-sutra link --combine out -q
+sutra link --combine -o out -q
 echo "exit $?"
 cmp out/.job/rank.1.met et/.job/rank.1.met
 

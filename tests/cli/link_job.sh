@@ -35,15 +35,15 @@ echo "--- by a table, and in parts"
 sutra link hosts devices --dry-run >table
 sutra link --ranks table -o parts --shard 2/3
 ls parts
-try sutra link --combine parts
+try sutra link --combine -o parts
 sutra link --ranks table -o parts --shard 1/3 && sutra link --ranks table -o parts --shard 3/3
-try sutra link --combine parts
+try sutra link --combine -o parts
 for rank in 0 1 2 3; do cmp out/rank.$rank.json parts/rank.$rank.json; done
 touch -d 2021-01-01 devices/device.2.json
 sutra link --ranks table -o parts --shard 3/4 --no-sync
 sutra link --ranks table -o parts --shard 4/4
 touch -d 2022-01-01 devices/device.2.json
-try sutra link --combine parts
+try sutra link --combine -o parts
 echo "--- one folder for both"
 mkdir both && cp hosts/* devices/* both && sutra link both both -o one -q && diff -r -x .job -x job.json out one && echo same
 echo "--- a broken rank"
@@ -62,8 +62,8 @@ try sutra link hosts devices -o misfits
 echo "--- usage"
 touch file
 for words in "hosts devices" "hosts file -o x" "hosts -o x" "hosts devices -o hosts" "hosts devices -o x --shard 4/3" \
-    "hosts devices -o x --shard 1" "--combine out -o x" "--combine none" "--ranks none -o x" "--ranks table hosts -o x" \
-    "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" "hosts both -o x" \
-    "nowhere none --dry-run" "nowhere none -o x.json --format json.gz" "file file -o x.json --shard 1/2"; do
+    "hosts devices -o x --shard 1" "hosts devices --combine -o x" "--combine" "--combine -o none" "--ranks none -o x" \
+    "--ranks table hosts -o x" "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" \
+    "hosts both -o x" "nowhere none --dry-run" "nowhere none -o x.json --format json.gz" "file file -o x.json --shard 1/2"; do
     try sutra link $words
 done

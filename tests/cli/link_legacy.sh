@@ -8,7 +8,7 @@ echo
 mv host_plus.json expected.json
 
 echo "== the same by the program itself, with the logger quiet"
-sutra link-legacy --et-file host.json --kineto-file device.json --exact --log-level ERROR
+sutra link-legacy --et-file host.json --kineto-file device.json --exact -q 2>/dev/null
 cmp host_plus.json expected.json && rm host_plus.json
 
 echo "== without exact match the same file"

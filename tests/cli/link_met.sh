@@ -34,7 +34,7 @@ PYTHON
 echo "--- the same for any number of threads, and in parts"
 sutra link hosts devices -o one --format et --threads 1 -q
 for part in 1 2 3; do sutra link hosts devices -o parts --format et --shard $part/3 -q; done
-sutra link --combine parts -q
+sutra link --combine -o parts -q
 for rank in 0 1 2 3; do cmp met/rank.$rank.et one/rank.$rank.et && cmp met/rank.$rank.et parts/rank.$rank.et; done
 echo "--- only what has changed is made again"
 touch -d 2020-01-01 met/rank.*.et

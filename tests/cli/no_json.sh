@@ -5,7 +5,7 @@ need zstd
 sh -c 'ulimit -v 150000 && sutra --version; exit $?' >/dev/null 2>&1 || skip "needs a program that runs in 150 MB, which a sanitizer's does not"
 strange_traces
 fails() {
-    sutra link host.json "$1" -o out.json --log-level critical 2>err
+    sutra link host.json "$1" -o out.json -q 2>err
     echo "exit $?: $(sed -E 's/[0-9.]+ MB/N MB/' err)"
 }
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >lfs.json
@@ -28,7 +28,7 @@ fails /dev/zero
 head -c 200000000 /dev/zero | gzip -1 >zeros.gz
 # Less memory than the zeros would take.
 (ulimit -v 150000 && fails zeros.gz)
-yes | sutra link host.json - -o out.json --log-level critical 2>&1
+yes | sutra link host.json - -o out.json -q 2>&1
 
 echo "-- a limit to what is held in memory"
 limited() {

@@ -10,6 +10,7 @@ try sutra --vers
 try sutra --zzz
 try sutra -x
 try sutra analyze --outptu dir
+try sutra analyze hta x --format csv
 try sutra link h d -o x --device gpu
 try sutra link h d -o x --device zzz
 try sutra simulate h --format jsn

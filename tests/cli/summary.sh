@@ -4,7 +4,7 @@ traces
 mask() { sed -E 's/[0-9][0-9,.]*/N/g; s/ +N/ N/; s/N [kMG]?B/N B/g; s| at N B/s of input,||'; }
 sutra link host.json device.json --no-sync -o out.json 2>&1 >/dev/null | grep -vE 'warning:|(unlinked|unmatched|skipped):' | mask
 for level in debug info warning error critical; do
-    n=$(sutra link host.json device.json -o out.json --log-level $level 2>&1 | grep -vc warning:)
+    n=$(chakra_trace_link --rank 0 --chakra-host host.json --chakra-dev device.json --out out.json --log-level $level 2>&1 | grep -vc warning:)
     echo "$level: $([ "$n" -gt 1 ] && echo summary || echo "$n lines")"
 done
 # Without profile_all_threads a trace lacks the operators of threads that the script starts, but not their kernels.

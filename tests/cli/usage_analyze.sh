@@ -6,7 +6,7 @@ try sutra analyze --zzz
 try sutra help analyze hat
 try sutra help link x
 try sutra analyze hta
-try sutra analyze hta x --format xml
+try sutra analyze hta x --table-format xml
 try sutra analyze hta x --kernels 0
 try sutra analyze hta x --strict --lenient
 try sutra analyze hta nowhere.json

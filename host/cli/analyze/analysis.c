@@ -364,7 +364,7 @@ static int begin_share(struct analysis *analysis, int exit_code) {
     }
     if (!team->combines)
         analysis->job.output = NULL;
-    analysis->open &= team->combines;
+    analysis->print_path &= team->combines;
     analysis->no_report |= !team->combines;
     return SUTRA_OK;
 }
@@ -394,8 +394,8 @@ static int end_share(struct analysis *analysis, int exit_code) {
 int analysis_check(struct job *job) {
     const struct analysis *analysis = (const struct analysis *)job;
     job->n_inputs = 0; /* check_files() checks the listed traces */
-    if (analysis->open && (!job->output || analysis->no_report))
-        return message_fail(SUTRA_USAGE, "--open needs --output and a report (no --no-report)");
+    if (analysis->print_path && (!job->output || analysis->no_report))
+        return message_fail(SUTRA_USAGE, "--print-path needs --output and a report (no --no-report)");
     return SUTRA_OK;
 }
 
@@ -513,7 +513,7 @@ int analysis_close(struct analysis *analysis, const struct named_count *counts, 
         return message_error(&error);
     if (!job->quiet)
         fprintf(stderr, "%.3f s, %s peak memory\n", job->figures.seconds, bytes_text(job->figures.peak_memory).text);
-    if (analysis->open)
+    if (analysis->print_path)
         report_path_print(job->output, analysis->kind->page);
     return job_write_stats(job, NULL, counts, n, more, n_more);
 }

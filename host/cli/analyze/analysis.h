@@ -65,7 +65,7 @@ struct analysis {
     struct option_list rank_lists;
     const char *shard;
     int table_format; /* index of table_formats: enum sutra_table_format, or TABLE_ARROW */
-    bool no_report, open, combine;
+    bool no_report, print_path, combine;
     bool repeats_inputs;    /* a trace may be named twice */
     enum trace_names names; /* of the files that replace a directory */
 
@@ -78,16 +78,15 @@ struct analysis {
     char share_folder[PATH_MAX];
 };
 
-#define ANALYSIS_ROWS_WHERE                                                                                            \
+#define ANALYSIS_ROWS_REPORT                                                                                           \
     {"no-report",        0, OPTION_FLAG, AT(analysis, no_report), .help = "write only the tables, no report",          \
      .group = group_more},                                                                                             \
-        {"open",                                                                                                       \
-         0,                                                                                                            \
-         OPTION_FLAG,                                                                                                  \
-         AT(analysis, open),                                                                                           \
-         .help = "print the path and the browser URL of the report",                                                   \
-         .group = group_more},                                                                                         \
-        JOB_ROWS_DEVICE, {                                                                                             \
+    {                                                                                                                  \
+        "print-path", 0, OPTION_FLAG, AT(analysis, print_path),                                                        \
+            .help = "print the path and the browser URL of the report", .group = group_more                            \
+    }
+#define ANALYSIS_ROWS_WHERE                                                                                            \
+    ANALYSIS_ROWS_REPORT, JOB_ROWS_DEVICE, {                                                                           \
         "strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if one of several traces cannot be read",     \
                                                            .group = group_more                                         \
     }
@@ -116,9 +115,9 @@ struct analysis {
         "output", 'o', OPTION_FILE, "DIR", AT(job, output),                                                            \
             .help = "write a file for each table and " PAGE ".html with charts into directory DIR"                     \
     }
-#define ANALYSIS_ROW_FORMAT                                                                                            \
+#define ANALYSIS_ROW_TABLE_FORMAT                                                                                      \
     {                                                                                                                  \
-        "format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis, table_format),                                            \
+        "table-format", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format),                                        \
             .choices = table_formats,                                                                                  \
             .help = "write tables as csv, as json arrays of rows, or as arrow files (default: csv)"                    \
     }

@@ -220,8 +220,7 @@ static const struct option_row options[] = {
      .help = "print text, json with all numbers, or markdown for an issue or an agent (default: text)"},
     {"keep-paths", 0, OPTION_FLAG, AT(overview_analysis, keep_paths),
      .help = "keep absolute paths in markdown (default: file names only)", .group = group_more},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
-     .help = "write tables as csv, json or arrow (default: csv)"},
+    ANALYSIS_ROW_TABLE_FORMAT,
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(overview_analysis, options.annotation),
      .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),
@@ -233,7 +232,7 @@ static const struct option_row options[] = {
 static const struct example examples[] = {
     {"sutra analyze device.json.gz", "find the bottlenecks of one rank"},
     {"sutra analyze traces/", "find the bottlenecks of a job, and its straggler"},
-    {"sutra analyze traces/ -o why --open", "write a report with steps, operators, kernels and all tables"},
+    {"sutra analyze traces/ -o why --print-path", "write a report with steps, operators, kernels and all tables"},
     {"sutra analyze device.json.gz --format markdown", "print the verdict for an issue or an agent"},
     {"sutra analyze device.json.gz --format json", "print the verdict and all numbers as JSON"},
     {"sutra analyze device.json.gz --capture capture.json.gz -o why",

@@ -191,7 +191,7 @@ static const char *const compats[] = {"none", "tracelens", NULL};
 
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_COLLECTIVES),
-    ANALYSIS_ROW_FORMAT,
+    ANALYSIS_ROW_TABLE_FORMAT,
     {"arrivals", 0, OPTION_FLAG, AT(collectives_analysis, options.arrivals),
      .help = "also write collective_arrivals: one row per rank of each collective"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(collectives_analysis, options.ranks_per_host), .minimum = 1,

@@ -328,9 +328,9 @@ static int check(struct analysis *analysis) {
     }
     if (exit_code != SUTRA_OK)
         return exit_code;
-    if (analysis->open && !is_single(self))
+    if (analysis->print_path && !is_single(self))
         return message_fail(SUTRA_USAGE,
-                            "--open needs a single trace: for several traces, each rank has its own report");
+                            "--print-path needs a single trace: for several traces, each rank has its own report");
     if (analysis_is_shared(analysis) && is_single(self))
         return message_fail(SUTRA_USAGE, "%s: a single trace cannot be shared between processes",
                             analysis->job.inputs[0]);

@@ -444,10 +444,7 @@ static const struct hta_analysis defaults = {.analysis = {.kind = &kind, .job.st
 
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_HTA),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
-     .help =
-         "write tables as csv with the columns of Holistic Trace Analysis, as json arrays of rows, or as arrow files "
-         "(default: csv)"},
+    ANALYSIS_ROW_TABLE_FORMAT,
     {"kernels", 'n', OPTION_NUMBER, "N", AT(hta_analysis, options.n_kernels), .minimum = 1, .maximum = UINT32_MAX,
      .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
     {"kernel-gap-us", 0, OPTION_NUMBER, "US", AT(hta_analysis, options.kernel_delay_us), .minimum = 1,
@@ -497,10 +494,10 @@ static const char *const description[] = {
 };
 static const struct example examples[] = {
     {"sutra analyze hta device.json.gz", "print the summary"},
-    {"sutra analyze hta traces/ -o results --open", "write a report and CSV tables of all ranks of a job"},
+    {"sutra analyze hta traces/ -o results --print-path", "write a report and CSV tables of all ranks of a job"},
     {"sutra analyze hta device.json -o results --write-counters json.gz",
      "also write the trace with counters for Perfetto"},
-    {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "write JSON tables only"},
+    {"sutra analyze hta rank*.json.zst -o tables --table-format json --no-report -q", "write JSON tables only"},
     {0},
 };
 

@@ -122,7 +122,7 @@ static const struct nsys_analysis defaults = {
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(job, output), .help = "write a file for each table into directory DIR"},
-    ANALYSIS_ROW_FORMAT,
+    ANALYSIS_ROW_TABLE_FORMAT,
     {"annotation", 'a', OPTION_TEXT, "TEXT", AT(nsys_analysis, options.annotation),
      .help = "use the NVTX ranges TEXT as steps (default: ranges such as iteration_3, step 3, batch#3)"},
     {"min-gap-ns", 0, OPTION_NUMBER, "NS", AT(nsys_analysis, min_gap_ns), .maximum = INT64_MAX,
