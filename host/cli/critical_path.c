@@ -194,11 +194,14 @@ static const struct option_row options[] = {
     {"data-loading", 0, OPTION_TEXT, "NAME", AT(path_job, options.data_loading),
      .help = "treat events whose name contains NAME as data loading on the path (needs --hta-version 0.6)",
      .group = group_more},
+    {"step", 0, OPTION_TEXT, "N", AT(path_job, options.step),
+     .help = "find the path within ProfilerStep#N, or within a range of steps such as 3-5 (default: the first step)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(path_job, options.annotation),
      .help = "find the path within an event whose name contains NAME; '' is the whole trace (default: ProfilerStep if "
              "the trace has one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(path_job, options.instance), .maximum = UINT32_MAX,
-     .help = "select event N of the events with that name, counted from 0 (default: 0)"},
+     .help = "select event N of the events whose name contains NAME of --annotation, from 0 (default: 0)",
+     .group = group_more},
     {"only-critical", 0, OPTION_FLAG, AT(path_job, options.only_critical),
      .help = "omit spans off the path from the marked trace, except annotations and Python functions",
      .group = group_more},
@@ -230,6 +233,9 @@ static int check(struct job *job) {
     if ((rules->only_critical || rules->arrows) && path->format != SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "%s needs --format chrome",
                             rules->only_critical ? "--only-critical" : "--edges");
+    if (rules->step && (rules->annotation || rules->instance))
+        return message_fail(SUTRA_USAGE, "--step and %s exclude each other",
+                            rules->annotation ? "--annotation" : "--instance");
     if (path->format < 0)
         path->format = path_ends_in(job->output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
     return SUTRA_OK;
@@ -284,6 +290,7 @@ static const char *const description[] = {
 };
 static const struct example examples[] = {
     {"sutra critical-path device.json", "print the critical path of the first step"},
+    {"sutra critical-path device.json --step 3", "print the critical path of ProfilerStep#3"},
     {"sutra critical-path device.json --format chrome -o marked.json.gz", "mark the path in the trace, for Perfetto"},
     {"sutra critical-path device.json --format chrome -o marked.pftrace", "the same in Perfetto's format"},
     {"sutra critical-path device.json --format chrome --only-critical --edges arrows -o path.json.gz",

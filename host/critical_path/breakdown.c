@@ -50,7 +50,7 @@ static void measure_coverage(const struct path_search *search, struct sutra_crit
     /* The window is the annotation's time range, else the time range of all nodes. */
     double window_begin = INFINITY, window_end = -INFINITY;
     if (search->window.annotation != ROW_NONE) {
-        report->window = event_name(search, search->window.annotation);
+        report->window = *search->window.steps ? search->window.steps : event_name(search, search->window.annotation);
         window_begin = (double)search->window.begin;
         window_end = search->window.end;
     } else {

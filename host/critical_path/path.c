@@ -283,9 +283,12 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     enum sutra_status status = options_copy(&form, options, &chosen, error);
     if (status)
         return status;
-    bool given = chosen.annotation;
-    struct path_rules rules = {.annotation = given ? chosen.annotation : STEP_NAME,
+    if (chosen.step && (chosen.annotation || chosen.instance))
+        return error_set(error, SUTRA_USAGE, "a step and an annotation exclude each other");
+    bool given = chosen.annotation || chosen.step;
+    struct path_rules rules = {.annotation = chosen.annotation ? chosen.annotation : STEP_NAME,
                                .instance = chosen.instance,
+                               .step = chosen.step,
                                .data_loading = chosen.data_loading};
     if ((unsigned)chosen.hta_version >= SUTRA_HTA_N_VERSIONS)
         return error_set(error, SUTRA_USAGE, "unknown HTA version number %d", (int)chosen.hta_version);

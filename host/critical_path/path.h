@@ -46,6 +46,7 @@ struct path_rules {
     const char *data_loading; /* HTA 0.6: rows whose name contains this text are operators that load data; or NULL */
     const char *annotation;   /* text in a name; "", or NULL with extended rules: the whole trace */
     uint64_t instance;        /* index among the rows with such a name */
+    const char *step;         /* instead of the annotation: the steps of the window, "3" or "3-5"; or NULL */
 };
 
 /* How a search ended, and why there is no path. */
@@ -108,7 +109,8 @@ struct path_rows {
 };
 
 struct path_window {
-    row_t annotation; /* row of the window, or ROW_NONE: the whole trace */
+    row_t annotation; /* row of the window or of its first step, or ROW_NONE: the whole trace */
+    char steps[80];   /* "ProfilerStep#3-5", if the window consists of steps */
     int64_t begin;
     double end;
     bool timeless;  /* extended rules: all rows in the window have length 0, and count */

@@ -105,12 +105,37 @@ static row_t find_annotation(const struct path_work *work, const struct path_row
     return ROW_NONE;
 }
 
+/* Sets the window to the time range of the selected steps, by CPU rows if a step has one. */
+static enum sutra_status set_step_window(const struct path_work *work, const struct path_rows *rows,
+                                         struct path_window *window) {
+    snprintf(window->steps, sizeof window->steps, STEP_NAME "#%.60s", work->rules.step);
+    uint8_t skipped_state = ROW_GPU;
+    for (int pass = 0; pass < 2 && window->annotation == ROW_NONE; pass++, skipped_state = 0)
+        for (row_t i = 0; i < rows->n; i++) {
+            row_t event = rows->list[i];
+            if (!name_has(rows, event, NAME_ANNOTATION) || rows->state[event] & skipped_state)
+                continue;
+            const double end = (double)rows->ts[event] + rows->dur[event];
+            bool is_first = window->annotation == ROW_NONE;
+            window->begin = is_first ? rows->ts[event] : MIN(window->begin, rows->ts[event]);
+            window->end = is_first ? end : fmax(window->end, end);
+            window->annotation = is_first ? event : window->annotation;
+        }
+    if (window->annotation != ROW_NONE)
+        return SUTRA_OK;
+    char text[200];
+    profiler_steps_explain(&work->trace->strings, work->rules.step, text, sizeof text);
+    return stop_crash(work, "%s", text);
+}
+
 /* Sets the window to the time range of the annotation. The extended rules prefer CPU rows. */
 static enum sutra_status set_window(const struct path_work *work, const struct path_rows *rows,
                                     struct path_window *window) {
     const char *name = work->rules.annotation;
     window->begin = INT64_MIN;
     window->end = INFINITY;
+    if (work->rules.step)
+        return set_step_window(work, rows, window);
     if (!name || !*name)
         return SUTRA_OK;
     row_t row = ROW_NONE;
@@ -300,7 +325,9 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
         names_keep_numbered_steps(strings, rows->roles);
     if (work->rules.newer && work->rules.data_loading)
         names_mark(strings, rows->roles, TEXT_HAS, work->rules.data_loading, NAME_LOADS_DATA);
-    if (work->rules.annotation)
+    if (work->rules.step)
+        profiler_steps_mark(strings, rows->roles, work->rules.step, NAME_ANNOTATION);
+    else if (work->rules.annotation)
         names_mark(strings, rows->roles, TEXT_HAS, work->rules.annotation, NAME_ANNOTATION);
     row_t n = work->events->n, n_waits = 0;
     for (row_t event = 0; event < n; event++)

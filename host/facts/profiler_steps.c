@@ -1,11 +1,14 @@
 /*
  * profiler_steps.c - implements profiler_steps.h.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/shared.h"
 #include "facts/profiler_steps.h"
+#include "text/numbers.h"
 
 #define NUMBER_DIGITS 18 /* at most, for STEPS_MEMORY */
 
@@ -26,6 +29,41 @@ const char *profiler_step_number(const char *name, size_t length, enum step_rule
         return n && n <= NUMBER_DIGITS && !step[n] ? step : NULL;
     }
     return rules == STEPS_SELECTION || (*step >= '0' && *step <= '9') ? step : NULL;
+}
+
+bool profiler_step_is_selected(const char *number, const char *steps) {
+    int64_t n, first, last;
+    const char *dash = strchr(steps, '-');
+    if (!dash || !integer_parse(steps, (size_t)(dash - steps), &first) ||
+        !integer_parse(dash + 1, strlen(dash + 1), &last))
+        return strcmp(number, steps) == 0;
+    return integer_parse(number, strlen(number), &n) && first <= n && n <= last;
+}
+
+void profiler_steps_mark(const struct strings *strings, struct string_roles *roles, const char *steps, uint32_t role) {
+    for (uint32_t string = 0; string < strings->n; string++) {
+        const char *number =
+            profiler_step_number(strings_text(strings, string), strings_length(strings, string), STEPS_SELECTION);
+        if (number && profiler_step_is_selected(number, steps))
+            roles[string].name |= role;
+    }
+}
+
+void profiler_steps_explain(const struct strings *strings, const char *steps, char *text, size_t size) {
+    int64_t n, first = INT64_MAX, last = INT64_MIN;
+    for (uint32_t string = 0; string < strings->n; string++) {
+        const char *number =
+            profiler_step_number(strings_text(strings, string), strings_length(strings, string), STEPS_SELECTION);
+        if (!number || !integer_parse(number, strlen(number), &n))
+            continue;
+        first = MIN(n, first);
+        last = MAX(n, last);
+    }
+    if (first > last)
+        snprintf(text, size, "no annotation " STEP_NAME "#%.100s: the trace has no steps", steps);
+    else
+        snprintf(text, size, "no annotation " STEP_NAME "#%.100s: the trace has steps %" PRId64 " to %" PRId64, steps,
+                 first, last);
 }
 
 struct found_step {

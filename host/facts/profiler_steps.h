@@ -38,6 +38,15 @@ enum step_rules {
 /* The text of the step's number, or what follows STEP_NAME if the rules need no number; NULL: not a step. O(length). */
 const char *profiler_step_number(const char *name, size_t length, enum step_rules rules);
 
+/* Whether "3", or a range such as "3-5", selects the number of a step; a single step is compared as text. */
+bool profiler_step_is_selected(const char *number, const char *steps);
+
+/* Adds `role` to the names of the selected steps, by STEPS_SELECTION. */
+void profiler_steps_mark(const struct strings *strings, struct string_roles *roles, const char *steps, uint32_t role);
+
+/* Writes why no step is selected: "no annotation ProfilerStep#9: the trace has steps 3 to 5". */
+void profiler_steps_explain(const struct strings *strings, const char *steps, char *text, size_t size);
+
 /* Columns of n rows that may be steps: those whose kind has its bit in `kinds`. */
 struct step_rows {
     const struct strings *strings;

@@ -75,24 +75,14 @@ static int64_t end_of(const struct selection_choice *choice, row_t event) {
     return start_of(choice, event) + ns_of_us(number_at(choice->events->dur, event));
 }
 
-/* Whether a step is in "3-5"; a single step is compared as text. */
-static bool step_is_selected(const char *number, const char *steps) {
-    int64_t n, first, last;
-    const char *dash = strchr(steps, '-');
-    if (!dash || !integer_parse(steps, (size_t)(dash - steps), &first) ||
-        !integer_parse(dash + 1, strlen(dash + 1), &last))
-        return strcmp(number, steps) == 0;
-    return integer_parse(number, strlen(number), &n) && first <= n && n <= last;
-}
-
 /* The time range: of the selected steps, narrowed to the times from the first start of the trace. SUTRA_DATA: there is
  * no such step; the message names the steps of the trace. */
 static enum sutra_status find_range(struct selection_choice *choice, struct sutra_error *error) {
     const struct device_events *events = choice->events;
     const struct sutra_selection *wish = choice->wish;
     struct time_range *range = &choice->selection->range;
-    int64_t trace_start = INT64_MAX, first_step = INT64_MAX, last_step = INT64_MIN;
-    bool found = false, has_steps = false;
+    int64_t trace_start = INT64_MAX;
+    bool found = false;
     enum sutra_status status =
         exact_times_find(choice->context, choice->trace, NULL, choice->arena, &choice->times, error);
     if (status)
@@ -103,7 +93,7 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
             !(events->flags[event] & EVENT_HAS_DUR) || !exact_time_is_known(events, event) ||
             category_roles(events, choice->roles, event) & CATEGORY_SYNC)
             continue;
-        int64_t start = start_of(choice, event), n;
+        int64_t start = start_of(choice, event);
         trace_start = MIN(start, trace_start);
         if (kind != SELECTED_NOTE || !wish->step)
             continue;
@@ -112,23 +102,18 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
                                                   strings_length(&choice->trace->strings, name), STEPS_SELECTION);
         if (!number)
             continue;
-        if (step_is_selected(number, wish->step)) {
+        if (profiler_step_is_selected(number, wish->step)) {
             int64_t end = end_of(choice, event);
             range->from = !found || start < range->from ? start : range->from;
             range->to = !found || end > range->to ? end : range->to;
             found = true;
-        } else if (integer_parse(number, strlen(number), &n)) {
-            has_steps = true;
-            first_step = MIN(n, first_step);
-            last_step = MAX(n, last_step);
         }
     }
-    if (wish->step && !found && !has_steps)
-        return error_set(error, SUTRA_DATA, "no annotation " STEP_NAME "#%.100s: the trace has no steps", wish->step);
-    if (wish->step && !found)
-        return error_set(error, SUTRA_DATA,
-                         "no annotation " STEP_NAME "#%.100s: the trace has steps %" PRId64 " to %" PRId64, wish->step,
-                         first_step, last_step);
+    if (wish->step && !found) {
+        char text[200];
+        profiler_steps_explain(&choice->trace->strings, wish->step, text, sizeof text);
+        return error_set(error, SUTRA_DATA, "%s", text);
+    }
     trace_start = trace_start == INT64_MAX ? 0 : trace_start;
     int64_t from = trace_start + (int64_t)wish->from_us * NS_PER_US;
     int64_t to = trace_start + (int64_t)wish->to_us * NS_PER_US;

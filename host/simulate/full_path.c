@@ -16,6 +16,7 @@
 #include "columns/strings.h"
 #include "context/context.h"
 #include "facts/names.h"
+#include "facts/profiler_steps.h"
 #include "simulate/full_path.h"
 #include "simulate/plus.h"
 #include "simulate/replay.h"
@@ -155,6 +156,8 @@ static const char *const kind_notes[SUTRA_FULL_N_KINDS] = {
 };
 
 static const char *window_name(const struct sutra_full_path *path) {
+    if (*path->window)
+        return path->window;
     return path->annotation == ROW_NONE
                ? "the whole trace"
                : strings_text(&path->trace->strings, path->trace->events.name[path->annotation]);
@@ -386,9 +389,31 @@ static enum sutra_status find_window(struct path_making *making, const struct su
     struct string_roles *roles = names_find(&making->trace->strings, READER_SIMULATE, &making->arena);
     if (!roles)
         return error_memory(error);
-    names_mark(&making->trace->strings, roles, TEXT_HAS, name, NAME_OWN);
+    if (options->step)
+        profiler_steps_mark(&making->trace->strings, roles, options->step, NAME_OWN);
+    else
+        names_mark(&making->trace->strings, roles, TEXT_HAS, name, NAME_OWN);
     window[0] = -INFINITY;
     window[1] = INFINITY;
+    if (options->step) {
+        struct sutra_full_path *path = making->path;
+        snprintf(path->window, sizeof path->window, STEP_NAME "#%.60s", options->step);
+        for (row_t event = 0; event < events->n; event++) {
+            if (!is_annotation(events, roles, event))
+                continue;
+            const double start = number_as_double(number_at(events->ts, event));
+            const double end = start + number_as_double(number_at(events->dur, event));
+            bool is_first = path->annotation == ROW_NONE;
+            window[0] = is_first ? start : fmin(window[0], start);
+            window[1] = is_first ? end : fmax(window[1], end);
+            path->annotation = is_first ? event : path->annotation;
+        }
+        if (path->annotation != ROW_NONE)
+            return SUTRA_OK;
+        char text[200];
+        profiler_steps_explain(&making->trace->strings, options->step, text, sizeof text);
+        return error_file(error, SUTRA_DATA, making->trace->document.source.name, "%s", text);
+    }
     row_t row = making->path->annotation = *name ? find_annotation(events, roles, options->instance) : ROW_NONE;
     if (row == ROW_NONE && *name && (options->annotation || options->instance))
         return error_set(error, SUTRA_DATA, "no instance %llu of an event whose name contains \"%.100s\"",
@@ -611,10 +636,13 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
     enum sutra_status status = options_copy(&form, options, &used_options, error);
     if (status)
         return status;
+    if (used_options.step && (used_options.annotation || used_options.instance))
+        return error_set(error, SUTRA_USAGE, "a step and an annotation exclude each other");
     struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};
     if (!making.path)
         return error_memory(error);
     making.path->trace = trace;
+    making.path->annotation = ROW_NONE;
     stage_begin(context, "critical path", trace->events.n);
     status = find_path(&making, &used_options, error);
     stage_end(context);

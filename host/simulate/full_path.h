@@ -24,6 +24,7 @@ struct full_path_step {
 struct sutra_full_path {
     const struct sutra_device_trace *trace;
     row_t annotation; /* the event that selects the window, or ROW_NONE: the total trace */
+    char window[80];  /* "ProfilerStep#3-5", if the window consists of steps */
     struct full_path_step *steps;
     uint64_t n_steps, steps_capacity;
     struct sutra_full_share *shares;

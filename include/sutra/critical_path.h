@@ -44,6 +44,8 @@ struct sutra_critical_path_options {
     const char *data_loading; /* HTA 0.6: events whose name contains it load data and count as operators; NULL: none */
     bool only_critical;       /* the marked trace omits spans off the path, except annotations and Python functions */
     enum sutra_path_arrows arrows;
+    const char *step; /* number of a profiler step or a range such as "3-5", as in struct sutra_restriction; NULL: none.
+                         Excludes `annotation` and `instance` */
 };
 
 /* Finds the path. The trace must outlive *path, which the caller frees. Warns if it uses extended rules because HTA
@@ -93,7 +95,7 @@ struct sutra_critical_path_report {
     double window_us;        /* duration of the annotation or the whole trace */
     double begin_us, end_us; /* of the path, relative to the start of the window */
     struct sutra_path_outside before, after;
-    const char *window;                 /* name of the annotation; NULL: the whole trace; lives as long as the trace */
+    const char *window;                 /* the annotation or steps; NULL: the whole trace; lives as long as the path */
     enum sutra_hta_version hta_version; /* HTA version of the rules, also of extended ones */
     double data_loading_us;             /* operator time of events that load data */
 };

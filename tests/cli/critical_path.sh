@@ -92,6 +92,18 @@ sutra critical-path device.json -q --annotation nothing_of_this_name 2>&1
 echo "exit $?"
 echo "an empty annotation:"
 sutra critical-path device.json -q --annotation '' | grep window:
+echo "steps:"
+sutra gen --events 4k --host host.json --device steps.json -q
+for steps in 1 0-1; do
+    sutra critical-path steps.json -q --step $steps | grep window:
+    sutra critical-path steps.json -q --rules full --step $steps | grep window:
+done
+sutra critical-path steps.json -q --annotation ProfilerStep#1 -o annotation.json
+sutra critical-path steps.json -q --step 1 -f json | cmp - annotation.json
+try sutra critical-path steps.json -q --step 9
+try sutra critical-path steps.json -q --rules full --step 9
+try sutra critical-path steps.json -q --step 1 --annotation forward
+try sutra critical-path steps.json -q --step 1 --instance 1
 try sutra critical-path
 try sutra critical-path device.json -o device.json
 try sutra critical-path device.json --rules full --format chrome
