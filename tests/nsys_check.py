@@ -226,6 +226,8 @@ def check_refused():
     with open(path, "r+b") as file:
         file.truncate(os.path.getsize(path) // 2)
     refused(path, "truncated or corrupt SQLite database")
+    for path, message in nsys_make.refused(FOLDER):
+        refused(path, message)
     path = path_of("report.nsys-rep")
     with open(path, "wb") as file:
         file.write(bytes(range(256)))

@@ -178,7 +178,62 @@ insert into rocpd_event_x values (1, 3, 20), (2, 1, 21), (3, null, 21), (4, 1, 2
     db.close()
 
 
+def refused(folder):
+    """Small databases that compute rows and texts from nothing, or repeat them; (path, message) of each."""
+    rows = "with recursive r(n) as (select 1 union all select n + 1 from r%s) select n as start, n as end, 59 as eventType, " \
+           "%s as text, 0 as globalTid from r"
+    for name, sql in (
+            ("view", "create view NVTX_EVENTS as " + rows % ("", "'x' || n")),
+            ("generated", "create table NVTX_EVENTS (start, end, eventType, globalTid, "
+                          "text generated always as (hex(zeroblob(500000)) || start) virtual)"),
+            ("default", "create table NVTX_EVENTS (start, end, eventType, globalTid)"),
+            ("pages", "create table NVTX_EVENTS (start, end, eventType, globalTid, text)")):
+        path = os.path.join(folder, name + ".sqlite")
+        with Report(path) as r:
+            r.kernel(50, 70, r.call(10, 20))
+            r.db.execute(sql)
+            for i in range(0 if name == "view" else 9 if name == "pages" else 400):
+                r.db.execute("insert into NVTX_EVENTS (start, end, eventType, globalTid) values (?, ?, 59, 0)", (i, i))
+            if name == "default":
+                r.db.execute("alter table NVTX_EVENTS add column text default '%s'" % ("x" * 5000))
+            root = r.db.execute("select rootpage from sqlite_master where name = 'NVTX_EVENTS'").fetchone()[0]
+        if name == "pages":
+            share_pages(path, root)
+        yield path, {"view": "NVTX_EVENTS is a view, not a table",
+                     "generated": "column text of table NVTX_EVENTS is a generated column"}.get(name, "repeats rows or texts")
+    path = os.path.join(folder, "rocpd_view.sqlite")
+    rocpd(path)
+    with sqlite3.connect(path) as db:
+        db.execute("drop view rocpd_region")
+        db.execute("alter table rocpd_region_x rename to other")
+        db.execute("create view rocpd_region as " + rows % ("", "n"))
+    db.close()
+    yield path, "rocpd_region is a view, not a table"
+
+
+def share_pages(path, root, size=512, depth=4):
+    """Replaces the only page of a table by a tree whose pages have the same child everywhere."""
+    with open(path, "r+b") as file:
+        pages = file.read()
+        leaf, child = pages[(root - 1) * size:root * size], len(pages) // size + 1
+        pages += leaf
+        for level in range(1, depth):
+            n = (size - 12) // 7
+            page = struct.pack(">BHHHBI", 5, 0, n, size - 5 * n, 0, child)
+            page += b"".join(struct.pack(">H", size - 5 * (i + 1)) for i in range(n))
+            page = page.ljust(size - 5 * n, b"\0") + struct.pack(">IB", child, 9) * n
+            child += 1
+            if level == depth - 1:
+                pages = pages[:(root - 1) * size] + page + pages[root * size:]
+            else:
+                pages += page
+        file.seek(0)
+        file.write(pages[:28] + struct.pack(">I", len(pages) // size) + pages[32:])
+
+
 def main(folder):
+    for _ in refused(folder):
+        pass
     full(os.path.join(folder, "full.sqlite"))
     rocpd(os.path.join(folder, "rocpd.sqlite"))
     rocpd(os.path.join(folder, "rocpd_stamps.sqlite"), stamps=True)

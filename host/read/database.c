@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +18,20 @@
 #include "base/memory.h"
 #include "base/shared.h"
 
-/* Instructions of SQLite between two calls of check_progress(). A scanned row costs about 20; a row has at least 4
- * bytes of the file. Schemas of databases in memory are small, hence the constant. */
-#define PROGRESS_STEPS    10000
-#define STEPS_OF_BYTE     100
-#define STEPS_OF_DATABASE ((uint64_t)100000000)
+#define PROGRESS_STEPS 10000 /* instructions of SQLite between two calls of check_progress() */
 
-#define COLUMNS_MAX         32
-#define NAME_MAX_IN_MESSAGE 200
+/* Limit of the rows and texts of a database, as a multiple of the file: a row has at least 4 bytes of the file, and
+ * UTF-16 becomes UTF-8 with up to 1.5 times the bytes. Only a corrupt file refers to the same bytes again and again. */
+#define ROW_BYTES_MIN    4
+#define MAX_BYTES_FACTOR 4
+#define COUNT_BYTES_STEP 4096 /* a connection adds this much at once to the count that all connections share */
 
-/* Stops a query if the call is cancelled or if the budget is used up. */
+#define TEXT_BYTES_MAX ((uint64_t)1 << 28)
+
+/* Stops a query if the call is cancelled. */
 static int check_progress(void *arg) {
-    struct database *database = arg;
-    return ++database->n_steps > database->n_steps_max || context_is_cancelled(database->context);
+    const struct database *database = arg;
+    return context_is_cancelled(database->context);
 }
 
 static enum sutra_status report_failure(const struct database *database, int code, struct sutra_error *error) {
@@ -37,9 +39,7 @@ static enum sutra_status report_failure(const struct database *database, int cod
         return error_memory(error);
     if (code == SQLITE_INTERRUPT && context_is_cancelled(database->context))
         return context_early_end_error(database->context, error);
-    const char *reason = code == SQLITE_INTERRUPT ? "a view takes too long"
-                         : database->handle       ? sqlite3_errmsg(database->handle)
-                                                  : sqlite3_errstr(code);
+    const char *reason = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
     return error_file(error, SUTRA_DATA, database->file->name,
                       "truncated or corrupt SQLite database (%s): export or copy the report again", reason);
 }
@@ -76,10 +76,9 @@ static char *make_uri(const char *path) {
     return uri.bytes;
 }
 
-enum sutra_status database_open(struct database *database, const struct database_file *file,
+enum sutra_status database_open(struct database *database, struct database_file *file,
                                 const struct sutra_context *context, struct sutra_error *error) {
-    *database = (struct database){.file = file, .context = context};
-    database->n_steps_max = (STEPS_OF_DATABASE + file->size * STEPS_OF_BYTE) / PROGRESS_STEPS;
+    *database = (struct database){.file = file, .context = context, .n_rows_left = UINT64_MAX};
     enum sutra_status status = file->path ? refuse_open_log(file, error) : SUTRA_OK;
     char *uri = !status && file->path ? make_uri(file->path) : NULL;
     if (!status && file->path && !uri)
@@ -99,7 +98,9 @@ enum sutra_status database_open(struct database *database, const struct database
     sqlite3_progress_handler(database->handle, PROGRESS_STEPS, check_progress, database);
     sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_limit(database->handle, SQLITE_LIMIT_LENGTH, 1 << 28);
+    sqlite3_db_config(database->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_drop_modules(database->handle, NULL); /* virtual tables */
+    sqlite3_limit(database->handle, SQLITE_LIMIT_LENGTH, (int)MIN(file->size * MAX_BYTES_FACTOR, TEXT_BYTES_MAX));
     char pragma[80];
     snprintf(pragma, sizeof pragma, "PRAGMA mmap_size=%" PRIu64, MIN(file->size, (uint64_t)1 << 46));
     sqlite3_exec(database->handle, pragma, NULL, NULL, NULL); /* if refused, pages are copied */
@@ -114,7 +115,27 @@ void database_close(struct database *database) {
 enum sutra_status database_step(struct database *database, sqlite3_stmt *scan, bool *more, struct sutra_error *error) {
     int code = sqlite3_step(scan);
     *more = code == SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SUTRA_OK : report_failure(database, code, error);
+    if (code == SQLITE_DONE)
+        return SUTRA_OK;
+    if (code != SQLITE_ROW)
+        return report_failure(database, code, error);
+    bool repeats_rows = database->n_rows_left-- == 0;
+    database->n_bytes += ROW_BYTES_MIN;
+    for (int i = 0, n = sqlite3_column_count(scan); i < n; i++) {
+        int type = sqlite3_column_type(scan, i);
+        if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+            database->n_bytes += (uint64_t)sqlite3_column_bytes(scan, i);
+    }
+    if (database->n_bytes >= COUNT_BYTES_STEP) {
+        struct database_file *file = database->file;
+        uint64_t n_before = atomic_fetch_add_explicit(&file->n_bytes, database->n_bytes, memory_order_relaxed);
+        repeats_rows |= n_before > file->size * MAX_BYTES_FACTOR;
+        database->n_bytes = 0;
+    }
+    if (!repeats_rows)
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, database->file->name,
+                      "corrupt SQLite database (repeats rows or texts): export or copy the report again");
 }
 
 enum sutra_status database_list(struct database *database, struct arena *arena, struct database_table **tables,
@@ -208,43 +229,67 @@ enum sutra_status database_bounds(struct database *database, struct database_tab
     return status;
 }
 
-/* Whether a prepared query has a column of this name. */
-static bool has_column(sqlite3_stmt *all, const char *name, size_t length) {
-    for (int i = 0; i < sqlite3_column_count(all); i++) {
-        const char *column = sqlite3_column_name(all, i);
-        if (column && strlen(column) == length && sqlite3_strnicmp(column, name, (int)length) == 0)
-            return true;
+/* Marks the columns, separated by spaces, that a table has in `found`, a bit for each. A generated column is an error: it
+ * computes a value of any size from nothing. */
+static enum sutra_status find_columns(struct database *database, const char *table, const char *columns,
+                                      uint32_t *found, struct sutra_error *error) {
+    enum { NAME = 1, HIDDEN = 6, IS_GENERATED = 2 }; /* columns of the pragma's rows, and a value */
+    struct buffer query = {0};
+    sqlite3_stmt *scan = NULL;
+    enum sutra_status status = SUTRA_OK;
+    buffer_append_text(&query, "PRAGMA table_xinfo(");
+    append_name(&query, table, strlen(table));
+    buffer_append_text(&query, ")");
+    int code = prepare(database, &query, &scan);
+    while (code == SQLITE_OK && !status && (code = sqlite3_step(scan)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(scan, NAME);
+        uint32_t bit = 1;
+        code = SQLITE_OK;
+        for (const char *at = columns; *at && name; bit <<= 1) {
+            size_t length = strcspn(at, " ");
+            bool is_column = strlen(name) == length && sqlite3_strnicmp(name, at, (int)length) == 0;
+            *found |= is_column ? bit : 0;
+            if (is_column && sqlite3_column_int(scan, HIDDEN) == IS_GENERATED)
+                status = error_file(error, SUTRA_DATA, database->file->name,
+                                    "column %.*s of table %s is a generated column: export the report again",
+                                    (int)length, at, table);
+            at += length + (at[length] == ' ');
+        }
     }
-    return false;
+    if (!status && code != SQLITE_DONE)
+        status = report_failure(database, code, error);
+    sqlite3_finalize(scan);
+    return status;
 }
 
 enum sutra_status database_prepare(struct database *database, const struct database_table *table, const char *columns,
                                    sqlite3_stmt **scan, struct sutra_error *error) {
     struct buffer query = {0};
-    sqlite3_stmt *all = NULL;
-    buffer_append_text(&query, "SELECT * FROM ");
-    append_name(&query, table->name, strlen(table->name));
-    int code = prepare(database, &query, &all);
-    if (code != SQLITE_OK)
-        return report_failure(database, code, error);
+    uint32_t found = 0, bit = 1;
+    if (table->is_view)
+        return error_file(error, SUTRA_DATA, database->file->name, "%s is a view, not a table: export the report again",
+                          table->name);
+    enum sutra_status status = find_columns(database, table->name, columns, &found, error);
+    if (status)
+        return status;
     buffer_append_text(&query, "SELECT ");
-    for (const char *at = columns; *at;) {
+    for (const char *at = columns; *at; bit <<= 1) {
         size_t length = strcspn(at, " ");
         if (at > columns)
             buffer_append_text(&query, ",");
-        if ((length == 5 && memcmp(at, "rowid", 5) == 0 && !table->is_view) || has_column(all, at, length))
+        if (found & bit)
             append_name(&query, at, length);
         else
             buffer_append_text(&query, "NULL");
         at += length + (at[length] == ' ');
     }
-    sqlite3_finalize(all);
     buffer_append_text(&query, " FROM ");
     append_name(&query, table->name, strlen(table->name));
     bool is_bounded = table->first_row <= table->last_row;
+    database->n_rows_left = is_bounded ? (uint64_t)table->last_row - (uint64_t)table->first_row + 1 : UINT64_MAX;
     if (is_bounded)
         buffer_append_text(&query, " WHERE rowid BETWEEN ? AND ?");
-    code = prepare(database, &query, scan);
+    int code = prepare(database, &query, scan);
     if (code == SQLITE_OK && is_bounded) {
         sqlite3_bind_int64(*scan, 1, table->first_row);
         sqlite3_bind_int64(*scan, 2, table->last_row);

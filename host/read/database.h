@@ -8,13 +8,17 @@
  *     sqlite3_finalize(scan)
  *
  * A database in a file is opened as immutable, so that no lock and no write-ahead log is touched; a database in memory
- * (decompressed, piped) is read in place. Each thread opens a connection of its own. Databases may be corrupt or
- * adversarial: views are bounded by a budget of SQLite's instructions, which grows with the size of the file.
+ * (decompressed, piped) is read in place. Each thread opens a connection of its own.
+ *
+ * Databases may be corrupt or adversarial. Views, virtual tables and generated columns compute rows and texts from
+ * nothing, so they are errors. Pages that are in several places of a tree repeat rows and texts, so those are counted
+ * over all connections, and limited by the size of the file.
  */
 #ifndef READ_DATABASE_H
 #define READ_DATABASE_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,14 +31,16 @@ struct database_file {
     const char *path; /* NULL: in memory */
     char *bytes;      /* of a database in memory, which are not changed */
     uint64_t size;
+    _Atomic uint64_t n_bytes; /* of rows and texts that the connections have read */
 };
 
 /* A connection. */
 struct database {
     sqlite3 *handle;
-    const struct database_file *file;
+    struct database_file *file;
     const struct sutra_context *context;
-    uint64_t n_steps, n_steps_max; /* in units of PROGRESS_STEPS instructions */
+    uint64_t n_bytes;     /* not yet added to those of the file */
+    uint64_t n_rows_left; /* of the prepared scan, by its range of rowids */
 };
 
 struct database_table {
@@ -44,7 +50,7 @@ struct database_table {
 };
 
 /* SUTRA_DATA: an open write-ahead log, or corrupt; SUTRA_SYSTEM: out of memory. Close it in any case. */
-enum sutra_status database_open(struct database *database, const struct database_file *file,
+enum sutra_status database_open(struct database *database, struct database_file *file,
                                 const struct sutra_context *context, struct sutra_error *error);
 void database_close(struct database *database);
 
@@ -60,12 +66,15 @@ const struct database_table *database_find(const struct database_table *tables, 
 enum sutra_status database_bounds(struct database *database, struct database_table *table, bool *is_empty,
                                   struct sutra_error *error);
 
-/* Prepares a scan of the columns, which are separated by spaces; absent columns are NULL in each row. Rows from
- * first_row to last_row; all, if first_row > last_row. The caller finalizes *scan. */
+/* Prepares a scan of the columns, at most 32, which are separated by spaces; absent columns are NULL in each row. Rows
+ * from first_row to last_row; all, if first_row > last_row. The caller finalizes *scan before it prepares the next
+ * one. SUTRA_DATA: a view, or a
+ * generated column. */
 enum sutra_status database_prepare(struct database *database, const struct database_table *table, const char *columns,
                                    sqlite3_stmt **scan, struct sutra_error *error);
 
-/* Steps to the next row; *more is false after the last one. */
+/* Steps to the next row; *more is false after the last one. SUTRA_DATA: corrupt, or more rows and texts than the file
+ * can contain. */
 enum sutra_status database_step(struct database *database, sqlite3_stmt *scan, bool *more, struct sutra_error *error);
 
 #endif

@@ -275,11 +275,10 @@ enum sutra_status nsys_join_parts(struct nsys_report *report, struct nsys_part *
 struct database_file;
 struct database_table;
 enum sutra_status nsys_read_tables(struct nsys_report *report, struct sutra_context *context,
-                                   const struct database_file *file, const struct database_table *tables,
-                                   size_t n_tables, const struct nsys_options *options, int64_t process,
-                                   struct sutra_error *error);
+                                   struct database_file *file, const struct database_table *tables, size_t n_tables,
+                                   const struct nsys_options *options, int64_t process, struct sutra_error *error);
 enum sutra_status rocpd_read_tables(struct nsys_report *report, struct sutra_context *context,
-                                    const struct database_file *file, const struct database_table *tables,
-                                    size_t n_tables, int64_t process, struct sutra_error *error);
+                                    struct database_file *file, const struct database_table *tables, size_t n_tables,
+                                    int64_t process, struct sutra_error *error);
 
 #endif

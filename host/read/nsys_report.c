@@ -446,9 +446,10 @@ static void list_tables(const struct database_table *tables, size_t n, char *tex
 static enum sutra_status read_tables(struct nsys_report *report, struct sutra_context *context,
                                      const struct source *source, const struct nsys_options *options, int64_t process,
                                      struct sutra_error *error) {
-    const struct database_file opened = {source->name, source->mapping ? source->path : NULL, source->memory,
-                                         source->size},
-                               *file = &opened;
+    struct database_file *file = &(struct database_file){.name = source->name,
+                                                         .path = source->mapping ? source->path : NULL,
+                                                         .bytes = source->memory,
+                                                         .size = source->size};
     struct arena arena = {0};
     struct database database;
     struct database_table *tables = NULL;

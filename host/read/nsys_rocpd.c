@@ -4,6 +4,7 @@
  *     rocpd_kernel_dispatch --kernel_id--> rocpd_info_kernel_symbol      rocpd_region --name_id--> rocpd_string
  *            |--agent_id, pid, tid--> rocpd_info_agent, _process, _thread       |--event_id--> rocpd_event: correlation
  *
+ * Each name is a view of the tables NAME_<uuid>, of several processes in a merged report, which are read in its place.
  * Schema 3 has start and end in each row; schema 4 refers to rocpd_timestamp and rocpd_track. Regions of HIP are calls,
  * regions of markers (roctx) are ranges. Each of the three large tables is read by a thread with its own connection.
  * O(n log n).
@@ -52,7 +53,7 @@ static const struct {
 };
 
 struct rocpd {
-    const struct database_file *file;
+    struct database_file *file;
     struct sutra_context *context;
     const struct database_table *tables;
     size_t n_tables;
@@ -60,6 +61,20 @@ struct rocpd {
     struct id_table ids[N_ID_TABLES];
     struct nsys_part parts[3];
 };
+
+/* The table NAME or NAME_<uuid> after `previous`, or the first one; NULL: there are no more. A view, which cannot be
+ * read, if there are only views. */
+static const struct database_table *next_table(const struct rocpd *rocpd, const char *name,
+                                               const struct database_table *previous) {
+    size_t length = strlen(name);
+    for (size_t i = previous ? (size_t)(previous - rocpd->tables) + 1 : 0; i < rocpd->n_tables; i++) {
+        const struct database_table *table = &rocpd->tables[i];
+        if (!table->is_view && strncmp(table->name, name, length) == 0 &&
+            (table->name[length] == 0 || table->name[length] == '_'))
+            return table;
+    }
+    return previous ? NULL : database_find(rocpd->tables, rocpd->n_tables, name);
+}
 
 static int64_t number_of(sqlite3_stmt *row, int column) {
     return sqlite3_column_type(row, column) == SQLITE_NULL ? NSYS_NONE : sqlite3_column_int64(row, column);
@@ -83,29 +98,31 @@ static int64_t value_of(const struct id_table *table, int64_t id, int value, int
 static enum sutra_status load_ids(struct rocpd *rocpd, struct database *database, enum id_tables which,
                                   struct sutra_error *error) {
     struct id_table *ids = &rocpd->ids[which];
-    const struct database_table *table = database_find(rocpd->tables, rocpd->n_tables, id_forms[which].table);
     struct buffer scratch = {0};
-    sqlite3_stmt *row = NULL;
-    bool more = true, failed = false, is_sorted = true;
+    bool failed = false, is_sorted = true;
     uint64_t n_kept = 0;
-    if (!table)
-        return SUTRA_OK;
-    enum sutra_status status = database_prepare(database, table, id_forms[which].columns, &row, error);
-    while (!status && !failed && !(status = database_step(database, row, &more, error)) && more) {
-        struct id_row added = {.id = number_of(row, 0), .row = ids->n};
-        for (int i = 0; i < id_forms[which].n_values; i++)
-            added.value[i] = number_of(row, i + 1);
-        for (int i = 0; i < id_forms[which].n_names; i++) {
-            const char *text = (const char *)sqlite3_column_text(row, i + 1);
-            size_t n = text ? (size_t)sqlite3_column_bytes(row, i + 1) : 0;
-            added.value[i] = nsys_intern(rocpd->names, &scratch, text ? text : "", n, &failed);
+    enum sutra_status status = SUTRA_OK;
+    for (const struct database_table *table = NULL;
+         !status && (table = next_table(rocpd, id_forms[which].table, table)) != NULL;) {
+        sqlite3_stmt *row = NULL;
+        bool more = true;
+        status = database_prepare(database, table, id_forms[which].columns, &row, error);
+        while (!status && !failed && !(status = database_step(database, row, &more, error)) && more) {
+            struct id_row added = {.id = number_of(row, 0), .row = ids->n};
+            for (int i = 0; i < id_forms[which].n_values; i++)
+                added.value[i] = number_of(row, i + 1);
+            for (int i = 0; i < id_forms[which].n_names; i++) {
+                const char *text = (const char *)sqlite3_column_text(row, i + 1);
+                size_t n = text ? (size_t)sqlite3_column_bytes(row, i + 1) : 0;
+                added.value[i] = nsys_intern(rocpd->names, &scratch, text ? text : "", n, &failed);
+            }
+            is_sorted &= ids->n == 0 || ids->list[ids->n - 1].id < added.id;
+            failed |= !column_grow(&ids->list, ids->n, &ids->capacity, sizeof added);
+            if (!failed)
+                ids->list[ids->n++] = added;
         }
-        is_sorted &= ids->n == 0 || ids->list[ids->n - 1].id < added.id;
-        failed |= !column_grow(&ids->list, ids->n, &ids->capacity, sizeof added);
-        if (!failed)
-            ids->list[ids->n++] = added;
+        sqlite3_finalize(row);
     }
-    sqlite3_finalize(row);
     buffer_free(&scratch);
     if (!is_sorted)
         qsort(ids->list, ids->n, sizeof *ids->list, compare_id_rows);
@@ -262,26 +279,25 @@ static const struct {
 
 static enum sutra_status read_events(void *arg, size_t number, struct sutra_error *error) {
     struct rocpd *rocpd = arg;
-    const struct database_table *table = database_find(rocpd->tables, rocpd->n_tables, event_forms[number].table);
     struct nsys_part *part = &rocpd->parts[number];
     struct database database;
-    sqlite3_stmt *row = NULL;
-    bool more = true;
-    if (!table)
-        return SUTRA_OK;
     enum sutra_status status = database_open(&database, rocpd->file, rocpd->context, error);
-    if (!status)
+    for (const struct database_table *table = NULL;
+         !status && (table = next_table(rocpd, event_forms[number].table, table)) != NULL;) {
+        sqlite3_stmt *row = NULL;
+        bool more = true;
         status = database_prepare(&database, table, event_forms[number].columns, &row, error);
-    while (!status && !part->failed && !(status = database_step(&database, row, &more, error)) && more)
-        event_forms[number].read(rocpd, part, row);
-    sqlite3_finalize(row);
+        while (!status && !part->failed && !(status = database_step(&database, row, &more, error)) && more)
+            event_forms[number].read(rocpd, part, row);
+        sqlite3_finalize(row);
+    }
     database_close(&database);
     return status || !part->failed ? status : error_memory(error);
 }
 
 enum sutra_status rocpd_read_tables(struct nsys_report *report, struct sutra_context *context,
-                                    const struct database_file *file, const struct database_table *tables,
-                                    size_t n_tables, int64_t process, struct sutra_error *error) {
+                                    struct database_file *file, const struct database_table *tables, size_t n_tables,
+                                    int64_t process, struct sutra_error *error) {
     struct rocpd rocpd = {
         .file = file, .context = context, .tables = tables, .n_tables = n_tables, .names = &report->names};
     struct database database;

@@ -38,7 +38,7 @@ struct event_record {
 
 /* What all parts read. */
 struct scan {
-    const struct database_file *file;
+    struct database_file *file;
     struct sutra_context *context;
     int64_t *ids;    /* of StringIds, ascending */
     uint32_t *text;  /* names by index of `ids`, */
@@ -611,9 +611,8 @@ static enum sutra_status run_tasks(struct scan *scan, struct nsys_report *report
 }
 
 enum sutra_status nsys_read_tables(struct nsys_report *report, struct sutra_context *context,
-                                   const struct database_file *file, const struct database_table *tables,
-                                   size_t n_tables, const struct nsys_options *options, int64_t process,
-                                   struct sutra_error *error) {
+                                   struct database_file *file, const struct database_table *tables, size_t n_tables,
+                                   const struct nsys_options *options, int64_t process, struct sutra_error *error) {
     /* In the order of events with equal keys. */
     static const struct table_kind kinds[] = {
         {"CUPTI_ACTIVITY_KIND_RUNTIME", call_columns, read_call, false, false},
