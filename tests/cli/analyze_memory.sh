@@ -153,6 +153,18 @@ for n in 1 3; do
     devices large.pickle --threads $n | cmp - large.out
 done
 grep -c '"device": "cuda:' large.out
+echo "--- frees of segments that share a million frames"
+python3 - <<'END'
+import pickle
+frames = [{"name": "f", "filename": "f.cpp", "line": 1}] * 1000000 + [{"name": "empty_cache", "filename": "memory.py", "line": 2}]
+free = {"action": "segment_free", "addr": 1, "size": 1, "stream": 0, "frames": frames}
+events = [event for i in range(50000) for event in (dict(free, addr=i), {"action": "snapshot", "addr": i, "size": 0})]
+pickle.dump({"segments": [], "device_traces": [events]}, open("shared.pickle", "wb"))
+END
+sutra analyze memory shared.pickle --format json -q 2>errors | python3 -c '
+import json, sys
+found = json.load(sys.stdin)["devices"][0]["segment_events"]
+print(found["n_empty_cache"], "of", found["n_free"], "frees")' || cat errors
 echo "--- errors"
 python3 - <<'END'
 import os, pickle
@@ -168,11 +180,15 @@ huge = [{"action": "alloc", "addr": i, "size": 2 ** 62} for i in range(9)]
 pickle.dump({"device_traces": [huge], "segments": []}, open("huge.pickle", "wb"), protocol=4)
 event = {"action": "alloc", "addr": 1, "size": 1}
 pickle.dump({"segments": [], "device_traces": [[event] * 20] * 1000}, open("repeated.pickle", "wb"))
+pickle.dump([{"total_size": 1, "blocks": [], "segment_pool_id": [7] * 2000}] * 100, open("pools.pickle", "wb"))
+annotation = {"stage": "START", "name": "ProfilerStep#1", "time_us": 1}
+pickle.dump({"segments": [], "device_traces": [[dict(event, time_us=1)]] * 99, "external_annotations": [annotation] * 999},
+            open("annotations.pickle", "wb"))
 open("trace.json", "w").write('{"traceEvents": []}')
 open("cut.json", "w").write('{"segments": [')
 open("text.txt", "w").write("hello")
 END
-for input in command.pickle truncated.pickle empty.pickle other.pickle size.pickle huge.pickle repeated.pickle trace.json cut.json text.txt; do
+for input in command.pickle truncated.pickle empty.pickle other.pickle size.pickle huge.pickle repeated.pickle pools.pickle annotations.pickle trace.json cut.json text.txt; do
     try sutra analyze memory $input
 done
 try sutra analyze memory leak.pickle.gz trace.json.gz --against oom.pickle.gz

@@ -23,7 +23,7 @@
 
 /* ---- Checks ---- */
 
-/* Types of the top-level lists, the number of their elements, and the sum of sizes, which must be below 2^63.
+/* Types of the top-level lists, the number of elements of all lists, and the sum of sizes, which must be below 2^63.
  * The sizes of events are added later. */
 static enum sutra_status check_input(struct snapshot *s, object_t segments, object_t traces,
                                      struct sutra_error *error) {
@@ -41,11 +41,13 @@ static enum sutra_status check_input(struct snapshot *s, object_t segments, obje
         object_t blocks = object_type(segment) == OBJECT_DICT ? dict_get(o, segment, WORD_BLOCKS) : OBJECT_ABSENT;
         if (!is_list(blocks))
             return snapshot_malformed(s, error, "segment %" PRIu32 " has no list \"blocks\"", i);
+        object_t pool = dict_get(o, segment, WORD_SEGMENT_POOL_ID);
         n_elements += container_of(o, blocks)->n;
+        n_elements += is_list(pool) ? container_of(o, pool)->n : 0;
     }
     if (n_elements > s->source->size)
         return error_file(error, SUTRA_DATA, s->source->name,
-                          "repeated lists: more events and blocks than bytes in the file");
+                          "repeated lists: more events, blocks and pool ids than bytes in the file");
     if (n_elements >= EVENT_NONE / 2)
         return error_file(error, SUTRA_DATA, s->source->name, "more than %" PRIu32 " events and blocks",
                           EVENT_NONE / 2);

@@ -14,9 +14,10 @@
 #define NAMES_FREE  ((uint64_t)64 << 20)
 #define TIME_US_MAX (INT64_MAX / 1000 - 1)
 
-/* Cached names of a list of frames: name of the result plus 1; 0: not computed yet. */
+/* Cached facts of a list of frames; 0: not computed yet. */
 struct list_facts {
-    uint32_t frame, operator_name, stack;
+    uint32_t frame, operator_name, stack; /* names of the result plus 1 */
+    uint32_t empties_cache;               /* whether it calls empty_cache(), plus 1 */
 };
 
 /* An event as numbers. */
@@ -67,6 +68,7 @@ struct snapshot {
     uint32_t *copied;         /* result's name of a string, plus 1 */
     uint32_t before, no_frames, non_python, unknown, empty;
     int64_t total_size;           /* of segments, blocks and events so far */
+    uint64_t n_annotations;       /* so far: each device reads all of them */
     struct snapshot_trace *trace; /* of the device that is read */
     struct event_stream *stream;  /* or NULL */
 };

@@ -420,6 +420,10 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     struct pair_table open = {0};
     if (!is_list(annotations) && !is_falsy(s, annotations))
         return snapshot_malformed(s, error, "\"external_annotations\" is not a list");
+    s->n_annotations += n;
+    if (s->n_annotations > s->source->size)
+        return error_file(error, SUTRA_DATA, s->source->name,
+                          "repeated annotations: more annotations of all devices than bytes in the file");
     if (!list || !ranges)
         return error_memory(error);
     for (uint32_t i = 0; i < n; i++) {
@@ -518,17 +522,20 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *d
             continue;
         struct memory_run *run = &device->runs[device->n_runs++];
 
-        /* Is torch.cuda.empty_cache() among the frames? */
+        /* Is torch.cuda.empty_cache() among the frames? Frees may share a list. */
         object_t frames = events[i].frames;
-        bool is_requested = false;
         if (!is_list(frames) && !is_falsy(s, frames))
             return snapshot_malformed(s, error, "\"frames\" is not a list");
-        for (uint32_t k = 0; is_list(frames) && k < container_of(s->objects, frames)->n && !is_requested; k++) {
-            unsigned flags = flags_of_frame(s, items_of(s->objects, frames)[k]);
+        uint32_t list = is_list(frames) ? first_equal_list(s->objects, (uint32_t)object_payload(frames)) : LIST_EMPTY;
+        bool is_requested = s->lists[list].empties_cache == 2;
+        for (uint32_t k = 0; !s->lists[list].empties_cache && k < s->objects->containers[list].n && !is_requested;
+             k++) {
+            unsigned flags = flags_of_frame(s, s->objects->items[s->objects->containers[list].first + k]);
             if (!flags)
                 return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
             is_requested = flags & FRAME_EMPTY_CACHE;
         }
+        s->lists[list].empties_cache = is_requested ? 2 : 1;
         uint32_t event = events[i].event;
         for (end = i; end < n && frees_segment(events[end].action) && events[end].event == event; end++, event++)
             run->bytes += events[end].size;
