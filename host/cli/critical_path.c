@@ -209,6 +209,7 @@ static const struct option_row options[] = {
      .help = "draw arrows in the marked trace for all edges of the path (path), for its dependencies, launch latencies "
              "and synchronization (arrows), or for all edges of the graph (all) (default: path)",
      .group = group_more},
+    JOB_ROW_MAX_OUTPUT(path_job, options.most_bytes, "OUT"),
     JOB_ROWS_DEVICE,
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
@@ -223,9 +224,11 @@ static int check(struct job *job) {
     bool full = path->rules == RULES_FULL;
     if (full && path->format == SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "--rules full and --format chrome exclude each other: use text or json");
-    if (full && (rules->hta_version || rules->data_loading))
+    if (full && (rules->hta_version || rules->data_loading || rules->most_bytes))
         return message_fail(SUTRA_USAGE, "%s needs --rules hta",
-                            rules->hta_version ? "--hta-version" : "--data-loading");
+                            rules->hta_version    ? "--hta-version"
+                            : rules->data_loading ? "--data-loading"
+                                                  : "--max-output");
     if (path->rules == RULES_HTA_0_6)
         rules->hta_version = SUTRA_HTA_VERSION_0_6;
     if (rules->data_loading && rules->hta_version != SUTRA_HTA_VERSION_0_6)

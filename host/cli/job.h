@@ -124,6 +124,14 @@ extern const char *const device_names[];
         AT(job, output),                                                                                               \
         .help = "write to OUT, compressed if it ends in .gz or .zst; - is standard output (default: -)"},              \
         JOB_ROW_FORCE
+/* `field`: most_bytes of the options; `what`: the name of the output. */
+#define JOB_ROW_MAX_OUTPUT(type, field, what)                                                                          \
+    {                                                                                                                  \
+        "max-output", 0, OPTION_NUMBER, "BYTES", AT(type, field),                                                      \
+            .maximum = UINT64_MAX,                                                                                     \
+            .help = "fail before writing if " what " would take about BYTES or more, for example 500M",                \
+            .group = group_more                                                                                        \
+    }
 #define JOB_ROW_LENIENT                                                                                                \
     {                                                                                                                  \
         "lenient", 0, OPTION_FLAG, AT(job, options.lenient),                                                           \

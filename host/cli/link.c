@@ -221,7 +221,7 @@ static const char *const astra_choices[] = {"replay", "network", NULL};
          AT(link_job, options.hta_pandas3),                                                                            \
          .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3",              \
          .group = group_more},                                                                                         \
-        PAIR_ROW_MAX_OUTPUT(link_job, options.most_bytes), {                                                           \
+        JOB_ROW_MAX_OUTPUT(link_job, options.most_bytes, "ET+"), {                                                     \
         "strict", 0, OPTION_FLAG, AT(job, options.strict),                                                             \
             .help = "fail instead of repairing a trace with a warning, or if nothing matches", .group = group_more     \
     }

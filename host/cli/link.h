@@ -31,14 +31,6 @@ struct pair_job {
 extern const char *const log_level_names[];
 
 #define PAIR_ROWS_STATS JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors")
-/* `field`: most_bytes of the options of the linker. */
-#define PAIR_ROW_MAX_OUTPUT(type, field)                                                                               \
-    {                                                                                                                  \
-        "max-output", 0, OPTION_NUMBER, "BYTES", AT(type, field),                                                      \
-            .maximum = UINT64_MAX,                                                                                     \
-            .help = "fail before writing if ET+ would take about BYTES or more, for example 500M", .group = group_more \
-    }
-/* Of the names of other programs. */
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \

@@ -82,7 +82,7 @@ static const struct option_row options[] = {
      .help = "fail if approximate match matches less than this share of the host operators (default: 0.5)"},
     {"max-depth", 0, OPTION_NUMBER, "N", AT(legacy_job, options.max_depth), .maximum = UINT32_MAX,
      .help = "limit approximate match to N levels of the call trees, 0 for all (default: 0)"},
-    PAIR_ROW_MAX_OUTPUT(legacy_job, options.most_bytes),
+    JOB_ROW_MAX_OUTPUT(legacy_job, options.most_bytes, "ET+"),
     {"all-launches", 0, OPTION_FLAG, AT(legacy_job, options.all_launches),
      .help = "use every call that launches GPU activities, not only cudaLaunchKernel and cudaMemcpyAsync"},
     {"compat-approximate", 0, OPTION_FLAG, AT(legacy_job, options.positional),

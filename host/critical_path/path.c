@@ -301,6 +301,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     made->newer = chosen.hta_version == SUTRA_HTA_VERSION_0_6;
     made->only_critical = chosen.only_critical;
     made->arrows = chosen.arrows;
+    made->most_bytes = chosen.most_bytes;
     context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
     status = find_path(made, trace, &rules, given, error);
@@ -341,6 +342,30 @@ void sutra_critical_path_free(struct sutra_critical_path *path) {
     free(path);
 }
 
+/* Number of edges per node, and of edges, from which the estimated size is reported before writing. */
+#define MANY_EDGES_OF_NODE 10
+#define MANY_EDGES         10000
+
+/* A synchronization of a device has an edge from each stream, so the graph of JSON and of --edges all can grow with the
+ * square of the input: warn, or fail beyond the limit. */
+static enum sutra_status check_output_size(struct sutra_context *context, const struct sutra_critical_path *path,
+                                           enum sutra_path_format format, struct sutra_error *error) {
+    static const char text[] = "the output %s %llu edges, about %.1f MB, for %llu nodes: many streams are synchronized "
+                               "with their device many times";
+    unsigned long long n_nodes = path->report.n_nodes, n_edges = path->report.n_edges;
+    bool has_all = format == SUTRA_PATH_JSON || (format == SUTRA_PATH_CHROME && path->arrows == SUTRA_ARROWS_ALL);
+    bool grows = has_all && n_edges > MANY_EDGES && n_edges / MANY_EDGES_OF_NODE > n_nodes;
+    uint64_t bytes = path_output_size(path, format);
+    bool too_large = path->most_bytes && bytes >= path->most_bytes;
+    if (too_large && grows)
+        return error_set(error, SUTRA_DATA, text, "would have", n_edges, (double)bytes / 1e6, n_nodes);
+    if (too_large)
+        return error_set(error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
+    if (grows)
+        context_warn(context, text, "has", n_edges, (double)bytes / 1e6, n_nodes);
+    return SUTRA_OK;
+}
+
 enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
                                             enum sutra_path_format format, const char *file,
                                             struct sutra_error *error) {
@@ -349,8 +374,11 @@ enum sutra_status sutra_critical_path_write(struct sutra_context *context, const
                                                          [SUTRA_PATH_JSON] = write_path_json,
                                                          [SUTRA_PATH_CHROME] = write_path_chrome};
     struct text_out text = {0};
+    enum sutra_status status = check_output_size(context, path, format, error);
+    if (status)
+        return status;
     stage_begin(context, "write", path->search.path.n);
-    enum sutra_status status = sink_open(&text.sink, context, file, error);
+    status = sink_open(&text.sink, context, file, error);
     if (!status) {
         bool whole = writers[format](path, &text) && !text.out.failed;
         out_flush(&text);

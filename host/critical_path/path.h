@@ -250,6 +250,7 @@ struct sutra_critical_path {
     bool newer;         /* HTA 0.6 is selected */
     bool only_critical; /* in the Chrome trace */
     enum sutra_path_arrows arrows;
+    uint64_t most_bytes;         /* of the output; 0: unlimited */
     struct path_verdict verdict; /* outcome of HTA's rules */
     struct sutra_critical_path_report report;
     struct sutra_path_share *shares;
@@ -264,6 +265,9 @@ enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, 
 static inline const char *event_name(const struct path_search *search, row_t event) {
     return strings_text(&search->trace->strings, search->rows.events->name[event]);
 }
+
+/* The size that an output has about. */
+uint64_t path_output_size(const struct sutra_critical_path *path, enum sutra_path_format format);
 
 /* The writers append to the text; false: out of memory. */
 bool write_path_text(const struct sutra_critical_path *path, struct text_out *text);

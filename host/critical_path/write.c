@@ -15,6 +15,7 @@
  * name). After the last event follow the edges as flows, and a track with the coverage. Optionally, slices that are
  * not on the path are omitted, except user annotations and Python functions.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,25 @@
 #include "base/shared.h"
 #include "critical_path/path.h"
 #include "write/json_copy.h"
+
+/* ---- Size ---- */
+
+/* Lengths of lines without the numbers of nodes and edges, of typical traces. */
+enum { JSON_NODE = 20, JSON_EDGE = 31, JSON_SHARE = 100, TEXT_STEP = 90, CHROME_ARROW = 350, CHROME_MARK = 40 };
+
+uint64_t path_output_size(const struct sutra_critical_path *path, enum sutra_path_format format) {
+    const struct sutra_critical_path_report *report = &path->report;
+    uint64_t n_nodes = report->n_nodes, n_steps = report->n_path_nodes, size = 1000;
+    uint64_t digits = (uint64_t)snprintf(NULL, 0, "%" PRIu64, report->n_nodes);
+    if (format == SUTRA_PATH_TEXT)
+        return size + (n_steps + report->n_shares) * TEXT_STEP;
+    if (format == SUTRA_PATH_JSON)
+        return size + n_nodes * (JSON_NODE + digits) + report->n_edges * (JSON_EDGE + 2 * digits) +
+               n_steps * (digits + 2) + report->n_shares * JSON_SHARE;
+    uint64_t n_arrows = path->arrows == SUTRA_ARROWS_ALL ? report->n_edges : n_steps;
+    return size + path->search.trace->document.source.size + n_steps * CHROME_MARK +
+           n_arrows * (CHROME_ARROW + 2 * digits);
+}
 
 /* ---- JSON ---- */
 

@@ -29,7 +29,7 @@ spans = {event["name"][:6]: event for event in added if event["ph"] == "X"}
 covered = path["coverage"]
 assert abs(spans["critic"]["dur"] - (covered["end_us"] - covered["begin_us"])) < 1
 assert covered["path_us"] == breakdown["total_us"] <= covered["window_us"] + 1
-assert ("before_path" in spans) == (covered["before_path"]["us"] > 0) and ("after " in spans) == (covered["after_path"]["us"] > 0)
+assert ("before" in spans) == (covered["before_path"]["us"] > 0) and ("after " in spans) == (covered["after_path"]["us"] > 0)
 first = nodes[path["path"][0]][1]
 outside = [node for node in nodes if node[2] and first - covered["begin_us"] <= node[1] < first]
 assert len(outside) == covered["before_path"]["operators"] + covered["before_path"]["kernels"]
@@ -108,3 +108,33 @@ try sutra critical-path
 try sutra critical-path device.json -o device.json
 try sutra critical-path device.json --rules full --format chrome
 try sutra critical-path device.json -q --rules full --instance 1000
+echo "--- many streams, each with many synchronizations of the device: the graph is quadratic"
+python3 - <<'END'
+import json
+events = []
+for i in range(400):
+    launch, wait = {"External id": i, "correlation": i}, {"External id": 400 + i, "correlation": 400 + i}
+    events += [{"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 2, "args": launch},
+               {"cat": "kernel", "name": "k", "pid": 0, "tid": i, "ts": 10 * i + 2, "dur": 4,
+                "args": {**launch, "stream": i, "device": 0}},
+               {"cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 10 * i + 3, "dur": 5, "args": wait},
+               {"cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 10 * i + 3, "dur": 5,
+                "args": {**wait, "cuda_sync_kind": "Context Sync", "stream": -1, "device": 0}}]
+json.dump({"traceEvents": [{"ph": "X", **event} for event in events]}, open("streams.json", "w"))
+END
+for options in "--format text" "--format chrome" "--format json" "--format chrome --edges all"; do
+    echo "$options"
+    sutra critical-path streams.json $options -o graph.json 2>&1 | grep 'output'
+    python3 -c '
+import os, re, sys
+found = re.search(r"about ([0-9.]+) MB", sys.argv[1])
+size = os.path.getsize("graph.json")
+assert abs(float(found[1]) * 1e6 - size) < 0.2 * size + 5e4, (found[1], size)
+' "$(sutra critical-path streams.json $options -o no.json --max-output 1k 2>&1)"
+done
+try sutra critical-path streams.json --format json -o no.json --max-output 1M 2>&1 | grep -v 'using extended rules'
+try sutra critical-path streams.json -o no.json --max-output 1k 2>&1 | grep -v 'using extended rules'
+sutra critical-path streams.json --format json -q -o graph.json
+sutra critical-path streams.json --format json -q --max-output 4M | cmp - graph.json
+try sutra critical-path streams.json --rules full --max-output 1M
+ls no.json 2>/dev/null || echo "no output"
