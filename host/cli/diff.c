@@ -363,17 +363,6 @@ static void print_page(const struct sutra_diff *diff, const struct diff_names *n
 
 /* ---- Markdown ---- */
 
-/* Prints a name as code in a table cell: bars would end the cell, grave accents the code. */
-static void print_code(const char *name) {
-    putchar('`');
-    for (; *name; name++)
-        if (*name == '|')
-            fputs("\\|", stdout);
-        else
-            putchar(*name == '`' ? '\'' : *name);
-    putchar('`');
-}
-
 static void print_markdown_steps(const struct sutra_table *table, bool has_steps) {
     printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "mean step" : "full trace");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
@@ -399,7 +388,7 @@ static void print_markdown_kernels(const struct sutra_table *table) {
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
         printf("| ");
-        print_code(shorts[row].text);
+        markdown_print(MARKDOWN_CELL_CODE, shorts[row].text);
         printf(" | %s ", signed_time(real_named(table, "device_diff_us", row)).text);
         printf("| %s | ", signed_percent(real_named(table, "diff_percent", row)).text);
         print_change(table, row);
@@ -420,7 +409,7 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
     putchar('\n');
     for (int side = 0; side < 2; side++) {
         printf("%s ", side ? ", B:" : "A:");
-        print_code(short_path(names->sides[side], 44).text);
+        markdown_print(MARKDOWN_PATH, names->sides[side]);
         printf(" (%s)", counted_text(summary.n_steps[side], "step", "steps").text);
     }
     putchar('\n');

@@ -12,6 +12,7 @@
 #include "base/shared.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
+#include "report/markdown.h"
 #include "text/strings.h"
 
 #define PIECE 4096
@@ -115,6 +116,19 @@ void shortened_print(const struct shortened *shortened, unsigned width) {
 
 const char *typed_path(const char *path, unsigned width) {
     return strlen(path) > width + screen_columns_more() ? "TRACE" : path;
+}
+
+void markdown_print(enum markdown_print_form form, const char *text) {
+    struct text_out out = {.file = stdout};
+    const struct markdown markdown = {.out = &out, .in_table = form == MARKDOWN_CELL || form == MARKDOWN_CELL_CODE};
+    if (form == MARKDOWN_PATH)
+        markdown_path(&markdown, text);
+    else if (form == MARKDOWN_CELL_CODE)
+        markdown_code(&markdown, text, strlen(text));
+    else
+        markdown_text(&markdown, text);
+    out_flush(&out);
+    buffer_free(&out.out);
 }
 
 void wrapped_print(const char *text, int column, int indent) {

@@ -6,140 +6,25 @@
  *     ## Not the cause              ## Not explained              ## Evidence: cut commands
  *     <details> with the shares and the version
  *
- * Names and code (words that contain ::, _, =, a dot between letters, capitals inside) are in code spans; in all
- * other words, the characters with a meaning in Markdown are escaped. Absolute paths are reduced to their last part.
  * The document has at most 8 kB: without the details if necessary, then without Where and Check.
  *
  * Cost: O(length).
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "report/markdown.h"
 #include "report/verdict_words.h"
 #include "sutra/sutra.h"
-#include "text/strings.h"
 #include "write/text.h"
 
 #define MARKDOWN_BYTES_MAX 8192
-#define WORD_MAX           100 /* of a call with its arguments */
 
 /* Parts of a document: a longer document has fewer. */
 enum markdown_size { MARKDOWN_FULL, MARKDOWN_NO_DETAILS, MARKDOWN_NO_PLACES, MARKDOWN_N_SIZES };
-
-struct markdown {
-    struct text_out *out;
-    bool keep_paths, in_table;
-};
-
-/* ---- Words ---- */
-
-/* The length of the word at `text`. A call with its arguments is one word, "SGD(lr, foreach=True)", and a Python
- * function with its file: "train.py(12): step". */
-static size_t word_length(const char *text) {
-    size_t length = strcspn(text, " "), begin = strspn(text, "(\"'");
-    if (length > 4 && text[length - 1] == ':' && text_has(text, length, ".py("))
-        return length + 1 + strcspn(text + length + 1, " ");
-    int depth = 0;
-    for (size_t i = begin; i < length; i++)
-        depth += (text[i] == '(') - (text[i] == ')');
-    if (depth <= 0 || !isalpha((unsigned char)text[begin]))
-        return length;
-    for (size_t i = length; i < WORD_MAX && text[i]; i++) {
-        depth += (text[i] == '(') - (text[i] == ')');
-        if (depth == 0)
-            return i + strcspn(text + i, " ");
-    }
-    return length;
-}
-
-/* Whether a word is a name or code: it has a character of code, or capitals inside. */
-static bool is_code(const char *word, size_t length) {
-    bool has_letter = false, has_mark = false;
-    size_t n_capitals = 0;
-    for (size_t i = 0; i < length; i++) {
-        const char c = word[i], next = i + 1 < length ? word[i + 1] : '\0';
-        has_letter |= isalnum((unsigned char)c) != 0;
-        n_capitals += islower((unsigned char)c) && isupper((unsigned char)next);
-        has_mark |=
-            strchr("_=<>{}[]`$|\\~^@*", c) || (c == '#' && i > 0) || (c == ':' && next == ':') ||
-            (c == '.' && i > 0 && isalpha((unsigned char)word[i - 1]) && isalpha((unsigned char)next)) ||
-            (c == '/' && (i == 0 ? isalpha((unsigned char)next) != 0 : memchr(word + i, '.', length - i) != NULL)) ||
-            (c == '(' && i > 0 && isalpha((unsigned char)word[0]));
-    }
-    const bool is_proper_name = length == 7 && memcmp(word, "PyTorch", 7) == 0;
-    return has_letter && (has_mark || (n_capitals > 0 && length >= 7 && !is_proper_name));
-}
-
-/* The last part of an absolute path. */
-static void reduce_path(const struct markdown *markdown, const char **word, size_t *length) {
-    if (markdown->keep_paths || **word != '/')
-        return;
-    for (size_t i = *length; i-- > 1;)
-        if ((*word)[i] == '/' && i + 1 < *length) {
-            *word += i + 1;
-            *length -= i + 1;
-            return;
-        }
-}
-
-/* Appends characters, control characters escaped, with a backslash before the ones in `special`. */
-static void write_escaped(const struct markdown *markdown, const char *text, size_t length, const char *special) {
-    struct visible_character character;
-    for (const char *at = text, *end = text + length; at < end && *at;) {
-        const char first = *at;
-        at = visible_read(at, &character);
-        if (strchr(special, first) || (markdown->in_table && first == '|'))
-            out_add(markdown->out, "\\");
-        buffer_append(&markdown->out->out, character.bytes, character.n_bytes);
-    }
-}
-
-static void write_code(const struct markdown *markdown, const char *text, size_t length) {
-    const char *fence = memchr(text, '`', length) ? "``" : "`";
-    const char *space = fence[1] ? " " : "";
-    out_format(markdown->out, "%s%s", fence, space);
-    write_escaped(markdown, text, length, "");
-    out_format(markdown->out, "%s%s", space, fence);
-}
-
-/* Appends a text: names and code in code spans, without enclosing punctuation. */
-static void write_text(const struct markdown *markdown, const char *text) {
-    static const char special[] = "\\`*_<[]#|~";
-    while (*text) {
-        size_t length = word_length(text), begin = 0, end = length;
-        while (begin < end && strchr("(\"'", text[begin]))
-            begin++;
-        /* Closing brackets belong to a name that opens them. */
-        for (; end > begin + 1 && strchr(".,;:!?)\"'", text[end - 1]); end--) {
-            int n_open = 0;
-            for (size_t i = begin; i < end; i++)
-                n_open += (text[i] == '(') - (text[i] == ')');
-            if (text[end - 1] == ')' && n_open == 0)
-                break;
-            if (strchr("\"'", text[end - 1]) && (begin == 0 || !strchr("\"'", text[begin - 1])))
-                break;
-        }
-        if (is_code(text + begin, end - begin)) {
-            const char *word = text + begin;
-            size_t n = end - begin;
-            reduce_path(markdown, &word, &n);
-            write_escaped(markdown, text, begin, special);
-            write_code(markdown, word, n);
-            write_escaped(markdown, text + end, length - end, special);
-        } else {
-            write_escaped(markdown, text, length, special);
-        }
-        text += length;
-        if (*text == ' ') {
-            out_add(markdown->out, " ");
-            text++;
-        }
-    }
-}
 
 /* Appends a command as code; absolute paths in it are reduced, also quoted ones. */
 static void write_command(const struct markdown *markdown, const char *command) {
@@ -156,7 +41,7 @@ static void write_command(const struct markdown *markdown, const char *command) 
         size_t n = length, quoted = word[0] == '\'' && n > 2;
         word += quoted;
         n -= quoted;
-        reduce_path(markdown, &word, &n);
+        markdown_reduce_path(markdown, &word, &n);
         buffer_append(&text, "'", quoted);
         buffer_append(&text, word, n);
         command += length;
@@ -165,7 +50,7 @@ static void write_command(const struct markdown *markdown, const char *command) 
             command++;
         }
     }
-    write_code(markdown, text.bytes ? text.bytes : "", text.length);
+    markdown_code(markdown, text.bytes ? text.bytes : "", text.length);
     markdown->out->out.failed |= text.failed;
     buffer_free(&text);
 }
@@ -190,7 +75,7 @@ static void write_labelled(const struct markdown *markdown, const char *label, c
     if (!*text)
         return;
     out_format(markdown->out, "- **%s** ", label);
-    write_text(markdown, text);
+    markdown_text(markdown, text);
     out_add(markdown->out, "\n");
 }
 
@@ -198,7 +83,7 @@ static void write_finding(const struct markdown *markdown, const struct finding_
                           enum markdown_size size) {
     struct text_out *out = markdown->out;
     out_format(out, "## %u. ", number);
-    write_text(markdown, finding->title);
+    markdown_text(markdown, finding->title);
     if (!isnan(finding->percent))
         out_format(out, " (%s %.*f%%)", finding->is_estimate ? "about" : "up to", finding->percent < 0.95,
                    finding->percent);
@@ -228,21 +113,21 @@ static void write_document(struct markdown *markdown, const struct verdict_words
     const struct sutra_verdict *verdict = words->verdict;
     struct text_out *out = markdown->out;
     out_add(out, "# Why ");
-    write_code(markdown, words->name, strlen(words->name));
+    markdown_code(markdown, words->name, strlen(words->name));
     out_add(out, " is slow\n\n");
-    write_text(markdown, words->facts);
+    markdown_text(markdown, words->facts);
     out_add(out, ".\n\n");
     markdown->in_table = true;
     out_add(out, "| | step | |\n|---|--:|---|\n| today | ");
-    write_text(markdown, *words->step_time ? words->step_time : "unknown");
+    markdown_text(markdown, *words->step_time ? words->step_time : "unknown");
     out_add(out, " | ");
-    write_text(markdown, words->why);
+    markdown_text(markdown, words->why);
     out_add(out, " |\n");
     if (*words->could) {
         out_add(out, "| at best | ");
-        write_text(markdown, words->best_time);
+        markdown_text(markdown, words->best_time);
         out_add(out, " | ");
-        write_text(markdown, words->could);
+        markdown_text(markdown, words->could);
         out_add(out, " |\n");
     }
     markdown->in_table = false;
@@ -257,14 +142,14 @@ static void write_document(struct markdown *markdown, const struct verdict_words
         out_add(out, "## Not the cause\n\n");
         for (size_t i = 0; i < verdict->n_not_the_cause; i++) {
             out_add(out, "- ");
-            write_text(markdown, verdict->not_the_cause[i].text);
+            markdown_text(markdown, verdict->not_the_cause[i].text);
             out_add(out, "\n");
         }
         out_add(out, "\n");
     }
     if (*words->unexplained) {
         out_add(out, "## Not explained\n\n");
-        write_text(markdown, words->unexplained);
+        markdown_text(markdown, words->unexplained);
         out_add(out, "\n\n");
     }
     bool has_evidence = false;

@@ -13,6 +13,17 @@ memory oom.pickle.gz
 memory leak.pickle.gz trace.json.gz
 memory leak.pickle.gz --format markdown
 memory leak.pickle.gz --against oom.pickle.gz
+echo "--- Markdown of adversarial names and absolute paths"
+python3 - <<'END'
+import pickle
+html = "<img src=x>|`x`|\\|[l](javascript:0)&lt;\n# H"
+frames = [{"filename": "/home/<b>.py", "name": html, "line": 3}]
+events = [{"action": "alloc", "addr": i, "size": 1 << 20, "time_us": i, "frames": frames, "category": html} for i in range(3)]
+events.append({"action": "oom", "size": 1 << 30, "time_us": 9, "frames": frames})
+pickle.dump({"segments": [], "device_traces": [events]}, open("html.pickle", "wb"))
+END
+sutra analyze memory "$PWD/html.pickle" --format markdown 2>errors | grep -v '^SECONDS'
+sutra analyze memory "$PWD/html.pickle" --against leak.pickle.gz --format markdown 2>errors | grep '^A:'
 echo "--- tables"
 memory oom.pickle.gz -o tables -q
 ls tables tables/charts

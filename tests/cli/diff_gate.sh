@@ -64,6 +64,7 @@ quietly sutra diff a.json slow.json -q --format json --fail-above 5%
 sutra diff a.json noisy.json -q --format json --fail-above 5% 2>/dev/null | grep -A1 '"step":'
 quietly sutra diff a.json 'odd|`.json' -q --format markdown
 quietly sutra diff a.json noisy.json -q --format markdown --fail-on-unclear
+sutra diff "$PWD/a.json" slow.json -q --format markdown | grep "^A:"
 sutra diff a.json slow.json -q -o tables --table-format json
 sutra diff a.json slow.json -q --format json >all.json
 cat tables/diff_kernels.json >kernels.txt

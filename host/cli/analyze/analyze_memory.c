@@ -38,8 +38,13 @@ static void print_row(bool is_markdown, const char *title, int64_t bytes, double
     char percent[16] = "";
     if (share >= 0)
         snprintf(percent, sizeof percent, "%.1f %%", share);
-    const char *format = is_markdown ? "| %s | %s | %s | %s |\n" : "  %-12s %10s %8s  %s\n";
-    printf(format, title, binary_bytes_text(bytes).text, percent, text);
+    if (!is_markdown) {
+        printf("  %-12s %10s %8s  %s\n", title, binary_bytes_text(bytes).text, percent, text);
+        return;
+    }
+    printf("| %s | %s | %s | ", title, binary_bytes_text(bytes).text, percent);
+    markdown_print(MARKDOWN_CELL, text);
+    puts(" |");
 }
 
 static void print_groups(const struct sutra_memory *memory, bool is_markdown, const char *title,
@@ -109,21 +114,32 @@ static void print_device(const struct sutra_memory *memory, const struct memory_
 
 static void print_input(const struct sutra_memory *memory, const struct memory_input *input, bool is_markdown) {
     const char *kind = input->is_snapshot ? "memory snapshot" : "Kineto trace with memory events";
-    printf(is_markdown ? "## %s: %s\n\n" : "%s: %s\n", short_path(input->path, 80 - (unsigned)strlen(kind) - 2).text,
-           kind);
+    if (is_markdown) {
+        printf("## ");
+        markdown_print(MARKDOWN_PATH, input->path);
+        printf(": %s\n\n", kind);
+    } else {
+        printf("%s: %s\n", short_path(input->path, 80 - (unsigned)strlen(kind) - 2).text, kind);
+    }
     for (uint32_t i = 0; i < input->n_findings; i++) {
         const struct memory_finding *finding = &input->findings[i];
         if (i == 5) {
-            printf("%s of %s; all are in --format json\n",
-                   counted_text(input->n_findings - i, "more finding", "more findings").text,
-                   short_path(input->path, 30).text);
+            printf("%s of ", counted_text(input->n_findings - i, "more finding", "more findings").text);
+            if (is_markdown)
+                markdown_print(MARKDOWN_PATH, input->path);
+            else
+                printf("%s", short_path(input->path, 30).text);
+            puts("; all are in --format json");
             break;
         }
         int column = printf("%" PRIu32 ". %s:", i + 1, input->devices[finding->device].name);
-        if (is_markdown)
-            printf(" %s\n", finding->text);
-        else
+        if (!is_markdown) {
             wrapped_print(finding->text, column, 3);
+            continue;
+        }
+        putchar(' ');
+        markdown_print(MARKDOWN_TEXT, finding->text);
+        putchar('\n');
     }
     if (!input->n_findings)
         puts("No findings: no rule fires for this input.");
@@ -134,10 +150,16 @@ static void print_input(const struct sutra_memory *memory, const struct memory_i
 static void print_comparison(const struct sutra_memory *memory, bool is_markdown) {
     const struct memory_input *a = &memory->inputs[0], *b = &memory->inputs[1];
     char text[TEXT_MAX];
-    printf(is_markdown
-               ? "## Difference of memory: B - A\n\nA: %s, B: %s\n\n| | bytes | share | |\n|---|---:|---:|---|\n"
-               : "Difference of memory: B - A\nA: %s\nB: %s\n\n",
-           short_path(a->path, 70).text, short_path(b->path, 70).text);
+    if (is_markdown) {
+        printf("## Difference of memory: B - A\n\nA: ");
+        markdown_print(MARKDOWN_PATH, a->path);
+        printf(", B: ");
+        markdown_print(MARKDOWN_PATH, b->path);
+        printf("\n\n| | bytes | share | |\n|---|---:|---:|---|\n");
+    } else {
+        printf("Difference of memory: B - A\nA: %s\nB: %s\n\n", short_path(a->path, 70).text,
+               short_path(b->path, 70).text);
+    }
     struct arena arena = {0};
     uint32_t n = 0;
     const struct memory_device_pair *pairs = memory_pair_devices(memory, &arena, &n);
