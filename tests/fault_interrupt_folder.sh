@@ -67,6 +67,27 @@ for pair in $signals; do
     rm -r parts
 done
 
+# A new directory of --astra is removed, an old one stays: the other output waits for a reader.
+"$SUTRA" gen --events 20k --host host.json --device device.json -q || exit 1
+"$SUTRA" link host.json device.json -o linked.json -q || exit 1
+mkfifo full
+exec 6<>full
+dd if=/dev/zero of=full bs=64k count=1 oflag=nonblock 2>/dev/null
+for pair in $signals; do
+    signal=${pair%:*} code=${pair#*:}
+    for old in "" old; do
+        [ -z "$old" ] || mkdir new
+        run convert linked.json -o - --astra new -q 2>err >full &
+        program=$!
+        while kill -0 $program 2>/dev/null && { [ ! -d new ] || [ ! /proc/$program/exe -ef "$SUTRA" ]; }; do :; done
+        kill -"$signal" $program 2>/dev/null
+        { wait $program; } 2>/dev/null
+        [ $? = "$code" ] || failed "$signal --astra: exit $?: $(cat err)"
+        [ "$(find new 2>/dev/null)" = "${old:+new}" ] || failed "$signal --astra: left over: $(find new)"
+        rm -rf new
+    done
+done
+
 # A warning into a pipe without a reader, before the results are complete.
 head -c 3000 d/device.1.json >x && mv x d/device.1.json
 mkfifo closed

@@ -1,5 +1,6 @@
 # fault_job_write.sh - tests jobs whose ranks cannot be written or run out of memory: the exit code is that of the
-# failure (not of malformed traces), standard error names the rank, and no partial file is left.
+# failure (not of malformed traces), standard error names the rank, and no partial file is left. A directory that the
+# command has created is removed if nothing was completed in it.
 set -u
 work=$(mktemp -d) || exit 71
 mounted=
@@ -60,6 +61,24 @@ for part in 1/1 1/2; do
     code=$?
     [ $code = 65 ] || failed "--shard $part: exit $code"
     grep -q '^sutra: rank 0: .*device.0.json' err || failed "--shard $part: $(cat err)"
+done
+
+# New directories in which no file can be written, and old ones, which stay.
+"$SUTRA" gen --events 3k --ranks 2 --seed 2 --host hosts --device devices || exit 1
+"$SUTRA" link hosts devices -o files --format et -q || exit 1
+for command in "link hosts devices -o new --shard 1/2" "link hosts devices -o new --format et --astra network" \
+    "link hosts/host.0.json devices/device.0.json -o new.et --astra new" \
+    "convert whole/rank.0.json -o new.et --astra new" "simulate files --write new" "simulate files --pipeline -o new" \
+    "analyze hta devices -o new" "analyze hta devices -o new --shard 1/2" "diff devices/device.0.json devices/device.1.json -o new" \
+    "gen --events 1k --ranks 2 --host new --device new/more"; do
+    for old in "" old; do
+        [ -z "$old" ] || mkdir new
+        error=$( (ulimit -f 0 && "$SUTRA" $command 2>&1 >/dev/null))
+        code=$?
+        [ $code = 74 ] || failed "$command: exit $code: $error"
+        [ "$(find new 2>/dev/null)" = "${old:+new}" ] || failed "$command: left over: $(find new), expected ${old:+new}"
+        rm -rf new
+    done
 done
 
 mkdir disk

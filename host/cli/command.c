@@ -317,6 +317,8 @@ int command_run(const struct command *command, int argc, char **argv, const stru
         exit_code = command->work(job);
         progress_clear(&job->watch.progress);
     }
+    if (exit_code != SUTRA_OK)
+        interrupt_guard_remove_empty();
     if (command->release)
         command->release(job);
     sutra_context_free(job->context);

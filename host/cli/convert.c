@@ -349,8 +349,6 @@ static int convert_file(struct job *job) {
     if (!status && convert->options.keep_times)
         status = sutra_converted_run_faithful(job->context, convert->converted, NULL, &convert->faithful.options,
                                               &faithful, &error);
-    /* A new directory for ASTRA-sim is removed if a file cannot be written. */
-    bool new_folder = convert->astra && !path_is_folder(convert->astra);
     if (!status && convert->astra)
         status = folder_create(convert->astra, &error);
     if (status)
@@ -359,8 +357,6 @@ static int convert_file(struct job *job) {
     if (!status && convert->astra)
         status = sutra_converted_write_astra(job->context, convert->converted, convert->astra,
                                              (uint32_t)convert->n_ranks, &error);
-    if (status && new_folder)
-        rmdir(convert->astra);
     if (status)
         return job_fail(job, &error);
     job_measure_inputs(job);

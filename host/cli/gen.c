@@ -158,8 +158,6 @@ static int generate(struct job *job) {
     struct gen_job *gen = (struct gen_job *)job;
     struct generate_options *run = &gen->run.run;
     bool is_job = gen->run.n_ranks > 0;
-    bool new_hosts = is_job && !path_is_folder(gen->host_path),
-         new_devices = is_job && !path_is_folder(gen->device_path);
     struct sutra_error error;
     int exit_code = is_job ? folder_make(gen->host_path) : SUTRA_OK;
     if (is_job && exit_code == SUTRA_OK)
@@ -172,13 +170,9 @@ static int generate(struct job *job) {
     run->device_file = (struct temp_file_options){.force = job->options.force, .temporary = on_device_file};
     run->progress = on_progress;
     run->arg = &job->watch.progress;
-    if ((is_job ? generate_job(&gen->run, &error) : generate_pair(run, &error)) == SUTRA_OK)
-        return SUTRA_OK;
-    if (new_hosts) /* removes only empty directories */
-        rmdir(gen->host_path);
-    if (new_devices)
-        rmdir(gen->device_path);
-    return job_fail(job, &error);
+    if (is_job ? generate_job(&gen->run, &error) : generate_pair(run, &error))
+        return job_fail(job, &error);
+    return SUTRA_OK;
 }
 
 static const char *const synopses[] = {

@@ -15,6 +15,7 @@
 #include "base/shared.h"
 #include "cli/job.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "read/source.h"
 #include "sutra/error.h"
 #include "sutra/nsys.h"
@@ -336,17 +337,29 @@ bool path_make_folder(const char *path) {
     return false;
 }
 
+/* The same; a folder that is new is removed again if the run ends without a result in it. */
+static bool make_output_folder(const char *path) {
+    interrupt_hold();
+    bool is_new = mkdir(path, 0777) == 0, is_made = is_new || path_make_folder(path);
+    int reason = errno;
+    if (is_new)
+        interrupt_guard_add_created(path);
+    interrupt_release();
+    errno = reason;
+    return is_made;
+}
+
 bool path_make_own_folder(const char *path) {
     struct stat found;
     if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
         errno = ENOTDIR;
         return false;
     }
-    return path_make_folder(path);
+    return make_output_folder(path);
 }
 
 enum sutra_status folder_create(const char *path, struct sutra_error *error) {
-    if (path_make_folder(path))
+    if (make_output_folder(path))
         return SUTRA_OK;
     struct stat found;
     if (errno == ENOTDIR && stat(path, &found) == 0)

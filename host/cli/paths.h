@@ -77,6 +77,8 @@ bool path_is_compressed(const char *path);
 /* Creates a directory if it does not exist; false: errno is the reason. */
 bool path_make_folder(const char *path);
 
+/* The next functions create directories that are removed again if the run fails without a result in them. */
+
 /* Creates a directory of sutra inside an output directory. A symbolic link is refused, because it may lead out of the
  * output directory. */
 bool path_make_own_folder(const char *path);

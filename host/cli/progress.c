@@ -30,8 +30,9 @@
  * create files in the folder, so the handler repeats until the folder is gone; later creations fail.
  */
 
-#define DEPTH_MAX 8    /* folders in folders */
-#define ATTEMPTS  1000 /* to empty a folder that other threads fill */
+#define DEPTH_MAX   8    /* folders in folders */
+#define ATTEMPTS    1000 /* to empty a folder that other threads fill */
+#define CREATED_MAX 8    /* folders that a run creates: outputs, and folders in them */
 
 struct guarded {
     atomic_int armed;
@@ -40,7 +41,8 @@ struct guarded {
 
 enum run_state { RUNNING, HELD, ENDING };
 
-static struct guarded guarded[INTERRUPT_SLOTS], guarded_folder, guarded_outer;
+static struct guarded guarded[INTERRUPT_SLOTS], guarded_folder, created[CREATED_MAX];
+static unsigned n_created;
 static atomic_int interrupt_state; /* enum run_state */
 static atomic_int held_signal;     /* the signal that arrived while held, or 0 */
 
@@ -78,14 +80,20 @@ static void remove_folder(int parent, const char *name, int depth) {
     close(list);
 }
 
+/* Folders in folders are created last. */
+void interrupt_guard_remove_empty(void) {
+    for (size_t i = CREATED_MAX; i-- > 0;)
+        if (atomic_exchange(&created[i].armed, 0))
+            rmdir(created[i].path);
+}
+
 static void remove_guarded(void) {
     for (size_t i = 0; i < INTERRUPT_SLOTS; i++)
         if (atomic_exchange(&guarded[i].armed, 0))
             unlink(guarded[i].path);
     if (atomic_exchange(&guarded_folder.armed, 0))
         remove_folder(AT_FDCWD, guarded_folder.path, 0);
-    if (atomic_exchange(&guarded_outer.armed, 0))
-        rmdir(guarded_outer.path);
+    interrupt_guard_remove_empty();
 }
 
 /* ---- Signals ---- */
@@ -187,9 +195,13 @@ void interrupt_guard_callback(void *arg, const char *path) {
     interrupt_guard_set(path);
 }
 
-void interrupt_guard_set_folder(const char *path, const char *outer) {
+void interrupt_guard_set_folder(const char *path) {
     arm(&guarded_folder, path);
-    arm(&guarded_outer, outer);
+}
+
+void interrupt_guard_add_created(const char *path) {
+    if (n_created < CREATED_MAX)
+        arm(&created[n_created++], path);
 }
 
 /* ---- Progress ---- */

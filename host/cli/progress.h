@@ -18,9 +18,9 @@
 /*
  * Remove half-written outputs when a signal ends the program.
  *
- * SIGINT, SIGTERM, SIGHUP and SIGPIPE remove the registered temporary files and the registered folder, then end the
- * program with their default action: a shell sees 130, 143, 129 or 141. A write that exceeds the file size limit
- * (SIGXFSZ) is an error of that write.
+ * SIGINT, SIGTERM, SIGHUP and SIGPIPE remove the registered temporary files, the registered folder, and created folders
+ * that are empty, then end the program with their default action: a shell sees 130, 143, 129 or 141. A write that
+ * exceeds the file size limit (SIGXFSZ) is an error of that write.
  *
  *     running --hold--> held (a signal waits) --release--> running --signal--> ending (all other threads wait)
  */
@@ -36,9 +36,13 @@ void interrupt_guard_set(const char *path); /* in slot 0 */
 /* The same as a callback for temporary files of the library. */
 void interrupt_guard_callback(void *arg, const char *path);
 
-/* Registers the folder to remove with its contents, or none (NULL). `outer` (may be NULL) is the folder to remove
- * afterwards if it is empty. Both names are copied. */
-void interrupt_guard_set_folder(const char *path, const char *outer);
+/* Registers the folder to remove with its contents, or none (NULL). The name is copied. */
+void interrupt_guard_set_folder(const char *path);
+
+/* Registers a folder that this run has created: it is removed if the run ends without a result in it, by a signal or by
+ * command_run() with interrupt_guard_remove_empty(). Folders beyond a limit are not registered. */
+void interrupt_guard_add_created(const char *path);
+void interrupt_guard_remove_empty(void);
 
 /* Between these calls a signal waits: for steps that must be complete or not begun. They do not nest. */
 void interrupt_hold(void);

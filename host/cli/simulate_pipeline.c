@@ -93,5 +93,11 @@ enum sutra_status pipeline_write(struct sutra_context *context, const struct sut
         status = sutra_table_write(context, table, format, file, NULL, error);
         free(file);
     }
+    char *charts = NULL;
+    if (!status && asprintf(&charts, "%s/charts", folder) < 0)
+        return error_memory(error);
+    if (!status)
+        status = folder_create(charts, error);
+    free(charts);
     return status ? status : sutra_report_write_pipeline(context, pipeline, path, folder, NULL, error);
 }

@@ -229,8 +229,8 @@ enum sutra_status database_bounds(struct database *database, struct database_tab
     return status;
 }
 
-/* Marks the columns, separated by spaces, that a table has in `found`, a bit for each. A generated column is an error: it
- * computes a value of any size from nothing. */
+/* Marks the columns, separated by spaces, that a table has in `found`, a bit for each. A generated column is an error:
+ * it computes a value of any size from nothing. */
 static enum sutra_status find_columns(struct database *database, const char *table, const char *columns,
                                       uint32_t *found, struct sutra_error *error) {
     enum { NAME = 1, HIDDEN = 6, IS_GENERATED = 2 }; /* columns of the pragma's rows, and a value */

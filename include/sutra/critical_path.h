@@ -46,8 +46,7 @@ struct sutra_critical_path_options {
     enum sutra_path_arrows arrows;
     const char *step; /* number of a profiler step or a range such as "3-5", as in struct sutra_restriction; NULL: none.
                          Excludes `annotation` and `instance` */
-    uint64_t most_bytes; /* sutra_critical_path_write() fails with SUTRA_DATA if the output would exceed about this size;
-                            0: unlimited */
+    uint64_t most_bytes; /* writing fails with SUTRA_DATA if the output would exceed about this size; 0: unlimited */
 };
 
 /* Finds the path. The trace must outlive *path, which the caller frees. Warns if it uses extended rules because HTA

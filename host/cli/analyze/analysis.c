@@ -177,8 +177,6 @@ static int walk_folder(enum walk walk, const char *from, const char *to, const s
 /* Creates and locks incomplete.sutra, or removes the one of a killed run first. */
 static int create_result_folder(struct result_folder *folder) {
     const char *target = folder->target;
-    struct stat found;
-    folder->is_new |= stat(target, &found) != 0;
     if (folder_make(target) != SUTRA_OK)
         return SUTRA_NO_OUTPUT;
     errno = ENAMETOOLONG;
@@ -195,7 +193,7 @@ static int create_result_folder(struct result_folder *folder) {
         return message_fail(SUTRA_NO_OUTPUT, "%s: another run is writing to this directory", folder->target);
     }
     if (!exists) {
-        interrupt_guard_set_folder(folder->path, folder->is_new ? target : NULL);
+        interrupt_guard_set_folder(folder->path);
         return SUTRA_OK;
     }
     int exit_code = walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0);
@@ -213,9 +211,9 @@ static int close_result_folder(struct result_folder *folder, bool is_complete) {
         exit_code = walk_folder(WALK_CHECK, folder->path, folder->target, folder, 0);
     if (is_complete && exit_code == SUTRA_OK)
         exit_code = walk_folder(WALK_MOVE, folder->path, folder->target, folder, 0);
-    else if (walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0) == SUTRA_OK && folder->is_new)
-        rmdir(folder->target);
-    interrupt_guard_set_folder(NULL, NULL);
+    else
+        walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0);
+    interrupt_guard_set_folder(NULL);
     interrupt_release();
     close(folder->lock);
     return exit_code;

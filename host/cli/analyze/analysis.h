@@ -50,7 +50,6 @@ struct result_folder {
     const char *const *inputs;
     size_t n_inputs; /* inputs that must not be overwritten */
     bool force;      /* replace read-only files */
-    bool is_new;     /* the target did not exist */
     int lock;
     char path[PATH_MAX]; /* incomplete.sutra */
 };
