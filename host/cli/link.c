@@ -110,6 +110,81 @@ bool advice_command(const struct sutra_advice *advice, const char *host, const c
     return fits;
 }
 
+/* ---- The result in one line ---- */
+
+static double share_of(uint64_t n, uint64_t all) {
+    return all ? (double)n / (double)all : 1;
+}
+
+void coverage_classify(struct link_coverage *coverage, const struct link_cause *causes, size_t n) {
+    double cpu = share_of(coverage->n_cpu_linked, coverage->n_cpu);
+    double gpu = share_of(coverage->n_gpu_linked, coverage->n_gpu);
+    coverage->share = MIN(cpu, gpu);
+    coverage->cause = (struct link_cause){0};
+    for (size_t i = 0; i < n; i++)
+        if (causes[i].is_gpu == (gpu <= cpu) && causes[i].n > coverage->cause.n)
+            coverage->cause = causes[i];
+    coverage->result = coverage->n_cpu_linked == 0                ? LINK_NOTHING
+                       : 100 * coverage->share < COMPLETE_PERCENT ? LINK_PARTLY
+                                                                  : LINK_COMPLETE;
+}
+
+struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
+    /* Only operators have ids: the process, threads and steps of a host trace do not count. But if most ids are 0, they
+     * are unset. */
+    uint64_t n_zero = report->n_host_rf_zero > report->n_host_linked ? report->n_host_rf_zero : 0;
+    struct link_coverage coverage = {
+        .n_cpu = report->n_host_ops - report->n_host_steps - (n_zero ? 0 : report->n_host_rf_zero),
+        .n_cpu_linked = report->n_host_linked,
+        .n_gpu = report->n_gpu_ops - report->n_gpu_memory_sets,
+        .n_gpu_linked = report->n_gpu_with_parent - report->n_gpu_host_unmatched,
+    };
+    const struct link_cause causes[] = {
+        {false, n_zero, "without an id (rf_id is 0): record both traces with PyTorch 2.4.1 or later"},
+        {false, report->n_host_without_rf, "without an id (rf_id): record both traces with PyTorch 2.4.1 or later"},
+        {false, report->n_host_rf_unmatched - report->n_host_steps,
+         "not in the device trace: record both traces in one window, with "
+         "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
+        {true, report->n_gpu_host_unmatched,
+         "below CPU operators that are not in the host trace: record both traces in one window"},
+        {true, report->n_gpu_without_launch,
+         "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts, and record "
+         "without CUDA graphs"},
+        {true, report->n_gpu_without_parent,
+         "launched by threads without CPU operators: record with _ExperimentalConfig(profile_all_threads=True)"},
+    };
+    coverage_classify(&coverage, causes, COUNT_OF(causes));
+    return coverage;
+}
+
+struct figure coverage_text(const struct link_coverage *coverage) {
+    struct figure text;
+    int length = snprintf(text.text, sizeof text.text, "%s of %s CPU operators",
+                          count_text(coverage->n_cpu_linked).text, count_text(coverage->n_cpu).text);
+    if (coverage->n_gpu)
+        snprintf(text.text + length, sizeof text.text - (size_t)length, " and %s of %s GPU activities",
+                 count_text(coverage->n_gpu_linked).text, count_text(coverage->n_gpu).text);
+    return text;
+}
+
+void coverage_print(const struct link_coverage *coverage, const char *output) {
+    const struct figure counts = coverage_text(coverage);
+    const struct link_cause *cause = &coverage->cause;
+    if (coverage->result == LINK_NOTHING)
+        fprintf(stderr, "nothing is linked: do not use %s; -v prints all counts", output);
+    else if (coverage->result == LINK_COMPLETE)
+        fprintf(stderr, "complete: %s are linked%s", counts.text,
+                coverage->n_gpu ? "" : "; the device trace has no GPU activities (ProfilerActivity.CUDA records them)");
+    else
+        fprintf(stderr, "partly linked: %s", counts.text);
+    if (coverage->result == LINK_PARTLY && cause->n)
+        fprintf(stderr, "; %s %s",
+                cause->is_gpu ? counted_text(cause->n, "GPU activity is", "GPU activities are").text
+                              : counted_text(cause->n, "CPU operator is", "CPU operators are").text,
+                cause->text);
+    fputc('\n', stderr);
+}
+
 /* ---- Measured times of .et files ---- */
 
 const char *const faithful_gpus[] = {"one", "streams", NULL};
@@ -219,7 +294,8 @@ static const char *const astra_choices[] = {"replay", "network", NULL};
          0,                                                                                                            \
          OPTION_FLAG,                                                                                                  \
          AT(link_job, options.hta_pandas3),                                                                            \
-         .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3",              \
+         .help = "find only the synchronization dependencies that HTA d731cc2 finds with pandas 3 (HTA 0.5.0 finds "   \
+                 "none: --no-sync)",                                                                                   \
          .group = group_more},                                                                                         \
         JOB_ROW_MAX_OUTPUT(link_job, options.most_bytes, "ET+"), {                                                     \
         "strict", 0, OPTION_FLAG, AT(job, options.strict),                                                             \
@@ -308,7 +384,8 @@ static const struct option_row trace_link_options[] = {
     X(n_exclusive_replaced)                                                                                            \
     X(n_fields_dropped)                                                                                                \
     X(n_host_rf_zero)                                                                                                  \
-    X(n_gpu_memory_sets)
+    X(n_gpu_memory_sets)                                                                                               \
+    X(n_host_steps)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
 _Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is listed");
@@ -439,7 +516,8 @@ static void print_summary(const struct job *job, const struct sutra_link_report 
         {report->n_host_linked, "    linked to a device trace operator", true},
         {report->n_host_without_rf, "    unlinked: no rf_id", false},
         {report->n_host_rf_zero, "    unlinked: rf_id is 0", false},
-        {report->n_host_rf_unmatched, "    unlinked: rf_id not in the device trace", false},
+        {report->n_host_steps, "    unlinked: profiler step, which is no operator", false},
+        {report->n_host_rf_unmatched - report->n_host_steps, "    unlinked: rf_id not in the device trace", false},
         {report->n_events, "events in the device trace", true},
         {report->n_cpu_ops, "  CPU operators", true},
         {report->n_gpu_ops, "  GPU activities", true},
@@ -489,10 +567,16 @@ static int run_link(struct job *job) {
     job_measure_inputs(job);
     if (link->output.faithful && job->log_level <= LOG_WARNING)
         faithful_warn(&faithful);
-    if (job->log_level <= LOG_INFO)
-        print_summary(job, &report);
-    if (link->output.faithful && job->log_level <= LOG_INFO)
-        faithful_summary_print(&faithful);
+    if (job->log_level <= LOG_INFO) {
+        const struct link_coverage coverage = coverage_of_ids(&report);
+        const bool has_summary = coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG;
+        if (has_summary)
+            print_summary(job, &report);
+        if (has_summary && link->output.faithful)
+            faithful_summary_print(&faithful);
+        fprintf(stderr, "sutra: ");
+        coverage_print(&coverage, output_name(job->output));
+    }
     const struct named_count counts[] = {
 #define COUNT(name) {#name, report.name},
         FIELDS(COUNT)
@@ -524,7 +608,9 @@ static const char *const description[] = {
     "Links the host trace HOST and the device trace DEVICE of one rank into ET+: the host trace with durations, "
     "dependencies, and a node for each GPU operator below the operator that launched it. ET+ is byte-identical to the "
     "output of chakra_trace_link (MLCommons Chakra) wherever chakra_trace_link succeeds.",
-    "A summary on standard error counts linked, unmatched and skipped events. OUT is replaced atomically.",
+    "A summary on standard error counts linked, unmatched and skipped events. Its last line is the result: complete, "
+    "partly linked with the cause, or nothing linked, without the counts unless --verbose is given. OUT is replaced "
+    "atomically.",
     "An OUT that ends in .et is a Chakra file for simulators such as ASTRA-sim. Its nodes replay with the measured "
     "time: CPU work is one chain, waits for the GPU are dependencies, and kernels follow the work that they waited "
     "for. The summary reports the simulated and the measured time. 'sutra simulate' replays the file.",

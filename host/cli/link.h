@@ -13,6 +13,7 @@
 #include "job/rank_job.h"
 #include "sutra/convert.h"
 #include "sutra/legacy.h"
+#include "text/quantities.h"
 
 /*
  * Two traces: options, checks, reading.
@@ -56,6 +57,38 @@ void pair_release(struct pair_job *pair);
  * `text` is too small. */
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
                     char *text, size_t size);
+
+/*
+ * The result in one line: how many CPU operators and GPU activities are linked, and why the others are not.
+ */
+
+/* At least this share of the CPU operators and of the GPU activities of a complete result is linked. */
+#define COMPLETE_PERCENT 95
+
+enum link_result { LINK_NOTHING, LINK_PARTLY, LINK_COMPLETE };
+
+/* Why CPU operators or GPU activities are not linked. */
+struct link_cause {
+    bool is_gpu;
+    uint64_t n;
+    const char *text; /* follows "3 CPU operators are": the cause, and its fix */
+};
+
+struct link_coverage {
+    uint64_t n_cpu, n_cpu_linked; /* CPU operators of the host trace */
+    uint64_t n_gpu, n_gpu_linked; /* GPU activities of the device trace */
+    double share;                 /* the smaller share of both, 0 to 1 */
+    enum link_result result;
+    struct link_cause cause; /* the most frequent one of the smaller share */
+};
+
+/* Sets the share, the result and the cause from the counts. */
+void coverage_classify(struct link_coverage *coverage, const struct link_cause *causes, size_t n);
+struct link_coverage coverage_of_ids(const struct sutra_link_report *report);
+/* Prints the result on standard error; `output` is the name of the output. */
+void coverage_print(const struct link_coverage *coverage, const char *output);
+/* "3 of 4 CPU operators and 5 of 6 GPU activities" */
+struct figure coverage_text(const struct link_coverage *coverage);
 
 /*
  * .et files with measured times.

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks.h"
 #include "cli/link.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -247,6 +248,46 @@ static void report_findings(const struct job_whole *whole, bool warnings) {
     }
 }
 
+/* Prints why the rank with the smallest share of linked operators is not complete, then the result of all ranks. */
+static void print_coverage(const struct job_whole *whole) {
+    struct rank_list lists[LINK_COMPLETE + 1] = {0};
+    uint64_t n[LINK_COMPLETE + 1] = {0}, n_all = whole->n_ranks;
+    struct link_coverage sums = {0}, worst = {.share = 2};
+    const struct whole_rank *worst_rank = NULL;
+    for (size_t i = 0; i < n_all; i++) {
+        const struct whole_rank *rank = &whole->ranks[i];
+        const struct link_coverage coverage = coverage_of_ids(&rank->report); /* without a file: nothing */
+        rank_list_add(&lists[coverage.result], rank->rank);
+        n[coverage.result]++;
+        sums.n_cpu += coverage.n_cpu;
+        sums.n_cpu_linked += coverage.n_cpu_linked;
+        sums.n_gpu += coverage.n_gpu;
+        sums.n_gpu_linked += coverage.n_gpu_linked;
+        if (rank->state == RANK_DONE && coverage.result != LINK_COMPLETE && coverage.share < worst.share) {
+            worst = coverage;
+            worst_rank = rank;
+        }
+    }
+    if (worst_rank && worst.result == LINK_NOTHING && worst_rank->warning)
+        fprintf(stderr, "sutra: rank %" PRId64 ": %s\n", worst_rank->rank, worst_rank->warning);
+    else if (worst_rank) {
+        fprintf(stderr, "sutra: rank %" PRId64 ": ", worst_rank->rank);
+        coverage_print(&worst, "the file of this rank");
+    }
+    if (n[LINK_COMPLETE] == n_all) {
+        fprintf(stderr, "sutra: complete: %s of %s are linked\n", coverage_text(&sums).text,
+                counted_text(n_all, "rank", "ranks").text);
+        return;
+    }
+    fprintf(stderr, "sutra: %s: ", n[LINK_NOTHING] == n_all ? "nothing is linked" : "partly linked");
+    fprintf(stderr, "%s of %s complete", count_text(n[LINK_COMPLETE]).text, counted_text(n_all, "rank", "ranks").text);
+    if (n[LINK_PARTLY])
+        fprintf(stderr, "; partly: rank %s", rank_list_text(&lists[LINK_PARTLY]));
+    if (n[LINK_NOTHING])
+        fprintf(stderr, "; not linked: rank %s", rank_list_text(&lists[LINK_NOTHING]));
+    fprintf(stderr, "; see job.json\n");
+}
+
 static void print_summary(const struct ranks_run *run, const struct job_whole *whole, const char *folder) {
     const struct job_astra *network = whole->network;
     uint64_t n_read = 0, n_written = 0, n_warnings = 0;
@@ -274,6 +315,7 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
     if (whole->meetings)
         fprintf(stderr, "%16s  measured, from the first start to the last end of a rank\n",
                 time_text(whole->meetings->measured_us).text);
+    print_coverage(whole);
 }
 
 /* Aggregates the records of all shards and processes. */

@@ -229,6 +229,31 @@ static enum sutra_status write_output(struct legacy_job *legacy, struct sutra_er
     return sutra_legacy_write(job->context, legacy->legacy, job->output, n_bytes, error);
 }
 
+static struct link_coverage coverage_of_names(const struct legacy_job *legacy) {
+    const struct sutra_legacy_report *report = &legacy->report;
+    /* If the trace has iterations, GPU activities that the others launch do not count. */
+    const uint64_t n_outside = report->n_segments > 0 ? 0 : report->n_gpu_without_parent;
+    struct link_coverage coverage = {
+        .n_cpu = report->n_host_ops,
+        .n_cpu_linked = report->n_matched,
+        .n_gpu_linked = report->n_gpu_ops - report->n_gpu_memory_sets - report->n_gpu_without_launch -
+                        report->n_gpu_without_parent - report->n_gpu_unmatched,
+    };
+    coverage.n_gpu = coverage.n_gpu_linked + report->n_gpu_without_launch + report->n_gpu_unmatched + n_outside;
+    const struct link_cause causes[] = {
+        {false, report->n_host_ops - report->n_matched,
+         "not in the iteration of the device trace: check that both traces are of one run, or try another --annotation"},
+        {true, report->n_gpu_unmatched,
+         "below CPU operators that are not in the host trace: record both traces in one window"},
+        {true, report->n_gpu_without_launch, "without a launch in the device trace: try --all-launches"},
+        {true, n_outside, "launched outside of CPU operators: record with ProfilerActivity.CPU and all threads"},
+    };
+    if (legacy->options.positional)
+        coverage.n_gpu = coverage.n_gpu_linked = 0; /* the output has no GPU operators */
+    coverage_classify(&coverage, causes, COUNT_OF(causes));
+    return coverage;
+}
+
 static int run_link(struct job *job) {
     struct legacy_job *legacy = (struct legacy_job *)job;
     struct pair_job *pair = &legacy->pair;
@@ -261,9 +286,14 @@ static int run_link(struct job *job) {
             COUNTS(ROW)
 #undef ROW
         };
-        fprintf(stderr, "sutra: linked into %s by %s match\n", output_name(job->output), match);
-        summary_print(rows, COUNT_OF(rows));
-        run_figures_print(&job->figures);
+        const struct link_coverage coverage = coverage_of_names(legacy);
+        if (coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG) {
+            fprintf(stderr, "sutra: linked into %s by %s match\n", output_name(job->output), match);
+            summary_print(rows, COUNT_OF(rows));
+            run_figures_print(&job->figures);
+        }
+        fprintf(stderr, "sutra: ");
+        coverage_print(&coverage, output_name(job->output));
     }
     const struct named_count counts[] = {
 #define COUNT(field, words, always) {#field, report->field},

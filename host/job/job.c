@@ -164,8 +164,10 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
         rank->error = arena_text(&whole->arena, lines->words[2], strlen(lines->words[2]));
         return rank->error;
     case RECORD_WARNING:
-        rank->n_warnings++;
-        break;
+        if (rank->n_warnings++ > 0)
+            break;
+        rank->warning = arena_text(&whole->arena, lines->words[1], strlen(lines->words[1]));
+        return rank->warning;
     case RECORD_DEVICES:
         rank->n_devices = number[1];
         break;
@@ -183,8 +185,10 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
                                           .has_ops = number[3] != 0,
                                           .first_node = (uint64_t)number[4]};
         break;
-    case RECORD_VERSION:
     case RECORD_COUNT:
+        *record_count(&rank->report, lines->words[1]) = (uint64_t)number[2];
+        break;
+    case RECORD_VERSION:
     case RECORD_TIMES:
     case RECORD_END:
         break;

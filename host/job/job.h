@@ -92,13 +92,15 @@ struct whole_rank {
     const char *record;       /* text of the record, or NULL */
     enum sutra_status status; /* of a rank that cannot be linked */
     const char *error;
-    const char *damage; /* why its record cannot be read, with the file and the line; or NULL */
+    const char *warning; /* the first one, or NULL */
+    const char *damage;  /* why its record cannot be read, with the file and the line; or NULL */
     uint64_t n_warnings, file_bytes, input_bytes;
     double seconds;
     struct rank_start start;
-    int64_t n_devices; /* GPUs of its host; NOT_RECORDED */
-    bool has_changed;  /* a trace has changed since the rank was linked */
-    bool is_otherwise; /* the options of the record differ from the options of the plan */
+    struct sutra_link_report report; /* only the counts that the record contains */
+    int64_t n_devices;               /* GPUs of its host; NOT_RECORDED */
+    bool has_changed;                /* a trace has changed since the rank was linked */
+    bool is_otherwise;               /* the options of the record differ from the options of the plan */
 };
 
 /* Clock offset of a host from the first host; positive: ahead. */

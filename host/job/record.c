@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,15 @@ static void add_head(struct text_out *text, const struct record_of *of, uint64_t
     X(n_gpu_with_parent)                                                                                               \
     X(n_gpu_nodes)                                                                                                     \
     X(n_nodes)                                                                                                         \
-    X(n_sync)
+    X(n_sync)                                                                                                          \
+    X(n_host_without_rf)                                                                                               \
+    X(n_host_rf_zero)                                                                                                  \
+    X(n_host_rf_unmatched)                                                                                             \
+    X(n_host_steps)                                                                                                    \
+    X(n_gpu_without_launch)                                                                                            \
+    X(n_gpu_without_parent)                                                                                            \
+    X(n_gpu_host_unmatched)                                                                                            \
+    X(n_gpu_memory_sets)
 
 static void add_calls(struct text_out *text, const struct rank_result *result) {
     const struct collective_calls *calls = &result->calls;
@@ -296,14 +305,17 @@ void record_reject(struct record_lines *lines, const char *format, ...) {
     va_end(arguments);
 }
 
-static bool is_count(const char *word) {
-#define NAME(name) #name,
-    static const char *const names[] = {COUNTS(NAME)};
-#undef NAME
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(word, names[i]) == 0)
-            return true;
-    return false;
+uint64_t *record_count(struct sutra_link_report *report, const char *name) {
+#define FIELD(name) {#name, offsetof(struct sutra_link_report, name)},
+    static const struct {
+        const char *name;
+        size_t offset;
+    } fields[] = {COUNTS(FIELD)};
+#undef FIELD
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(name, fields[i].name) == 0)
+            return (uint64_t *)((char *)report + fields[i].offset);
+    return NULL;
 }
 
 static bool read_integer(struct record_lines *lines, char letter, const char *word, int64_t *number) {
@@ -329,7 +341,7 @@ static bool read_field(struct record_lines *lines, char letter, size_t i) {
         expected = rank_ending_is_known(word) ? NULL : "the ending of an output, such as '.json' or '.et.gz'";
         break;
     case 'c':
-        expected = is_count(word) ? NULL : "the name of a count";
+        expected = record_count(&(struct sutra_link_report){0}, word) ? NULL : "the name of a count";
         break;
     case 'u':
         lines->number[i] = (int64_t)strtoull(word, &end, 10);

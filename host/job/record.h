@@ -111,6 +111,9 @@ bool record_next(struct record_lines *lines);
 /* Reports a line whose words contradict other data; record_finish() then returns the error. */
 __attribute__((format(printf, 2, 3))) void record_reject(struct record_lines *lines, const char *format, ...);
 
+/* The count of a line RECORD_COUNT in a report; NULL: a record has no count of this name. */
+uint64_t *record_count(struct sutra_link_report *report, const char *name);
+
 /* Call after the last record_next(). SUTRA_DATA: a line is malformed, or the text has no line "end". */
 enum sutra_status record_finish(const struct record_lines *lines, const char *folder, const char *name,
                                 struct sutra_error *error);

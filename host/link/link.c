@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -201,6 +202,13 @@ enum event_class event_classify(const struct device_events *events, const struct
     return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }
 
+/* Whether a host node is a profiler step. O(length of the node). */
+static bool is_step(const struct sutra_host_trace *host, row_t node) {
+    const struct document *document = &host->document;
+    struct json_span name = document_member_of(document, host->nodes.text[node], "name");
+    return name.at && memmem(document->source.bytes + name.at, name.end - name.at, STEP_NAME, strlen(STEP_NAME));
+}
+
 /* Finds the CPU operator of each host operator, ascending by id. If the CPU operator waits for one of another thread,
  * the unit waits for the host operator that was last linked to that one. */
 static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
@@ -221,6 +229,7 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
         row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
         if (found == ROW_NONE) {
             *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += rf != 0;
+            report->n_host_steps += key_is_value(rf) && rf != 0 && is_step(linked->host, unit_node(units, unit));
             continue;
         }
         row_t op = ops->rf_op[found];

@@ -57,6 +57,8 @@ struct sutra_link_report {
     uint64_t n_fields_dropped;     /* ignored: fields of the wrong type (lenient) */
     uint64_t n_host_rf_zero;       /* host operators with record-function id 0, which means none */
     uint64_t n_gpu_memory_sets;    /* skipped: memsets, as chakra_trace_link does */
+    uint64_t n_host_steps;         /* host operators of n_host_rf_unmatched that are profiler steps, which are not
+                                      linked: "ProfilerStep" is in their name */
 };
 
 /* Links two traces. Both must outlive *linked, which the caller frees. Errors: SUTRA_DATA: two launches with the same

@@ -70,6 +70,7 @@ static const struct member link_members[] = {
     COUNT(sutra_link_report, n_fields_dropped),
     COUNT(sutra_link_report, n_host_rf_zero),
     COUNT(sutra_link_report, n_gpu_memory_sets),
+    COUNT(sutra_link_report, n_host_steps),
     {0},
 };
 

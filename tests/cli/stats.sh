@@ -18,6 +18,7 @@ assert counts["n_events"] == len(device)
 assert counts["n_gpu_ops"] == sum(e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") for e in device)
 assert counts["n_gpu_ops"] == (counts["n_gpu_with_parent"] + counts["n_gpu_without_launch"]
                                + counts["n_gpu_without_parent"] + counts["n_gpu_memory_sets"])
+assert counts["n_host_steps"] == sum("ProfilerStep" in node["name"] for node in linked["nodes"]) > 0
 assert counts["n_host_linked"] <= counts["n_host_ops"] <= counts["n_host_nodes"]
 stages = [s for name, s in seconds.items() if name != "total"]
 assert stages and min(stages) >= 0 and sum(stages) <= seconds["total"] * 1.01 + 0.001
