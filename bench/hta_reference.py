@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """hta_reference.py OUT TRACE... - the tables of Holistic Trace Analysis for bench/hta, by that library itself.
 
-Needs HolisticTraceAnalysis 0.5.0 (with pandas 2). The traces are ranks 0, 1, ... With STABLE=1 pandas sorts stably, as
-`sutra analyze hta` does; then all tables are equal.
+Needs HolisticTraceAnalysis (version: "Reference programs" in README.md). The traces are ranks 0, 1, ... With STABLE=1
+pandas sorts stably, as `sutra analyze hta` does; then all tables are equal.
 """
 import logging
 import os

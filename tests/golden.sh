@@ -1,6 +1,14 @@
 # golden.sh - functions of the golden tests; each test begins with: . tests/golden.sh
 #
 # Sets $work, a temporary directory that is removed at exit.
+#
+# Versions of the programs that wrote the expected files:
+#
+#     chakra_trace_link, chakra_converter   MLCommons Chakra 1.0.0 (21585d8) with PARAM 7b19f58, HTA d731cc2, pandas 2.2.2
+#                                           and stable sorts; HTA 0.5.0 and pandas 2.3.3 give the same links
+#     trace_link                            MLCommons Chakra 20f4504 with PARAM c42dd9e
+#     HTA                                   Holistic Trace Analysis 0.5.0 and 0.6.1 with pandas 2 and stable sorts
+#     TraceLens                             171dd747 with pandas 3.1 and numpy 2.4
 # shellcheck shell=bash
 set -u
 work=$(mktemp -d) || exit 71

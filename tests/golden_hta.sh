@@ -1,4 +1,4 @@
-# golden_hta.sh - tests `analyze hta`: tables of HTA 0.5.0 with stable sorts, for any number of threads; JSON has the
+# golden_hta.sh - tests `analyze hta`: tables of HTA (version: golden.sh), for any number of threads; JSON has the
 # same rows. The last of 15 digits may differ, because sutra's sums are exact.
 #
 # A case is a directory with trace.json.gz, hta/*.csv.gz, and hta_compat/*.csv.gz for tables that sutra corrects without

@@ -2,8 +2,8 @@
 # compression.
 #
 # A case is a directory with host.json.gz, device.json.gz and either out.nosync.json.gz, the output of
-# chakra_trace_link, or error.txt: chakra_trace_link fails, and the table below has the expected outcome. Cases are in
-# tests/data/link and, if present, ../shared/cases/link.
+# chakra_trace_link (version: golden.sh), or error.txt: chakra_trace_link fails, and the table below has the expected
+# outcome. Cases are in tests/data/link and, if present, ../shared/cases/link.
 . tests/golden.sh
 data=tests/data/link
 shared=../shared/cases/link

@@ -1,8 +1,8 @@
 # golden_tracelens.sh - tests --compat tracelens: analyze operators and analyze collectives write TraceLens' CSV files
 # byte for byte, for any number of threads.
 #
-# A case is a directory with the tables of TraceLens 171dd747 (pandas 3.1, numpy 2.4) as NAME.csv.gz and with the traces
-# of all ranks, with trace.json.gz, or with a file `trace` that names one. $DATA names another directory of cases.
+# A case is a directory with the tables of TraceLens (version: golden.sh) as NAME.csv.gz and with the traces of all
+# ranks, with trace.json.gz, or with a file `trace` that names one. $DATA names another directory of cases.
 . tests/golden.sh
 data=${DATA:-tests/data}/tracelens
 
