@@ -116,14 +116,15 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
     sutra_diff_summary(diff, &summary);
     const char *run = summary.n_ranks[0] > 1 || summary.n_ranks[1] > 1 ? "rank" : "run";
     if (isnan(gate->noise_us))
-        snprintf(
-            reason.text, sizeof reason.text,
-            "step time: %+.1f %% but noise is unknown, because %s has only one step: record at least %s steps per %s",
-            gate->growth_percent, summary.n_steps[0] < 2 ? "A" : "B", count_text(gate->n_steps_needed).text, run);
+        snprintf(reason.text, sizeof reason.text,
+                 "step time: %s but noise is unknown, because %s has only one step: record at least %s steps per %s",
+                 change_text(gate->growth_percent).text, summary.n_steps[0] < 2 ? "A" : "B",
+                 count_text(gate->n_steps_needed).text, run);
     else
         snprintf(reason.text, sizeof reason.text,
-                 "step time: %+.1f %% but noise is %.1f %%: too noisy to decide; record at least %s steps per %s",
-                 gate->growth_percent, gate->noise_percent, count_text(gate->n_steps_needed).text, run);
+                 "step time: %s but noise is %.1f %%: too noisy to decide; record at least %s steps per %s",
+                 change_text(gate->growth_percent).text, gate->noise_percent, count_text(gate->n_steps_needed).text,
+                 run);
     return reason;
 }
 
@@ -139,17 +140,6 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
 static struct figure signed_time(double us) {
     struct figure figure, time = time_text(fabs(us));
     snprintf(figure.text, sizeof figure.text, "%c%.*s", us < 0 ? '-' : '+', (int)sizeof figure.text - 2, time.text);
-    return figure;
-}
-
-static struct figure signed_percent(double percent) {
-    struct figure figure;
-    if (isnan(percent))
-        snprintf(figure.text, sizeof figure.text, "-");
-    else if (percent < 1000)
-        snprintf(figure.text, sizeof figure.text, "%+.1f %%", percent);
-    else
-        snprintf(figure.text, sizeof figure.text, "x%.3g", 1 + percent / 100);
     return figure;
 }
 
@@ -193,7 +183,7 @@ static void print_answer(const struct sutra_diff_summary *summary, const struct 
     }
     printf("%sB is %s: %s %s instead of %s,", mark, gate->growth_us > 0 ? "slower" : "faster", step_phrase(summary),
            time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
-    printf(" %s%s\n", signed_percent(gate->growth_percent).text, mark);
+    printf(" %s%s\n", change_text(gate->growth_percent).text, mark);
 }
 
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
@@ -221,7 +211,7 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
         printf("  %-22s %11s ", text_named(table, "part", row), time_text(real_named(table, "a_us", row)).text);
         printf("%11s ", time_text(real_named(table, "b_us", row)).text);
         printf("%12s %9s", difference == 0 ? "0" : signed_time(difference).text,
-               signed_percent(real_named(table, "diff_percent", row)).text);
+               change_text(real_named(table, "diff_percent", row)).text);
         printf("%s\n", strcmp(clear, "no") == 0 && difference != 0 ? " unclear" : "");
     }
 }
@@ -266,7 +256,7 @@ static void print_named(const struct sutra_table *table, const char *title) {
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
         printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
-        printf("%9s  %s%*s ", signed_percent(real_named(table, "diff_percent", row)).text, shorts[row].text,
+        printf("%9s  %s%*s ", change_text(real_named(table, "diff_percent", row)).text, shorts[row].text,
                (int)(NAME_WIDTH - shorts[row].n_columns), "");
         print_change(table, row);
         putchar('\n');
@@ -295,7 +285,7 @@ static void print_collectives(const struct sutra_table *table) {
         printf("\ncollectives\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
         printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
-        printf("%9s  %-20s", signed_percent(real_named(table, "diff_percent", row)).text,
+        printf("%9s  %-20s", change_text(real_named(table, "diff_percent", row)).text,
                short_text(text_named(table, "collective", row), 20).text);
         char elements[64] = "";
         if (!isnan(real_named(table, "elements", row)))
@@ -318,7 +308,7 @@ static void print_paths(const struct sutra_table *table) {
         const char *a = text_named(table, "path_a", row), *b = text_named(table, "path_b", row);
         const char *kernels_a = text_named(table, "kernels_a", row), *kernels_b = text_named(table, "kernels_b", row);
         printf("  %11s ", signed_time(real_named(table, "device_diff_us", row)).text);
-        printf("%9s  ", signed_percent(real_named(table, "diff_percent", row)).text);
+        printf("%9s  ", change_text(real_named(table, "diff_percent", row)).text);
         printf("%s\n", short_path(*a ? a : b, PATH_WIDTH).text);
         if (*a && *b && strcmp(a, b) != 0)
             printf("%25s-> %s\n", "", short_path(b, PATH_WIDTH).text);
@@ -371,7 +361,7 @@ static void print_markdown_steps(const struct sutra_table *table, bool has_steps
             continue;
         printf("| %s | %s ", text_named(table, "part", row), time_text(a).text);
         printf("| %s | %s ", time_text(b).text, difference == 0 ? "0" : signed_time(difference).text);
-        printf("| %s%s |\n", signed_percent(real_named(table, "diff_percent", row)).text,
+        printf("| %s%s |\n", change_text(real_named(table, "diff_percent", row)).text,
                strcmp(text_named(table, "clear", row), "no") == 0 && difference != 0 ? " (unclear)" : "");
     }
 }
@@ -390,7 +380,7 @@ static void print_markdown_kernels(const struct sutra_table *table) {
         printf("| ");
         markdown_print(MARKDOWN_CELL_CODE, shorts[row].text);
         printf(" | %s ", signed_time(real_named(table, "device_diff_us", row)).text);
-        printf("| %s | ", signed_percent(real_named(table, "diff_percent", row)).text);
+        printf("| %s | ", change_text(real_named(table, "diff_percent", row)).text);
         print_change(table, row);
         printf(" |\n");
     }

@@ -56,12 +56,8 @@ ELEMENT(wait_at, sutra_simulated_wait, uint64_t, sutra_simulation_wait)
 ELEMENT(link_at, sutra_network_link, uint64_t, sutra_simulation_link)
 ELEMENT(path_step_at, sutra_simulated_step, uint64_t, sutra_simulation_step)
 
-/* "-12.3 %" */
-static struct figure change_text(uint64_t after, uint64_t before) {
-    struct figure figure = {"-"};
-    if (before)
-        snprintf(figure.text, sizeof figure.text, "%+.1f %%", 100 * ((double)after / (double)before - 1));
-    return figure;
+static double change_percent(uint64_t after, uint64_t before) {
+    return before ? 100 * ((double)after / (double)before - 1) : (double)NAN;
 }
 
 /*
@@ -89,33 +85,133 @@ static double summary_error(const struct simulate_job *simulate, int what_if) {
 
 /* ---- The page ---- */
 
+/* Prints shares of the kinds of work on the critical path. */
+static void print_path_shares(const struct sutra_simulation *simulation) {
+    uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_step step = path_step_at(simulation, i);
+        sums[step.work] += step.end_ns - step.start_ns;
+    }
+    for (int work = 0; work < 3; work++)
+        printf("%s %s %s", work ? "," : "", work_words[work], share_text((double)sums[work], (double)end).text);
+}
+
+/* A what-if whose nodes are on less than this share of the critical path needs an explanation. */
+#define EXPLAINED_PERCENT 0.5
+
+/* Prints why the options changed no duration, one line per option. */
+static void print_unused_options(const struct simulate_job *simulate, const struct sutra_simulated_change *change) {
+    uint64_t comm_ns = 0;
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulate->before); i++)
+        comm_ns += rank_at(simulate->before, i).comm_ns;
+    const char *small = "all durations change by less than a microsecond";
+    const char *no_comm = "the job has no communication";
+    for (size_t i = 0; i < simulate->scales.n; i++) {
+        const char *text = simulate->scales.texts[i];
+        printf("no change: --scale %s: %s\n", text,
+               strtod(strrchr(text, ':') + 1, NULL) == 1 ? "a factor of 1 changes no duration"
+               : change->n_rounded                       ? small
+                                                         : "no selected node takes time");
+    }
+    for (size_t i = 0; i < simulate->removals.n; i++)
+        printf("no change: --remove %s: no selected node takes time\n", simulate->removals.texts[i]);
+    if (simulate->options.no_launch_latency)
+        printf("no change: --no-launch-latency: %s\n", change->n_rounded ? small : "no node has launch latency");
+    if (simulate->overlap)
+        printf("no change: --overlap comm: %s\n", no_comm);
+    if (simulate->bandwidth)
+        printf("no change: --bandwidth %s: %s\n", simulate->bandwidth,
+               comm_ns == 0                       ? no_comm
+               : simulate->options.bandwidth == 1 ? "a factor of 1 changes no duration"
+                                                  : small);
+    if (simulate->options.network)
+        printf("no change: --network %s: %s\n", simulate->options.network,
+               comm_ns == 0 ? no_comm
+               : sutra_simulation_n_links(simulate->simulation) == 0
+                   ? "the files record no bytes of matched collectives"
+                   : small);
+    if (simulate->options.no_straggler)
+        puts("no change: --straggler none: no rank computes over 5 % longer than the median rank");
+}
+
+static uint64_t count_nodes(const struct sutra_simulation *simulation) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++)
+        n += rank_at(simulation, i).n_nodes;
+    return n;
+}
+
+/* Prints why a what-if has no effect, or almost none: it changes no duration, or nodes that are not on the critical
+ * path. */
+static void print_lack_of_effect(const struct simulate_job *simulate) {
+    const struct sutra_simulation *before = simulate->before;
+    const uint64_t end = sutra_simulation_time_ns(simulate->simulation), before_ns = sutra_simulation_time_ns(before);
+    const double percent = change_percent(end, before_ns);
+    struct sutra_simulated_change change = {.size = sizeof change};
+    if (!(fabs(percent) < EXPLAINED_PERCENT))
+        return;
+    if (!sutra_simulation_change(simulate->simulation, before, &change)) {
+        if (end == before_ns)
+            printf("no change: %s\n", count_nodes(simulate->simulation) == count_nodes(before)
+                                          ? "the recorded job has this number of layers, micro-batches or replicas"
+                                          : "the added or removed nodes are not on the critical path");
+        return;
+    }
+    if (change.n_nodes == 0) {
+        print_unused_options(simulate, &change);
+        return;
+    }
+    printf("%s change: %s, ", end == before_ns ? "no" : "little",
+           counted_text(change.n_nodes, "changed node", "changed nodes").text);
+    if (end == before_ns && change.path_ns)
+        printf("but a path without them is as long as the critical path:");
+    else if (change.path_ns)
+        printf("%s of the critical path:", share_text((double)change.path_ns, (double)before_ns).text);
+    else
+        printf("none on the critical path:");
+    print_path_shares(before);
+    struct sutra_simulated_name longest = {.size = sizeof longest};
+    for (uint64_t i = 0; i < sutra_simulation_n_names(before); i++) {
+        struct sutra_simulated_name name = name_at(before, i);
+        if (name.path_ns > longest.path_ns)
+            longest = name;
+    }
+    struct shortened shown;
+    if (longest.name) {
+        short_names(&longest.name, 1, WAIT_WIDTH, &shown);
+        printf(", most in ");
+        shortened_print(&shown, 0);
+        printf(" (%s)", time_text(us_of(longest.path_ns)).text);
+    }
+    putchar('\n');
+}
+
 static void print_summary(const struct simulate_job *simulate) {
     uint32_t n = sutra_simulation_ranks(simulate->simulation);
-    uint64_t n_nodes = 0, n_ran = 0, end = sutra_simulation_time_ns(simulate->simulation);
-    for (uint32_t i = 0; i < n; i++) {
-        struct sutra_simulated_rank rank = rank_at(simulate->simulation, i);
-        n_nodes += rank.n_nodes;
-        n_ran += rank.n_ran;
-    }
-    printf("%s simulated: %s of ", time_text(us_of(end)).text, counted_text(n_nodes, "node", "nodes").text);
+    const uint64_t n_nodes = count_nodes(simulate->simulation), end = sutra_simulation_time_ns(simulate->simulation);
+    const uint64_t n_ran = n_nodes - sutra_simulation_n_deadlocked(simulate->simulation);
+    printf("%s simulated", time_text(us_of(end)).text);
+    const uint64_t before_ns = simulate->before ? sutra_simulation_time_ns(simulate->before) : 0;
+    if (simulate->before)
+        printf(" (%s), %s without the what-if", change_text(change_percent(end, before_ns)).text,
+               time_text(us_of(before_ns)).text);
+    printf(": %s of ", counted_text(n_nodes, "node", "nodes").text);
     printf("%s", counted_text(n, "rank", "ranks").text);
     if (n_ran < n_nodes)
         printf(", only %s ran", count_text(n_ran).text);
     putchar('\n');
+    if (simulate->before)
+        print_lack_of_effect(simulate);
     if (simulate->interval.high_ns)
         printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
                time_text(us_of(simulate->interval.high_ns)).text,
                simulate->interval.has_one_size
                    ? "; the collectives of a kind have one size, which does not determine the bandwidth"
                    : "");
-    if (simulate->before) {
-        uint64_t before = sutra_simulation_time_ns(simulate->before);
-        printf("%s without the changes, %s with them\n", time_text(us_of(before)).text, change_text(end, before).text);
-        if (simulate->reference)
-            printf("%s with them and a resource per stream: error at most %.1f %% of the job\n",
-                   time_text(us_of(simulate->reference_ns)).text,
-                   error_bound(simulate, simulate->options.no_straggler, end, simulate->reference_ns, before));
-    }
+    if (simulate->before && simulate->reference)
+        printf("%s with a resource per stream: error at most %.1f %% of the job\n",
+               time_text(us_of(simulate->reference_ns)).text,
+               error_bound(simulate, simulate->options.no_straggler, end, simulate->reference_ns, before_ns));
 }
 
 static void print_ranks(const struct sutra_simulation *simulation) {
@@ -224,7 +320,7 @@ static void print_what_ifs(const struct simulate_job *simulate) {
     for (int worth = 0; worth < N_WHAT_IFS; worth++) {
         double bound = summary_error(simulate, worth);
         printf("  %-32s %14s %9s ", words[worth], time_text(us_of(simulate->what_if_ns[worth])).text,
-               change_text(simulate->what_if_ns[worth], end).text);
+               change_text(change_percent(simulate->what_if_ns[worth], end)).text);
         if (simulate->reference)
             printf("%14s ", time_text(us_of(simulate->reference_what_if_ns[worth])).text);
         if (isnan(bound))
@@ -232,18 +328,6 @@ static void print_what_ifs(const struct simulate_job *simulate) {
         else
             printf("%10.1f %%\n", bound);
     }
-}
-
-/* Shares of the kinds of work on the critical path. */
-static void print_path(const struct sutra_simulation *simulation) {
-    uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
-    for (uint64_t i = 0; i < n; i++) {
-        struct sutra_simulated_step step = path_step_at(simulation, i);
-        sums[step.work] += step.end_ns - step.start_ns;
-    }
-    printf("\ncritical path, %s:", counted_text(n, "step", "steps").text);
-    for (int work = 0; work < 3; work++)
-        printf(" %s %s%s", work_words[work], share_text((double)sums[work], (double)end).text, work < 2 ? "," : "\n");
 }
 
 static void print_names(const struct simulate_job *simulate) {
@@ -266,7 +350,7 @@ static void print_names(const struct simulate_job *simulate) {
         printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
         printf(" %8s", share_text((double)name.path_ns, (double)end).text);
         if (i < simulate->n_sensitivity)
-            printf("  %7s", change_text(name.free_ns, end).text);
+            printf("  %7s", change_text(change_percent(name.free_ns, end)).text);
         putchar('\n');
     }
 }
@@ -284,7 +368,9 @@ static void print_page(const struct simulate_job *simulate) {
     print_what_ifs(simulate);
     if (simulate->shows_pipeline)
         pipeline_print(simulate->pipeline, RANKS_MAX);
-    print_path(simulate->simulation);
+    printf("\ncritical path, %s:", counted_text(sutra_simulation_n_steps(simulate->simulation), "step", "steps").text);
+    print_path_shares(simulate->simulation);
+    putchar('\n');
     print_names(simulate);
 }
 

@@ -370,6 +370,34 @@ enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct
     return atomic_load(&task.failed) ? context_early_end_error(context, error) : SUTRA_OK;
 }
 
+/* ---- The nodes that a what-if changed ---- */
+
+static bool has_other_duration(const struct sutra_simulation *a, const struct sutra_simulation *b, uint32_t r,
+                               row_t i) {
+    return a->runs[r].dur_ns[i] != b->runs[r].dur_ns[i];
+}
+
+bool sutra_simulation_change(const struct sutra_simulation *simulation, const struct sutra_simulation *before,
+                             struct sutra_simulated_change *change) {
+    struct sutra_simulated_change made = {0};
+    if (simulation->job != before->job)
+        return false;
+    for (uint32_t r = 0; r < simulation->n; r++)
+        for (row_t i = 0; i < simulation->graphs[r].n; i++)
+            if (has_other_duration(simulation, before, r, i))
+                made.n_nodes++;
+            else
+                made.n_rounded += simulation->run_ns[r][i] != before->run_ns[r][i] ||
+                                  simulation->wait_ns[r][i] != before->wait_ns[r][i];
+    for (uint64_t i = 0; i < before->n_steps; i++) {
+        const struct path_step *step = &before->steps[i];
+        if (has_other_duration(simulation, before, step->node.rank, step->node.row))
+            made.path_ns += step->end_ns - step->start_ns;
+    }
+    report_give(change, &made, sizeof made);
+    return true;
+}
+
 /* ---- Durations ---- */
 
 /* Applies another network, and removes stragglers. */

@@ -306,6 +306,7 @@ void slowness_even(const struct rank_graph *graphs, uint32_t n, const struct ran
 enum subject { SUBJECT_WORK, SUBJECT_NAME, SUBJECT_OPERATOR, SUBJECT_STREAM };
 
 struct change {
+    const char *word; /* as given */
     double factor;
     bool one_rank;
     uint64_t rank;
@@ -487,24 +488,40 @@ static enum sutra_status check_stream(const struct change *change, const struct 
                      nearest);
 }
 
+/* The name or stream exists, but not on the selected rank, or not as an operator that launches nodes. */
+static enum sutra_status selects_no_node(const struct change *change, struct sutra_error *error) {
+    const char *what = change->subject == SUBJECT_OPERATOR ? "no selected operator launches a node"
+                       : change->subject == SUBJECT_STREAM ? "no node runs on the selected stream"
+                                                           : "no node has the selected name";
+    if (change->one_rank)
+        return error_set(error, SUTRA_USAGE, "'%s': %s on rank %" PRIu64 "; omit rank=%" PRIu64 ":", change->word, what,
+                         change->rank, change->rank);
+    return error_set(error, SUTRA_USAGE, "'%s': %s; select the node itself by name=", change->word, what);
+}
+
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error) {
     for (size_t k = 0; k < n; k++) {
         struct arena_mark mark = arena_mark(arena);
-        struct change change = {.subject = SUBJECT_WORK};
+        struct change change = {.word = changes[k], .subject = SUBJECT_WORK};
         enum sutra_status status = change_read(changes[k], target->names, arena, &change, error);
         if (!status)
             status = check_rank(&change, target, error);
         if (!status)
             status = check_stream(&change, target, error);
         if (!status) {
+            uint64_t n_selected = 0;
             for (uint32_t r = 0; r < target->n; r++) {
                 if (change.one_rank && target->ranks[r] != change.rank)
                     continue;
                 for (row_t i = 0; i < target->graphs[r].n; i++)
-                    if (change_selects(&change, &target->graphs[r], i))
+                    if (change_selects(&change, &target->graphs[r], i)) {
                         run_ns[r][i] *= change.factor;
+                        n_selected++;
+                    }
             }
+            if (n_selected == 0 && change.subject != SUBJECT_WORK)
+                status = selects_no_node(&change, error);
         }
         arena_release(arena, mark);
         if (status)

@@ -67,6 +67,17 @@ struct figure share_text(double part, double whole) {
     return figure;
 }
 
+struct figure change_text(double percent) {
+    struct figure figure = {"-"};
+    if (fabs(percent) < 0.05)
+        snprintf(figure.text, sizeof figure.text, "0.0 %%");
+    else if (percent < 1000)
+        snprintf(figure.text, sizeof figure.text, "%+.1f %%", percent);
+    else if (!isnan(percent))
+        snprintf(figure.text, sizeof figure.text, "x%.3g", 1 + percent / 100);
+    return figure;
+}
+
 #define LARGEST 1e14 /* with decimals, still an exact integer of 64 bits */
 
 /* Units of time and of memory, ascending. */

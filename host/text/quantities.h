@@ -25,6 +25,9 @@ struct figure time_text(double us);
 /* "12.3 %"; "-" if the whole is not positive. */
 struct figure share_text(double part, double whole);
 
+/* A change in percent: "+12.3 %", "-12.3 %", "x11.5" from +1000 % on, "0.0 %" without a sign; "-" for NaN. */
+struct figure change_text(double percent);
+
 /* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
 struct figure bytes_text(uint64_t n_bytes);
 

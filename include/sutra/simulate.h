@@ -365,6 +365,18 @@ struct sutra_simulated_name {
 uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation);
 void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name);
 
+/* The nodes whose duration a what-if changed. */
+struct sutra_simulated_change {
+    size_t size;
+    uint64_t n_nodes;   /* nodes with another duration, of execution and launch latency in whole microseconds */
+    uint64_t n_rounded; /* nodes whose duration changed by less than the rounding to whole microseconds */
+    uint64_t path_ns;   /* time of the n_nodes nodes on the critical path of `before` */
+};
+
+/* Compares a simulation with one without the what-if. Returns false if the nodes differ (sutra_et_ranks_scale()). */
+bool sutra_simulation_change(const struct sutra_simulation *simulation, const struct sutra_simulation *before,
+                             struct sutra_simulated_change *change);
+
 /* Simulates the job again for each of the first n names, with zero execution time of their nodes, in parallel. Errors:
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,

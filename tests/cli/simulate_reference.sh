@@ -28,9 +28,9 @@ same --gpu one
 same --astra
 same --astra network
 sutra link hosts devices -o gz --format et.gz --gpu one --quiet
-sutra simulate gz --scale gpu:2 --quiet | sed -n 3p
-(cd one && sutra simulate rank.0.et rank.1.et --scale gpu:2 --quiet | sed -n 3p)
-cp -r one copy && sutra simulate copy --scale gpu:2 --quiet | sed -n 3p
+sutra simulate gz --scale gpu:2 --quiet | grep 'per stream'
+(cd one && sutra simulate rank.0.et rank.1.et --scale gpu:2 --quiet | grep 'per stream')
+cp -r one copy && sutra simulate copy --scale gpu:2 --quiet | grep 'per stream'
 echo "--- a rank is linked again from other traces"
 bound() {
     sutra simulate one --scale gpu:2 --format json 2>message | grep 'reference_time_us\|error_percent'
@@ -52,7 +52,7 @@ sutra link hosts devices -o one --format et --gpu one --quiet --relink && bound 
 rm one/.job/rank.1.streams.et && bound
 sutra simulate one --what-if-summary --quiet | grep -c unknown
 sutra link hosts devices -o one --format et --gpu one --quiet && bound | diff - records && echo same
-rm -r copy/.job && try sutra simulate copy --scale gpu:2 | grep 'with them\|unknown'
+rm -r copy/.job && try sutra simulate copy --scale gpu:2 | grep 'without the what-if\|unknown'
 sutra link hosts/host.0.json devices/device.0.json -o rank.0.et --quiet
 sutra simulate rank.0.et --scale gpu:2 --format json | grep error_percent
 sutra simulate one --scale gpu:2 --gpu streams --what-if-summary --quiet | grep -c unknown
