@@ -40,6 +40,14 @@ for trace in synth hostile tiny bare empty; do
     "$SUTRA" diff "$work/big.json" "$other" -o "$work/out/diff_$trace" -q 2>"$work/err" ||
         failed "diff $trace: $(head -n 1 "$work/err")"
 done
+# The page of a comparison begins with the sentence of the terminal.
+for trace in synth hostile; do
+    other=$work/$trace.json
+    [ $trace = synth ] && other=$case
+    sentence=$("$SUTRA" diff "$work/big.json" "$other" 2>/dev/null | grep '^B is ')
+    sed -n '/<main/,/<dl/p' "$work/out/diff_$trace/report.html" | sed -n 3p | grep -qxF "<p>${sentence}</p>" ||
+        failed "diff $trace does not begin with: $sentence"
+done
 for analysis in dlrm operators kernels; do
     report all $analysis "$case"
 done
@@ -51,6 +59,13 @@ report operators_many operators "$work/many"
 report kernels_many kernels "$work/many"
 report modules operators tests/fuzz/corpus/operators/whole.json
 report hta_three hta "$work"/many/rank1.json "$work"/many/rank2.json "$work"/many/rank3.json --nanoseconds
+report memory memory tests/data/memory/h200_adam/input.pickle.gz
+report memory_oom memory tests/data/memory/gen_oom/input.pickle.gz tests/data/memory/gen_leak/input.pickle.gz
+python3 tests/scale_job.py "$work/job" pp=4 micro=6 layers=8
+for lines in "$work"/job/*.lines; do
+    "$SUTRA" convert "$lines" -o "${lines%.lines}.et" --quiet || failed "job"
+done
+"$SUTRA" simulate "$work"/job/*.et --pipeline -o "$work/out/pipeline" --quiet >/dev/null || failed "pipeline"
 python3 tests/report_check.py "$work"/out/* || failed "reports"
 
 # A check that cannot fail would be none.

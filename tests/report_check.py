@@ -20,7 +20,7 @@ from html.parser import HTMLParser
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE_MAX = 2_000_000
-PAGES = ["report.html", "hta.html", "operators.html", "kernels.html", "collectives.html", "dlrm.html"]
+PAGES = ["report.html", "hta.html", "operators.html", "kernels.html", "collectives.html", "dlrm.html", "memory.html", "pipeline.html"]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -40,6 +40,8 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.ids, self.references, self.links = [], [], [], []
         self.tables, self.figures, self.term, self.cell = {}, {}, None, None
+        self.text = text
+        self.notes = dict(re.findall('<dt>([^<]*)</dt><dd[^>]*>[^<]*(?:<span class="note">([^<]*)</span>)?', text))
         self.findings, self.most, self.pages, self.commands, self.document = [], 200, [], [], None
         self.feed(text)
         self.close()
@@ -70,7 +72,8 @@ class Page(HTMLParser):
             check(given.get("role") == "img" and "aria-labelledby" in given, "a chart without a name")
         if tag == "table":
             self.table = {"caption": "", "columns": [], "rows": []}
-            check(given["data-table"] not in self.tables or given["data-table"] == "shares", "table twice")
+            check(given["data-table"] not in self.tables or given["data-table"] == "shares" or
+                  given["data-table"].startswith("memory"), "table twice")
             self.tables.setdefault(given["data-table"], []).append(self.table)
         if tag == "tr" and "thead" not in self.open:
             self.table["rows"].append([])
@@ -185,14 +188,14 @@ def check_hta(page, folder, whole=True):
     table = csv_tables(folder)
     ranks = table("rank_summary")
     sums = {column: sum(number(row[column]) for row in ranks) for column in ranks[0] if column != "file"}
-    for name, column in {"Idle": "idle_us", "Compute": "compute_us",
-                         "Communication": "communication_us", "Exposed communication": "exposed_communication_us",
-                         "Kernels and memcpys": "kernels"}.items() if whole else ():
-        check(near(page.figures[name], sums[column]), name, page.figures[name], sums[column])
+    for name, column in {"Time span": "kernel_time_us", "Idle": "idle_us", "Compute": "compute_us",
+                         "Communication": "communication_us",
+                         "Exposed communication": "exposed_communication_us"}.items() if whole else ():
+        check(near(page.figures[name], sums[column] / len(ranks)), name, "is no mean per rank", page.figures[name])
     if whole:
-        check(near(page.figures["Time span"], sums["kernel_time_us"] / len(ranks)), "Time span")
         check(page.figures["Ranks"] == len(ranks), "ranks")
-        check(near(page.figures["GPU busy"], sums["kernel_time_us"] - sums["idle_us"]), "busy")
+        check(page.figures["Kernels and memcpys"] == sums["kernels"], "kernels")
+        check(near(page.figures["GPU busy"], (sums["kernel_time_us"] - sums["idle_us"]) / len(ranks)), "busy")
     busy = [row for row in ranks if number(row["kernels"]) > 0]
     expected = []
     for row in busy:
@@ -435,7 +438,9 @@ def check_overview(page, folder):
                         }.items() if table("overview_kernels") else ():
         us = sum(row[part + "_us"] for row in expected for part in parts)
         check(near(page.figures[name], 100 * us / whole if whole else math.nan), name, page.figures[name], us, whole)
+        check(page.notes[name].startswith("total "), name, "does not say that it is a total:", page.notes[name])
     steps = table("steps")
+    check(not steps or page.notes["Step"].startswith(("mean of ", "one step")), "Step does not say that it is a mean")
     by_rank, by_place = defaultdict(list), defaultdict(list)
     for row in steps:
         by_place[len(by_rank[row["rank"]])].append(row)
@@ -480,6 +485,7 @@ def check_diff(page, folder):
     step = tables["diff_steps"][0]
     check(near(page.figures["Step of A"], number(step["a_us"])) and near(page.figures["Step of B"], number(step["b_us"])),
           "the steps")
+    check(all(note for name, note in page.notes.items() if " of " in name), "a card does not say what it is", page.notes)
 
 
 # ---- Charts ----
@@ -538,7 +544,7 @@ def check_chart(path, page):
             continue
         by_row[rectangle.get("data-row")].append((rectangle.get("data-column"), value))
         check(size >= 0, "a bar of negative size")
-        if value != 0 and size > 5:  # bars of changes lie on both sides
+        if value != 0 and size > 5 and "passes" not in path:  # bars of changes lie on both sides
             scales.append((size / abs(value), 0.06 / abs(value)))
     for column, cells in squares.items():
         most = max(value for value, _ in cells)
@@ -568,11 +574,50 @@ def check_bars(name, by_row, page):
     most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "waited_for": 512, "steps": 48,
             "kernel_durations": 64, "stream_work": 16}.get(
         name, 20 if "st" == name[:2] or name[0] == "o" else 16)
-    if name[:4] == "top_" or tables[name] == "kernels":  # what takes no time has no bar
+    limit = most
+    if name[:4] == "top_" or tables[name] == "kernels" or name == "kernel_types":  # what takes no time has no bar
         column = next(iter(by_row.values()))[0][0]
         most = min(most, max(1, sum(row[column] > 0 for row in rows)))
     check(len(by_row) == min(len(rows), most) or len(by_row) > page.most == len(rows), name, len(by_row), len(rows))
+    found = re.search("; [0-9,]+ of ([0-9,]+) rows", page.tables[tables[name]][0]["caption"])
+    total = int(found[1].replace(",", "")) if found else len(rows)
+    if len(by_row) == limit < total and not name.startswith("changed"):
+        check(re.search(f"The chart shows the (first )?{most:,}( largest)? of {total:,} ", page.text), name, "shows", most, "of", total)
     return sum(len(bars) for bars in by_row.values())
+
+
+COLOURS = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "grey", "pale", "ink", "count", "s0", "s1", "s2", "s3"}
+
+
+def colour_of(element):
+    return next((name for name in element.get("class", "").split() if name in COLOURS), None)
+
+
+def legend_of(svg):
+    """The legend of a drawing: its colors, in order, with their texts."""
+    squares = [(i, e) for i, e in enumerate(svg) if e.get("width") == e.get("height") == "11" and not e.get("data-value")]
+    return [(colour_of(square), "".join(svg[i + 1].itertext())) for i, square in squares if colour_of(square)]
+
+
+def check_legend(svg, drawn):
+    """A legend has the colors of the drawing: no entry without a bar, no bar without an entry."""
+    legend = [colour for colour, _ in legend_of(svg)]
+    check(len(legend) == len(set(legend)), drawn, "has two legend entries of one color")
+    marks = [e for e in svg if e.tag == "path" or (e.tag == "rect" and len(e))]
+    seen = {colour_of(e) for e in marks if e.tag == "path" or min(float(e.get(side)) for side in ("width", "height")) > 0}
+    drawn_any = {colour_of(e) for e in marks if e.tag == "path" or float(e.get("data-value", 1)) != 0}
+    if legend and "dominating" not in drawn:
+        check(seen - {None} <= set(legend), drawn, "has colors without a legend entry", seen, legend)
+        check(set(legend) - {"ink"} <= drawn_any, drawn, "has legend entries without a bar", legend, drawn_any)
+
+
+def check_key(root):
+    """The color legend of the page has only colors of its drawings."""
+    used = {colour_of(e) for svg in root.iter("svg") for e in svg} | {"ink"}
+    for key in (e for e in root.iter("details") if e.get("class") == "key"):
+        for item in key.iter("li"):
+            classes = {icon.get("class") for icon in item.iter("i")}
+            check(classes & used, "the color legend of the page has", classes)
 
 
 def check_page(folder, name, check_numbers, charts, prefix=""):
@@ -601,6 +646,17 @@ def check_page(folder, name, check_numbers, charts, prefix=""):
     for svg in root.iter("svg"):
         inline[svg.get("aria-labelledby").split("-" + svg.get("class").split()[1])[0]].append(
             [rectangle.get("data-value") for rectangle in svg.iter("rect") if rectangle.get("data-value")])
+        check_legend(svg, svg.get("aria-labelledby"))
+    check_key(root)
+    if name == "pipeline.html":
+        meanings = defaultdict(set)
+        for svg in root.iter("svg"):
+            for colour, words in legend_of(svg):
+                meanings[colour].add(words)
+        check(all(len(words) == 1 for words in meanings.values()), "a color has two meanings", dict(meanings))
+    if name == "report.html":
+        check(not any(re.match("sutra analyze (?!collectives |hta |dlrm )", command) and " -o " in command
+                      for command in page.commands), "advises the page itself", page.commands)
     n_bars = 0
     for chart in charts:
         chart_path, drawn = os.path.join(folder, "charts", prefix + chart), chart[:-4]
@@ -619,7 +675,8 @@ def check_page(folder, name, check_numbers, charts, prefix=""):
 def check_folder(folder):
     is_diff = os.path.exists(os.path.join(folder, "diff_steps.csv"))
     numbers_of = {"report.html": check_diff if is_diff else check_overview, "hta.html": check_hta, "operators.html": check_operators,
-                  "kernels.html": check_kernels, "collectives.html": check_nothing, "dlrm.html": check_dlrm}
+                  "kernels.html": check_kernels, "collectives.html": check_nothing, "dlrm.html": check_dlrm,
+                  "memory.html": check_nothing, "pipeline.html": check_nothing}
     there = [name for name in PAGES if os.path.exists(os.path.join(folder, name))]
     check(there, "there is no page")
     prefixes = {name: name[:-5] + "_" for name in PAGES[1:]}

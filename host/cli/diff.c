@@ -155,10 +155,6 @@ static struct figure calls_text(double a, double b) {
 
 /* ---- The head ---- */
 
-static const char *step_phrase(const struct sutra_diff_summary *summary) {
-    return summary->has_steps[1] ? "a step takes" : "the trace takes";
-}
-
 /* Prints the part of a step with most of the growth; parts are the rows between the step and the GPU activity. */
 static void print_cause(const struct sutra_table *steps, double growth) {
     double largest = 0;
@@ -175,22 +171,11 @@ static void print_cause(const struct sutra_table *steps, double growth) {
                text_named(steps, "part", cause));
 }
 
-/* Prints the result in one sentence. */
-static void print_answer(const struct sutra_diff_summary *summary, const struct diff_gate *gate, const char *mark) {
-    if (gate->growth_us == 0) {
-        printf("%sB is as fast as A: %s %s%s\n", mark, step_phrase(summary), time_text(summary->step_us[1]).text, mark);
-        return;
-    }
-    printf("%sB is %s: %s %s instead of %s,", mark, gate->growth_us > 0 ? "slower" : "faster", step_phrase(summary),
-           time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
-    printf(" %s%s\n", change_text(gate->growth_percent).text, mark);
-}
-
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
                           const struct diff_gate *gate) {
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     const char *clear = text_named(steps, "clear", 0);
-    print_answer(summary, gate, "");
+    puts(summary->sentence);
     if (gate->growth_us == 0)
         return;
     print_cause(steps, gate->growth_us);
@@ -393,7 +378,7 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
                            const struct diff_gate *gate) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
-    print_answer(&summary, gate, "**");
+    printf("**%s**\n", summary.sentence);
     if (gate->decision == DIFF_UNCLEAR)
         printf("\n%s\n", diff_gate_reason(diff, gate).text);
     putchar('\n');

@@ -6,11 +6,14 @@
  */
 #include "compare/diff.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
+#include "text/quantities.h"
 
 /* The result of reading a trace. */
 struct compared {
@@ -231,10 +234,23 @@ static enum sutra_status begin_diff(const struct sutra_diff_options *options, st
 }
 
 static enum sutra_status finish_diff(enum sutra_status status, struct sutra_diff *made, struct sutra_diff **diff) {
-    if (status)
+    if (status) {
         sutra_diff_free(made);
+        return status;
+    }
+    *diff = made;
+    struct sutra_diff_summary *summary = &made->summary;
+    if (made->compat)
+        return status;
+    const double percent = (summary->step_us[1] / summary->step_us[0] - 1) * 100;
+    const char *step = summary->has_steps[1] ? "a step takes" : "the trace takes";
+    const struct figure time = time_text(summary->step_us[1]);
+    if (fabs(percent) < UNCHANGED_PERCENT)
+        snprintf(summary->sentence, sizeof summary->sentence, "B is as fast as A: %s %.32s", step, time.text);
     else
-        *diff = made;
+        snprintf(summary->sentence, sizeof summary->sentence, "B is %s: %s %.32s instead of %.32s, %.32s",
+                 percent > 0 ? "slower" : "faster", step, time.text, time_text(summary->step_us[0]).text,
+                 change_text(percent).text);
     return status;
 }
 

@@ -55,15 +55,19 @@ void chart_data(const struct svg *svg, const struct sutra_table *table, uint32_t
     out_add(out, "\"><title>");
 }
 
-/* The legend of the colors of rows; colors without a meaning have no entry. */
-static int legend_of_rows(const int *row_colours, uint64_t n_rows, struct legend_entry *entries) {
+/* The legend of the colors of rows, in the order of the bars; colors without a meaning have no entry. */
+static int legend_of_rows(const struct bars *bars, struct legend_entry *entries) {
     bool used[N_COLOURS] = {false};
     int n = 0;
-    for (uint64_t row = 0; row < n_rows; row++)
-        used[row_colours[row]] = true;
-    for (int colour = 0; colour < N_COLOURS; colour++)
-        if (used[colour] && colour_meaning((enum colour)colour))
+    for (uint64_t row = 0; row < bars->n_rows && !bars->labels_name_colours; row++) {
+        const int colour = bars->row_colours[row];
+        const double value = table_get_real(bars->table, bars->values[0].column, row);
+        if (used[colour] || !isfinite(value) || value == 0)
+            continue;
+        used[colour] = true;
+        if (colour_meaning((enum colour)colour))
             entries[n++] = (struct legend_entry){.name = colour_meaning((enum colour)colour), .colour = colour};
+    }
     return n;
 }
 
@@ -102,7 +106,7 @@ static double value_of(const struct bars *bars, uint64_t row, int i) {
     return value > 0 && isfinite(value) ? value : 0;
 }
 
-static double sum_of(const struct bars *bars, uint64_t row) {
+double bars_sum(const struct bars *bars, uint64_t row) {
     double sum = 0;
     for (int i = 0; i < bars->n_values; i++)
         sum += value_of(bars, row, i);
@@ -141,7 +145,7 @@ void bars_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
     struct text_out *out = svg_out(svg);
     struct legend_entry entries[N_COLOURS > BAR_VALUES_MAX ? N_COLOURS : BAR_VALUES_MAX];
-    int n_entries = bars->row_colours ? legend_of_rows(bars->row_colours, bars->n_rows, entries) : 0;
+    int n_entries = bars->row_colours ? legend_of_rows(bars, entries) : 0;
     /* Values that are not all 0 have an entry, unless there is a single value. */
     for (int i = 0; !bars->row_colours && bars->n_values > 1 && i < bars->n_values; i++) {
         uint64_t row = 0;
@@ -157,7 +161,7 @@ void bars_draw(const struct svg *svg, const void *chart) {
     double largest = 0, widest = 0, top = n_entries ? svg_legend(svg, entries, n_entries, false) : 0;
     for (uint64_t row = 0; row < bars->n_rows; row++) {
         widest = fmax(widest, markup_width(set_label(bars, shorts, row, &label)) * FONT_SIZE);
-        largest = fmax(largest, sum_of(bars, row));
+        largest = fmax(largest, bars_sum(bars, row));
     }
     struct row_layout layout = lay_out_rows(svg, bars->n_rows, widest, 78, top);
     struct ticks ticks = ticks_make(largest, bars->unit, (int)(layout.plot_width / 70));
@@ -168,7 +172,7 @@ void bars_draw(const struct svg *svg, const void *chart) {
     for (uint64_t row = 0; row < bars->n_rows; row++) {
         struct name name = set_label(bars, shorts, row, &label);
         double x = layout.left, scale = layout.plot_width / ticks.end;
-        double y = draw_label(svg, &layout, row, name, shown_figure(sum_of(bars, row), bars->unit).text);
+        double y = draw_label(svg, &layout, row, name, shown_figure(bars_sum(bars, row), bars->unit).text);
         for (int i = 0; i < bars->n_values; i++) {
             double width = value_of(bars, row, i) * scale;
             svg_part(svg, bars->row_colours ? bars->row_colours[row] : bars->values[i].colour, x, y, width, BAR_HEIGHT);
@@ -202,7 +206,7 @@ void changes_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
     struct text_out *out = svg_out(svg);
     struct legend_entry entries[N_COLOURS];
-    int n_entries = legend_of_rows(bars->row_colours, bars->n_rows, entries);
+    int n_entries = legend_of_rows(bars, entries);
     bool has_legend = n_entries > 1, decreases = false, increases = false;
     struct shortened *shorts =
         bars->kernels ? table_short_names(bars->table, bars->labels[0], bars->n_rows, KERNEL_COLUMNS) : NULL;
@@ -279,6 +283,7 @@ void heat_draw(const struct svg *svg, const void *chart) {
     for (int i = 0; i < bars->n_values; i++) {
         if (!(largest[i] > 0))
             continue;
+        svg->markup->used[bars->values[i].colour] = true;
         snprintf(words, sizeof words, "%s, up to %s", bars->values[i].name, shown_figure(largest[i], bars->unit).text);
         svg_text(svg, "strong", ANCHOR_START, 0, top + 14, name_of(words), svg->width);
         for (uint64_t line = 0; line < n_lines; line++) {

@@ -40,10 +40,14 @@ struct bars {
     bool kernels;                 /* labels are names of kernels, and are shortened so that they stay different */
     struct bar_value values[BAR_VALUES_MAX];
     int n_values;
-    const int *row_colours; /* for a chart with one value: a color per row, with a legend; NULL: the value's color */
+    const int *row_colours;   /* for a chart with one value: a color per row, with a legend; NULL: the value's color */
+    bool labels_name_colours; /* each row has its own color, so the labels are the legend */
     enum unit unit;
 };
 chart_draw bars_draw;
+
+/* The length of the bar of a row. */
+double bars_sum(const struct bars *bars, uint64_t row);
 
 /* The same for rows with one integer as label, as squares: for the ranks of large jobs. */
 #define HEAT_ROWS_MAX 512

@@ -243,7 +243,7 @@ static void show_cards(struct page *page, const void *of) {
     page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
     page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
     page_card(page, "Waiting", summary->wait_us / ranks, UNIT_US, "mean per rank");
-    page_card(page, "Transfer", summary->transfer_us, UNIT_US, "of all collectives, without waiting");
+    page_card(page, "Transfer", summary->transfer_us, UNIT_US, "total of all collectives, without waiting");
     page_card(page, "Errors", (double)summary->n_faults, UNIT_COUNT, "");
 }
 

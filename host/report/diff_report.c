@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "report/page.h"
 #include "sutra/report.h"
 
@@ -35,20 +36,21 @@ static const struct sutra_table *table_of(const struct diff_source *source, enum
 enum labels { LABELS_OPERATORS, LABELS_KERNELS, LABELS_PATHS };
 
 /* Rows with a difference, which precede the other rows. */
-static uint64_t rows_to_show(const struct sutra_table *table, uint32_t value) {
+static uint64_t count_changed(const struct sutra_table *table) {
+    const uint32_t value = table_column(table, "device_diff_us");
     uint64_t n = 0;
-    while (n < table->n_rows && n < BARS_SHOWN && table_get_real(table, value, n) != 0)
+    while (n < table->n_rows && table_get_real(table, value, n) != 0)
         n++;
     return n;
 }
 
-/* Bars of the first rows, labelled by the first column. */
-static void show_bars(struct page *page, const struct sutra_table *table, enum labels labels, const char *name,
-                      const char *title, const char *description) {
+/* Bars of the first of n_changed rows, labelled by the first column. */
+static void show_bars(struct page *page, const struct sutra_table *table, uint64_t n_changed, enum labels labels,
+                      const char *name, const char *title, const char *description) {
     int colours[BARS_SHOWN];
     uint32_t value = table_column(table, "device_diff_us");
     const struct bars bars = {.table = table,
-                              .n_rows = rows_to_show(table, value),
+                              .n_rows = MIN(n_changed, BARS_SHOWN),
                               .labels = {0},
                               .n_labels = 1,
                               .values = {{.column = value}},
@@ -67,6 +69,7 @@ static void show_bars(struct page *page, const struct sutra_table *table, enum l
         page_chart(page, name, title, description, changes_draw, &bars);
     else
         page_words(page, "No differences.");
+    page_limit(page, bars.n_rows, n_changed, true, "differences");
 }
 
 static void show_steps(struct page *page, const void *of) {
@@ -91,6 +94,7 @@ static void show_steps(struct page *page, const void *of) {
                               .values = {{.column = table_column(&parts, "diff_us")}},
                               .n_values = 1,
                               .row_colours = colours,
+                              .labels_name_colours = true,
                               .unit = UNIT_US};
     page_chart(page, "changed_parts", "Parts of a step: B - A",
                "One bar per part of a step: to the right if B takes longer, to the left if A takes longer.",
@@ -102,7 +106,7 @@ static void show_steps(struct page *page, const void *of) {
 
 static void show_operators(struct page *page, const void *of) {
     const struct sutra_table *table = table_of(of, SUTRA_DIFF_OPERATORS);
-    show_bars(page, table, LABELS_OPERATORS, "changed_operators", "GPU time of operators: B - A",
+    show_bars(page, table, count_changed(table), LABELS_OPERATORS, "changed_operators", "GPU time of operators: B - A",
               "One bar per operator: to the right if B takes longer, to the left if A takes longer.");
     page_table(page, table, "Operators, per step", "diff_operators");
     page_table(page, table_of(of, SUTRA_DIFF_SHAPES), "Operators by shape and type, per step", "diff_shapes");
@@ -110,7 +114,7 @@ static void show_operators(struct page *page, const void *of) {
 
 static void show_kernels(struct page *page, const void *of) {
     const struct sutra_table *table = table_of(of, SUTRA_DIFF_KERNELS);
-    show_bars(page, table, LABELS_KERNELS, "changed_kernels", "GPU time of kernels: B - A",
+    show_bars(page, table, count_changed(table), LABELS_KERNELS, "changed_kernels", "GPU time of kernels: B - A",
               "One bar per kernel, memcpy or memset: to the right if B takes longer, to the left if A takes longer.");
     page_table(page, table, "Kernels, per step", "diff_kernels");
 }
@@ -203,7 +207,8 @@ static void show_where(struct page *page, const void *of) {
     struct sutra_table labels; /* the path of B, or of A if B has none */
     table_init(&labels, "changed_paths", specs, 2);
     uint32_t value = table_column(paths, "device_diff_us");
-    for (uint64_t row = 0; row < rows_to_show(paths, value); row++) {
+    const uint64_t n_changed = count_changed(paths);
+    for (uint64_t row = 0; row < n_changed && row < BARS_SHOWN; row++) {
         size_t length;
         const char *text = table_get_text(paths, table_column(paths, "path_b"), row, &length);
         if (!length)
@@ -211,7 +216,7 @@ static void show_where(struct page *page, const void *of) {
         table_text(&labels, text, length);
         table_real(&labels, table_get_real(paths, value, row));
     }
-    show_bars(page, &labels, LABELS_PATHS, "changed_paths", "GPU time of call paths: B - A",
+    show_bars(page, &labels, n_changed, LABELS_PATHS, "changed_paths", "GPU time of call paths: B - A",
               "One bar per call path and its kernels: to the right if B takes longer, to the left if A takes longer.");
     page_check(page, &labels);
     table_free(&labels);
@@ -264,13 +269,21 @@ static void show_cards(struct page *page, const void *of) {
     const struct diff_source *source = of;
     const struct sutra_diff_summary *summary = &source->summary;
     double growth = (summary->step_us[1] - summary->step_us[0]) / summary->step_us[0] * 100;
-    char words[64];
-    page_card(page, "Step of A", summary->step_us[0], UNIT_US, "");
-    page_card(page, "Step of B", summary->step_us[1], UNIT_US, "");
-    snprintf(words, sizeof words, "%s%s", growth > 0 ? "+" : "", shown_figure(growth, UNIT_PERCENT).text);
-    page_card_words(page, "B - A", words, strcmp(source->clear, "no") == 0 ? "unclear" : "");
-    page_card(page, "GPU activity of A", summary->device_us[0], UNIT_US, "per step, sum of durations");
-    page_card(page, "GPU activity of B", summary->device_us[1], UNIT_US, "");
+    static const char *const names[2][2] = {{"Step of A", "Step of B"}, {"GPU activity of A", "GPU activity of B"}};
+    char note[2][160];
+    for (int side = 0; side < 2; side++) {
+        const char *one = summary->has_steps[side] ? "step" : "trace",
+                   *several = summary->has_steps[side] ? "steps" : "traces";
+        snprintf(note[side], sizeof note[side], "%s%s", summary->n_steps[side] == 1 ? "" : "mean of ",
+                 counted_text(summary->n_steps[side], one, several).text);
+        page_card(page, names[0][side], summary->step_us[side], UNIT_US, note[side]);
+    }
+    page_card_words(page, "B - A", change_text(growth).text, strcmp(source->clear, "no") == 0 ? "unclear" : "");
+    for (int side = 0; side < 2; side++) {
+        char words[200];
+        snprintf(words, sizeof words, "sum of durations, %s", note[side]);
+        page_card(page, names[1][side], summary->device_us[side], UNIT_US, words);
+    }
 }
 
 static void warn(struct page *page, const void *of) {
@@ -296,6 +309,7 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
     const struct page_frame frame = {.title = "Comparison of two traces",
                                      .path = a,
                                      .more = more,
+                                     .lead = source.summary.sentence,
                                      .warnings = warn,
                                      .cards = show_cards,
                                      .sections = sections};

@@ -236,12 +236,7 @@ static void show_grid(struct page *page, const struct dlrm_source *source, uint6
         page_chart(page, name, title,
                    "A group of bars per operator, descending by time; one bar per set of kernels, with their shares.",
                    grid_draw, &grid);
-    if (grid.n_groups < stream->n_groups) {
-        char words[160];
-        snprintf(words, sizeof words, "The chart shows %s of %s operators, descending by time.",
-                 shown_decimal((double)grid.n_groups, 0).text, shown_decimal((double)stream->n_groups, 0).text);
-        page_words(page, words);
-    }
+    page_limit(page, grid.n_groups, stream->n_groups, true, "operators");
     page_table(page, &table, "Kernel shares", "chart.json");
     table_free(&table);
     arena_free(&arena);

@@ -143,7 +143,10 @@ static struct bars bars_by_type(const struct sutra_table *table, const char *lab
     for (uint64_t row = 0; row < table->n_rows && row < BARS_SHOWN; row++) {
         size_t length;
         const char *type = table_get_text(table, type_column, row, &length);
-        colours[row] = strstr(type, "COMMUNICATION") ? COLOUR_HIDDEN : COLOUR_COMPUTE; /* of several types */
+        /* Of several types: with compute, communication overlaps; with memcpy, it stays exposed. */
+        colours[row] = !strstr(type, "COMMUNICATION") ? COLOUR_COMPUTE
+                       : strstr(type, "COMPUTATION")  ? COLOUR_HIDDEN
+                                                      : COLOUR_COMMUNICATION;
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             if (strcmp(type, types[i].name) == 0)
                 colours[row] = types[i].colour;

@@ -3,7 +3,9 @@
  * tables.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/hta/ranks.h"
 #include "report/hta_report.h"
@@ -14,14 +16,15 @@
 /* Relative difference up to which no rank is the slowest. */
 #define MIN_DIFFERENCE 0.001
 
-/* "12.3 % of the time" */
+/* "12.3 % of the time, mean per rank" of a sum over all ranks */
 static void card_share(struct page *page, const struct hta_source *source, const char *name, double us,
                        const char *more) {
     char note[160] = "";
-    double span_us = source->sums.all->span_us;
+    const double span_us = source->sums.all->span_us, n_ranks = (double)source->sums.n_ranks;
     if (span_us > 0)
-        snprintf(note, sizeof note, "%s of the time%s", shown_figure(100 * us / span_us, UNIT_PERCENT).text, more);
-    page_card(page, name, us, UNIT_US, note);
+        snprintf(note, sizeof note, "%s of the time%s%s", shown_figure(100 * us / span_us, UNIT_PERCENT).text,
+                 n_ranks > 1 ? ", mean per rank" : "", more);
+    page_card(page, name, us / fmax(1, n_ranks), UNIT_US, note);
 }
 
 static void card_slowest(struct page *page, const struct hta_source *source) {
@@ -56,8 +59,9 @@ static void show_cards(struct page *page, const void *of) {
     const struct sutra_hta_summary *all = source->sums.all;
     bool several = source->sums.n_ranks > 1;
     char note[160];
-    page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT,
-              counted_text(all->n_events, "event", "events").text);
+    snprintf(note, sizeof note, "%s%s", counted_text(all->n_events, "event", "events").text,
+             several ? " in total" : "");
+    page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT, note);
     double n_ranks = several ? (double)source->sums.n_ranks : 1;
     const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
     snprintf(note, sizeof note, "from first to %s%s", last, several ? ", mean per rank" : "");
@@ -67,7 +71,8 @@ static void show_cards(struct page *page, const void *of) {
     card_share(page, source, "Compute", all->compute_us, "");
     card_share(page, source, "Communication", all->communication_us, "");
     card_share(page, source, "Exposed communication", all->exposed_us, ", overlaps neither compute nor memcpy");
-    snprintf(note, sizeof note, "on %s", counted_text(all->n_streams, "stream", "streams").text);
+    snprintf(note, sizeof note, "on %s%s", counted_text(all->n_streams, "stream", "streams").text,
+             several ? ", total of all ranks" : "");
     page_card(page, "Kernels and memcpys", (double)all->n_kernels, UNIT_COUNT, note);
     card_slowest(page, source);
 }
@@ -220,6 +225,11 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
     const struct sutra_hta_rank *first = sutra_hta_ranks_get(source->ranks, 0);
     struct page page;
     uint64_t n_written = 0;
+    struct page_section shown[sizeof sections / sizeof *sections];
+    memcpy(shown, sections, sizeof sections);
+    if (source->with_overview)
+        shown[sizeof sections / sizeof *sections - 2].words =
+            "CPU overheads and dominating operators: sutra analyze dlrm TRACE -o DIR.";
     const struct rank_title title = title_of_ranks("GPU time", first->rank, source->sums.n_ranks);
     const struct page_frame frame = {.title = title.title,
                                      .path = first->path,
@@ -227,7 +237,7 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
                                      .warnings = warn,
                                      .cards = show_cards,
                                      .note = note,
-                                     .sections = sections};
+                                     .sections = shown};
     page_open(&page, context, folder, PAGE_HTA, error);
     page.companion = source->with_overview ? PAGE_FIRST : NULL;
     enum sutra_status status = page_write(&page, &frame, source, &n_written);

@@ -52,8 +52,9 @@ static void draw_steps(const struct plot *plot, value_at *value, const void *dat
     svg_number(plot->svg, back ? plot->left : plot->left + plot->width);
 }
 
-static void begin_path(const struct plot *plot, const char *class_name) {
-    out_format(svg_out(plot->svg), "<path class=\"%s\" d=\"M", class_name);
+static void begin_path(const struct plot *plot, int colour) {
+    plot->svg->markup->used[colour] = true;
+    out_format(svg_out(plot->svg), "<path class=\"%s\" d=\"M", colour == COLOUR_LINE ? "mean" : svg_colour(colour));
     svg_number(plot->svg, plot->left);
     out_add(svg_out(plot->svg), " ");
 }
@@ -108,14 +109,14 @@ void lines_draw(const struct svg *svg, const void *chart) {
                  (long long)series->stream, shown_decimal(largest, 0).text);
         svg_text(svg, "strong", ANCHOR_START, 0, top + 14, name_of(head), svg->width);
         draw_value_axis(svg, &values, PANEL_LEFT, plot.bottom, plot.scale);
-        begin_path(&plot, svg_colour(COLOUR_WAIT_DEVICE));
+        begin_path(&plot, COLOUR_WAIT_DEVICE);
         svg_number(svg, plot.bottom);
         out_add(out, "V");
         draw_steps(&plot, value_of_line, series->max, false);
         out_add(out, "V");
         svg_number(svg, plot.bottom);
         out_add(out, "Z\"/>\n");
-        begin_path(&plot, "mean");
+        begin_path(&plot, COLOUR_LINE);
         draw_steps(&plot, value_of_line, series->mean, false);
         out_add(out, "\"/>\n");
     }
@@ -164,14 +165,14 @@ void areas_draw(const struct svg *svg, const void *chart) {
     svg_axis(svg, &ends, AREAS_LEFT, plot.width * (ends.end > 0 ? 1 : 0), top, plot.bottom);
     draw_value_axis(svg, &values, AREAS_LEFT, plot.bottom, plot.scale);
     for (int i = 0; i < areas->n_layers; i++) {
-        begin_path(&plot, svg_colour(areas->layers[i].colour));
+        begin_path(&plot, areas->layers[i].colour);
         draw_steps(&plot, value_of_stack, &(struct layer_stack){areas, i + 1}, false);
         out_add(svg_out(svg), "V");
         draw_steps(&plot, value_of_stack, &(struct layer_stack){areas, i}, true);
         out_add(svg_out(svg), "Z\"/>\n");
     }
     if (areas->line) {
-        begin_path(&plot, "mean");
+        begin_path(&plot, COLOUR_LINE);
         draw_steps(&plot, value_of_line, areas->line, false);
         out_add(svg_out(svg), "\"/>\n");
     }

@@ -68,7 +68,8 @@ enum colour colour_of_operator(const char *name, size_t length);
 /* Output of a page or drawing. */
 struct markup {
     struct text_out out;
-    size_t title_room; /* remaining bytes for titles with full names */
+    size_t title_room;    /* remaining bytes for titles with full names */
+    bool used[N_COLOURS]; /* colors of the drawings */
 };
 
 /* A name. `by_end`: keep more of its end when shortening it, because operators differ at the end. */

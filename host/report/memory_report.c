@@ -25,9 +25,10 @@ static const int layer_colours[MEMORY_N_LAYERS] = {COLOUR_COMPUTE,   COLOUR_COMM
 static void show_devices(struct page *page, const struct sutra_memory *memory,
                          void (*show)(struct page *page, const struct sutra_memory *memory,
                                       const struct memory_device *device, uint32_t number)) {
-    uint32_t number = 0;
+    uint32_t number = 0, n = 0;
     for (size_t i = 0; i < memory->n_inputs; i++) {
         const struct memory_input *input = &memory->inputs[i];
+        n += input->n_devices;
         for (uint32_t k = 0; k < input->n_devices && number < MEMORY_DEVICES_SHOWN; k++, number++) {
             char words[1200];
             snprintf(words, sizeof words, "%s%s%s", input->devices[k].name, memory->n_inputs > 1 ? " of " : "",
@@ -35,6 +36,11 @@ static void show_devices(struct page *page, const struct sutra_memory *memory,
             page_subtitle(page, words);
             show(page, memory, &input->devices[k], number);
         }
+    }
+    if (number < n) {
+        char words[96];
+        snprintf(words, sizeof words, "Charts show the first %" PRIu32 " of %" PRIu32 " devices.", number, n);
+        page_words(page, words);
     }
 }
 
@@ -112,7 +118,7 @@ static void show_groups(struct page *page, const struct sutra_memory *memory, co
     snprintf(caption, sizeof caption, "Peak by %s", kind);
     const struct bars_words words = {name, caption, "One bar per row: live bytes at the peak.",
                                      NULL, caption, "memory_peak"};
-    groups_table(&table, memory, kind, groups, PAGE_ROWS_MAX);
+    groups_table(&table, memory, kind, groups, groups->n);
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .by_end = true,
@@ -142,6 +148,7 @@ static void show_live(struct page *page, const struct sutra_memory *memory, cons
     if (!table.failed && device->frames.n > 1)
         page_chart(page, name, "Peak by file and frame", "One area per frame: live bytes at the peak.", treemap_draw,
                    &map);
+    page_limit(page, table.n_rows, device->frames.n, true, "frames");
     page_check(page, &table);
     table_free(&table);
     if (device->categories.n > 1)
@@ -249,9 +256,9 @@ static void show_group_changes(struct page *page, const struct sutra_table *chan
     struct sutra_table table;
     int colours[MEMORY_BARS_SHOWN];
     char name[64], caption[64];
-    uint64_t n_changed = 0;
+    uint64_t n_changed = 0, n_bars = 0;
     table_init(&table, "memory_comparison", specs, 4);
-    for (uint64_t row = first; row < end && row - first < PAGE_ROWS_MAX; row++) {
+    for (uint64_t row = first; row < end; row++) {
         size_t length;
         const char *text = table_get_text(changes, table_column(changes, "name"), row, &length);
         int64_t difference = integer_named(changes, "difference", row);
@@ -259,12 +266,13 @@ static void show_group_changes(struct page *page, const struct sutra_table *chan
         table_real(&table, real_named(changes, "a", row));
         table_real(&table, real_named(changes, "b", row));
         table_real(&table, (double)difference);
-        if (difference && n_changed == row - first && n_changed < MEMORY_BARS_SHOWN)
-            colours[n_changed++] = COLOUR_COUNT;
+        n_changed += difference && n_changed == row - first;
+        if (n_bars < n_changed && n_bars < MEMORY_BARS_SHOWN)
+            colours[n_bars++] = COLOUR_COUNT;
     }
     page_check(page, &table);
     const struct bars bars = {.table = &table,
-                              .n_rows = n_changed,
+                              .n_rows = n_bars,
                               .n_labels = 1,
                               .values = {{.column = table_column(&table, "difference_bytes")}},
                               .n_values = 1,
@@ -276,6 +284,7 @@ static void show_group_changes(struct page *page, const struct sutra_table *chan
     if (n_changed && !table.failed)
         page_chart(page, name, caption, "One bar per row: to the right if B has more live bytes at its peak than A.",
                    changes_draw, &bars);
+    page_limit(page, n_bars, n_changed, true, "differences");
     snprintf(caption, sizeof caption, "Peak by %s", kind);
     page_table(page, &table, caption, "memory_comparison");
     table_free(&table);

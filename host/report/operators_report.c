@@ -519,8 +519,8 @@ static void copy_text(const struct sutra_table *table, const char *column, uint6
 /* A roofline of the operators of one rank. */
 struct rank_roofline {
     struct roofline_point points[POINTS_SHOWN];
-    uint64_t n_points;
-    struct buffer names; /* of all points */
+    uint64_t n_points, n_rated; /* operators with a rate, of which n_points are shown */
+    struct buffer names;        /* of all points */
     struct roofline_peak peaks[PEAKS_SHOWN];
     char peak_names[PEAKS_SHOWN][32];
     int n_peaks;
@@ -540,7 +540,10 @@ static void add_points(struct rank_roofline *roofline, const struct sutra_table 
         if (integer_named(rates, "rank", row) != rank)
             continue;
         roofline->us += real_named(rates, "self_device_us", row);
-        if (!(flops_per_byte > 0) || !(rate > 0) || roofline->n_points == POINTS_SHOWN)
+        if (!(flops_per_byte > 0) || !(rate > 0))
+            continue;
+        roofline->n_rated++;
+        if (roofline->n_points == POINTS_SHOWN)
             continue;
         const char *name = table_get_text(rates, table_column(rates, "name"), row, &n_name),
                    *dims = table_get_text(rates, table_column(rates, "input_dims"), row, &n_dims);
@@ -596,14 +599,23 @@ static void show_roofline(struct page *page, const struct sutra_table *rates, co
     add_points(&roofline, rates, rank);
     if (peaks)
         add_peaks(&roofline, rates, peaks, rank);
+    /* The legend has the kinds with a point. */
+    struct legend_entry legend[N_SHAPES];
+    int n_legend = 0;
+    for (size_t kind = 0; kind < N_SHAPES; kind++)
+        for (uint64_t i = 0; i < roofline.n_points; i++)
+            if (roofline.points[i].shape == *kinds[kind].shape) {
+                legend[n_legend++] = kinds[kind];
+                break;
+            }
     const struct roofline_chart chart = {.points = roofline.points,
                                          .n_points = roofline.n_points,
                                          .us = roofline.us,
                                          .peaks = roofline.peaks,
                                          .n_peaks = roofline.n_peaks,
                                          .tbytes_per_s = roofline.tbytes_per_s,
-                                         .legend = kinds,
-                                         .n_legend = (int)(sizeof kinds / sizeof *kinds)};
+                                         .legend = legend,
+                                         .n_legend = n_legend};
     page->markup.out.out.failed |= roofline.names.failed;
     if (roofline.n_points && !roofline.names.failed)
         page_chart(
@@ -611,6 +623,12 @@ static void show_roofline(struct page *page, const struct sutra_table *rates, co
             "One point per operator and arguments, sized by GPU time, at its FLOPs per byte and FLOPs per second; the "
             "lines are the peak memory bandwidth and compute rate.",
             roofline_draw, &chart);
+    page_limit(page, roofline.n_points, roofline.n_rated, true, "operators");
+    if (integer_named(rates, "rank", rates->n_rows - 1) != rank) {
+        char words[96];
+        snprintf(words, sizeof words, "The chart shows the operators of rank %" PRId64 ".", rank);
+        page_words(page, words);
+    }
     buffer_free(&roofline.names);
 }
 
@@ -712,10 +730,16 @@ static void show_cards(struct page *page, const void *of) {
     for (size_t i = 0; (rank = sutra_operators_ranks_get(source->ranks, i)); i++)
         n_ranks += !rank->reason;
     page_card(page, "Ranks", (double)n_ranks, UNIT_COUNT, "");
-    page_card(page, "GPU time", lines_us(&source->lines, "total"), UNIT_US, "from the first to the last activity");
-    page_card(page, "Busy", lines_us(&source->lines, "busy"), UNIT_US, "");
-    page_card(page, "All GPU activity", lines_us(&source->lines, "all GPU activity"), UNIT_US, "sum of durations");
-    page_card(page, "Unattributed", lines_us(&source->lines, "unattributed"), UNIT_US, "launch call not in the trace");
+    char notes[4][96];
+    const char *const of_ranks = n_ranks > 1 ? ", total of all ranks" : "";
+    snprintf(notes[0], sizeof notes[0], "from the first to the last activity%s", of_ranks);
+    snprintf(notes[1], sizeof notes[1], "overlap counts once%s", of_ranks);
+    snprintf(notes[2], sizeof notes[2], "sum of durations%s", of_ranks);
+    snprintf(notes[3], sizeof notes[3], "launch call not in the trace%s", of_ranks);
+    page_card(page, "GPU time", lines_us(&source->lines, "total"), UNIT_US, notes[0]);
+    page_card(page, "Busy", lines_us(&source->lines, "busy"), UNIT_US, notes[1]);
+    page_card(page, "All GPU activity", lines_us(&source->lines, "all GPU activity"), UNIT_US, notes[2]);
+    page_card(page, "Unattributed", lines_us(&source->lines, "unattributed"), UNIT_US, notes[3]);
 }
 
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,

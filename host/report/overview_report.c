@@ -117,7 +117,8 @@ static void card_share(struct page *page, const struct overview_source *source, 
     double window = sum_of(&source->split, "window_us"), us = 0;
     for (int part = first; part <= last; part++)
         us += sum_of(&source->split, parts[part].column);
-    snprintf(note, sizeof note, "%s%s%s", shown_figure(us, UNIT_US).text, *what ? ", " : "", what);
+    snprintf(note, sizeof note, "total %s%s%s%s", shown_figure(us, UNIT_US).text,
+             source->n_ranks > 1 ? " of all ranks" : "", *what ? ", " : "", what);
     page_card(page, name, window > 0 ? 100 * us / window : NAN, UNIT_PERCENT, note);
 }
 
@@ -183,12 +184,7 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
     struct bars bars = bars_of_parts(&of_rank, "step");
     if (n_ranks > 1)
         snprintf(title, sizeof title, "Steps of rank %" PRId64 ", which has the slowest step", rank);
-    const struct bars_words words = {"steps",
-                                     title,
-                                     "One bar per step: its time breakdown.",
-                                     of_rank.n_rows > STEPS_SHOWN ? "The chart shows the first 48 steps." : NULL,
-                                     title,
-                                     "steps"};
+    const struct bars_words words = {"steps", title, "One bar per step: its time breakdown.", NULL, title, "steps"};
     if (n_ranks > 1)
         page_subtitle(page, title);
     page_bars(page, bars, STEPS_SHOWN, &words);

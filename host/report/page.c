@@ -402,9 +402,40 @@ static void write_section(struct page *page, const struct page_section *section,
     out_add(out, "</section>\n");
 }
 
+/* Inserts the legend of the colors that the drawings of the page use. */
+static void insert_key(struct page *page, size_t offset) {
+    struct text_out *out = out_of(page), key = {0};
+    bool has_shades = false, is_used = false;
+    out_add(&key, "<details class=\"key\"><summary>Color legend</summary><ul>\n");
+    for (int colour = 0; colour < N_COLOURS; colour++) {
+        is_used |= page->markup.used[colour];
+        has_shades |= page->markup.used[colour] && colour >= COLOUR_SHADE;
+        if (page->markup.used[colour] && colour_meaning((enum colour)colour))
+            out_format(&key, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
+                       colour_meaning((enum colour)colour));
+    }
+    if (has_shades)
+        out_add(&key, "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of "
+                      "compute, next to each other</li>\n");
+    out_add(&key, "</ul></details>\n");
+    const size_t n = is_used ? key.out.length : 0, end = out->out.length;
+    buffer_append(&out->out, key.out.bytes, n);
+    if (!out->out.failed && !key.out.failed) {
+        memmove(out->out.bytes + offset + n, out->out.bytes + offset, end - offset);
+        memcpy(out->out.bytes + offset, key.out.bytes, n);
+    }
+    out->out.failed |= key.out.failed;
+    buffer_free(&key.out);
+}
+
 enum sutra_status page_write(struct page *page, const struct page_frame *frame, const void *source, uint64_t *n_bytes) {
     struct text_out *out = out_of(page);
     write_head(page, frame);
+    if (frame->lead) {
+        out_add(out, "<div class=\"headline\">\n");
+        page_words(page, frame->lead);
+        out_add(out, "</div>\n");
+    }
     if (frame->warnings)
         frame->warnings(page, source);
     for (int i = 0; i < frame->n_above; i++)
@@ -414,18 +445,11 @@ enum sutra_status page_write(struct page *page, const struct page_frame *frame, 
     out_add(out, "</dl>\n");
     if (frame->note)
         page_words(page, frame->note);
-    if (!frame->has_no_key) {
-        out_add(out, "<details class=\"key\"><summary>Color legend</summary><ul>\n");
-        for (int colour = 0; colour < N_COLOURS; colour++)
-            if (colour_meaning((enum colour)colour))
-                out_format(out, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
-                           colour_meaning((enum colour)colour));
-        out_add(out,
-                "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of compute, "
-                "next to each other</li>\n</ul></details>\n");
-    }
+    const size_t key_offset = out->out.length;
     for (const struct page_section *section = frame->sections + frame->n_above; section->id; section++)
         write_section(page, section, source);
+    if (!frame->has_no_key)
+        insert_key(page, key_offset);
     out_format(out,
                "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> Click a column heading to sort a "
                "table.</span></p></footer>\n"
@@ -470,6 +494,15 @@ void page_words(struct page *page, const char *words) {
     out_add(out_of(page), "<p>");
     page_sentence(page, words);
     out_add(out_of(page), "</p>\n");
+}
+
+void page_limit(struct page *page, uint64_t n, uint64_t n_all, bool descending, const char *what) {
+    if (n >= n_all)
+        return;
+    char words[400];
+    snprintf(words, sizeof words, "The chart shows the %s%s%s of %s %s.", descending ? "" : "first ",
+             count_text(n).text, descending ? " largest" : "", count_text(n_all).text, what);
+    page_words(page, words);
 }
 
 /* ---- Warnings ---- */
@@ -610,8 +643,16 @@ bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struc
     if (bars.n_rows == 0)
         return false;
     page_chart(page, words->name, words->title, words->description, squares ? heat_draw : bars_draw, &bars);
-    if (squares && bars.n_rows < bars.table->n_rows)
-        page_words(page, "The chart shows the first 512 ranks.");
+    if (bars.n_rows == most) {
+        bool descending = true;
+        double last = INFINITY;
+        for (uint64_t row = 0; row < bars.table->n_rows && descending; row++) {
+            const double sum = bars_sum(&bars, row);
+            descending = sum <= last;
+            last = sum;
+        }
+        page_limit(page, bars.n_rows, bars.table->n_rows, descending, squares ? "ranks" : "rows");
+    }
     if (words->note)
         page_words(page, words->note);
     page_table(page, bars.table, words->caption, words->file);

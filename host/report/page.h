@@ -88,6 +88,7 @@ struct page_section {
 struct page_frame {
     const char *title;
     const char *path, *more; /* below the title: the path of the input, and text after it */
+    const char *lead;        /* the answer, above all other content; NULL: none */
     page_show *warnings;     /* NULL: none */
     int n_above;             /* sections above the cards */
     page_show *cards;
@@ -163,8 +164,12 @@ struct bars_words {
     const char *name, *title, *description, *note, *caption, *file;
 };
 
+/* Below a chart that shows the first n of n_all rows: how many, and whether they are the largest. Nothing if n is n_all.
+ * `what` is the plural noun. */
+void page_limit(struct page *page, uint64_t n, uint64_t n_all, bool descending, const char *what);
+
 /* A chart of the first `n_most` rows of a table, and the table, which is checked. Returns false if it has no rows. If
- * `n_most` is RANKS_AS_BARS, more rows become the squares of a heat map. */
+ * `n_most` is RANKS_AS_BARS, more rows become the squares of a heat map. A sentence reports rows without a bar. */
 #define RANKS_AS_BARS 32
 bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words);
 

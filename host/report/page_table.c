@@ -172,8 +172,10 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
     if (collapsed) {
         out_add(out, "<details><summary>");
         markup_text(&page->markup, caption);
-        out_format(out, " <span class=\"soft\">table of %s %s</span></summary>\n", shown_decimal((double)n, 0).text,
-                   n == 1 ? "row" : "rows");
+        out_format(out, " <span class=\"soft\">table of %s", shown_decimal((double)n, 0).text);
+        if (n < table->n_rows)
+            out_format(out, " of %s", shown_decimal((double)table->n_rows, 0).text);
+        out_format(out, " %s</span></summary>\n", table->n_rows == 1 ? "row" : "rows");
     }
     out_add(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"");
     markup_text(&page->markup, caption);

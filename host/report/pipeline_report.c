@@ -85,44 +85,39 @@ static void show_bubbles(struct page *page, const void *of) {
 
 /* ---- Passes: a timeline of the first ranks in one step ---- */
 
+#define COLOUR_FORWARD  (COLOUR_SHADE + 1)
+#define COLOUR_BACKWARD (COLOUR_SHADE + 3)
+
 struct pass_timeline {
     const struct sutra_table *table;
     int64_t step;
+    uint64_t n_ranks; /* at most RANKS_SHOWN */
+    double first_us, last_us;
 };
 
 static void passes_draw(const struct svg *svg, const void *chart) {
-    static const struct legend_entry entries[] = {{"forward pass", COLOUR_COMPUTE, NULL},
-                                                  {"backward pass", COLOUR_SHADE + 2, NULL}};
+    static const struct legend_entry entries[] = {{"forward pass", COLOUR_FORWARD, NULL},
+                                                  {"backward pass", COLOUR_BACKWARD, NULL}};
     const struct pass_timeline *timeline = chart;
     const struct sutra_table *table = timeline->table;
     const uint32_t rank = table_column(table, "rank"), step = table_column(table, "step");
     const uint32_t start = table_column(table, "start_us"), end = table_column(table, "end_us");
     const uint32_t direction = table_column(table, "direction"), batch = table_column(table, "micro_batch");
-    double first_us = INFINITY, last_us = 0;
-    uint64_t n_rows = 0;
-    int64_t last_rank = -1;
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        if (table_get_integer(table, step, row) != timeline->step)
-            continue;
-        n_rows += table_get_integer(table, rank, row) != last_rank && n_rows < RANKS_SHOWN;
-        last_rank = table_get_integer(table, rank, row);
-        first_us = fmin(first_us, table_get_real(table, start, row));
-        last_us = fmax(last_us, table_get_real(table, end, row));
-    }
+    const double first_us = timeline->first_us;
     const double left = 62, width = svg->width - left - 2, top = svg_legend(svg, entries, 2, false);
-    const double bottom = top + (double)n_rows * ROW_HEIGHT + 4;
-    const struct ticks ticks = ticks_make(last_us - first_us, UNIT_US, (int)(width / 70));
+    const double bottom = top + (double)timeline->n_ranks * ROW_HEIGHT + 4;
+    const struct ticks ticks = ticks_make(timeline->last_us - first_us, UNIT_US, (int)(width / 70));
     svg_begin(svg, bottom + 20);
     svg_legend(svg, entries, 2, true);
     svg_axis(svg, &ticks, left, width, top, bottom);
     uint64_t line = 0;
-    last_rank = -1;
+    int64_t last_rank = -1;
     for (uint64_t row = 0; row < table->n_rows; row++) {
         const int64_t own = table_get_integer(table, rank, row);
         size_t length;
         if (table_get_integer(table, step, row) != timeline->step)
             continue;
-        if (own != last_rank && line == n_rows)
+        if (own != last_rank && line == timeline->n_ranks)
             break;
         line += own != last_rank;
         const double y = top + (double)(line - 1) * ROW_HEIGHT + 3;
@@ -135,7 +130,7 @@ static void passes_draw(const struct svg *svg, const void *chart) {
         const double from = table_get_real(table, start, row) - first_us,
                      to = table_get_real(table, end, row) - first_us;
         const char *word = table_get_text(table, direction, row, &length);
-        svg_part(svg, *word == 'f' ? COLOUR_COMPUTE : COLOUR_SHADE + 2, left + from * width / ticks.end, y,
+        svg_part(svg, *word == 'f' ? COLOUR_FORWARD : COLOUR_BACKWARD, left + from * width / ticks.end, y,
                  (to - from) * width / ticks.end, ROW_HEIGHT - 5);
         chart_data(svg, table, start, row);
         out_format(svg_out(svg), "rank %lld, %s pass of micro-batch %lld: %s</title></rect>\n", (long long)own, word,
@@ -151,15 +146,27 @@ static void show_passes(struct page *page, const void *of) {
         return;
     }
     /* The last step: the first ones often contain warm-up of the GPU. */
-    struct pass_timeline timeline = {table, 0};
+    struct pass_timeline timeline = {.table = table, .first_us = INFINITY};
     for (uint64_t row = 0; row < table->n_rows; row++) {
         const int64_t step = integer_named(table, "step", row);
         timeline.step = MAX(timeline.step, step);
     }
+    uint64_t n_ranks = 0;
+    int64_t last_rank = -1;
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        if (integer_named(table, "step", row) != timeline.step)
+            continue;
+        n_ranks += integer_named(table, "rank", row) != last_rank;
+        last_rank = integer_named(table, "rank", row);
+        timeline.first_us = fmin(timeline.first_us, real_named(table, "start_us", row));
+        timeline.last_us = fmax(timeline.last_us, real_named(table, "end_us", row));
+    }
+    timeline.n_ranks = MIN(n_ranks, RANKS_SHOWN);
     char title[64];
     snprintf(title, sizeof title, "Passes of step %lld", (long long)timeline.step);
     page_chart(page, "passes", title, "A line per rank, and a rectangle per forward or backward pass.", passes_draw,
                &timeline);
+    page_limit(page, timeline.n_ranks, n_ranks, false, "ranks");
     page_table(page, table, "Passes", "pipeline_passes");
 }
 
@@ -195,7 +202,7 @@ static void show_cards(struct page *page, const void *of) {
         page_card(page, "Ideal bubble", summary.ideal_percent, UNIT_PERCENT, "for stages of equal time");
     }
     if (!isnan(summary.experts_lost_us))
-        page_card(page, "Lost by experts", summary.experts_lost_us, UNIT_US, "slowest less mean, over all layers");
+        page_card(page, "Lost by experts", summary.experts_lost_us, UNIT_US, "mean wait of a rank, sum of all layers");
 }
 
 static const struct page_section sections[] = {

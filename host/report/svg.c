@@ -110,6 +110,7 @@ void svg_rectangle(const struct svg *svg, const char *class_name, double x, doub
 
 void svg_part(const struct svg *svg, int colour, double x, double y, double width, double height) {
     char classes[16];
+    svg->markup->used[colour] |= width > 0 && height > 0;
     snprintf(classes, sizeof classes, "%s%s", svg_colour(colour), fmin(width, height) < 3 ? "" : " part");
     svg_rectangle(svg, classes, x, y, width, height);
 }
@@ -177,6 +178,7 @@ static void write_circle(const struct svg *svg, double x, double y, double radiu
 void svg_shape(const struct svg *svg, enum shape shape, double x, double y, double radius) {
     struct text_out *out = svg_out(svg);
     int n = polygons[shape].n;
+    svg->markup->used[COLOUR_COMPUTE] = true;
     out_format(out, "<path class=\"%s part\" d=\"", svg_colour(COLOUR_COMPUTE));
     if (n == 0)
         write_circle(svg, x, y, radius);

@@ -54,19 +54,26 @@ static void draw_verdict_bar(const struct svg *svg, const void *chart) {
     const char *mean_label = words->verdict->n_steps ? words->bar_label : "the trace";
     struct text_out *out = svg_out(svg);
 
-    /* The legend has the numbers. */
-    struct legend_entry entries[BAR_PARTS_MOST];
+    /* The legend has the numbers of all parts of the mean step; parts of steps that the bar does not have are "rest". */
+    struct legend_entry entries[BAR_PARTS_MOST + 1];
     char names[BAR_PARTS_MOST][96];
     int n_entries = 0;
+    bool is_named[N_COLOURS] = {false}, has_unnamed = false;
     for (unsigned i = 0; i < words->n_bar; i++) {
         const struct bar_part *part = &words->bar[i];
-        if (part->percent < 1)
-            continue;
-        snprintf(names[n_entries], sizeof names[0], "%s %s %.0f%%", *part->name ? part->name : "rest", part->time,
-                 part->percent);
+        const bool is_small = part->percent < 0.95;
+        snprintf(names[n_entries], sizeof names[0], "%s %s %.*f%%", *part->name ? part->name : "rest",
+                 is_small ? shown_figure(part->us, UNIT_US).text : part->time, is_small, part->percent);
         entries[n_entries] = (struct legend_entry){.name = names[n_entries], .colour = part->colour};
+        is_named[part->colour] = true;
         n_entries++;
     }
+    for (uint64_t row = 0; row < n_steps; row++)
+        for (int i = 0; i < steps->n_values; i++)
+            has_unnamed |=
+                !is_named[steps->values[i].colour] && table_get_real(steps->table, steps->values[i].column, row) > 0;
+    if (has_unnamed && !is_named[COLOUR_IDLE])
+        entries[n_entries++] = (struct legend_entry){.name = "rest", .colour = COLOUR_IDLE};
     const double top = svg_legend(svg, entries, n_entries, false) + (is_narrow ? 16 : 0);
     const double first_step = top + MEAN_HEIGHT + 10;
     double longest = words->verdict->step_us;
@@ -110,15 +117,21 @@ static void draw_verdict_bar(const struct svg *svg, const void *chart) {
             svg_text(svg, "small", ANCHOR_START, 0, y + 9, name_of(label), left - 8);
         }
         x = left;
-        for (int i = 0; i < steps->n_values; i++) {
-            const double us = fmax(0, table_get_real(steps->table, steps->values[i].column, row));
+        for (int entry = 0; entry < n_entries; entry++) { /* in the order of the legend */
+            double us = 0;
+            for (int i = 0; i < steps->n_values; i++) {
+                const int colour = steps->values[i].colour;
+                if ((is_named[colour] ? colour : COLOUR_IDLE) == entries[entry].colour)
+                    us += fmax(0, table_get_real(steps->table, steps->values[i].column, row));
+            }
             const double size = us / longest * width;
+            const char *part = (unsigned)entry < words->n_bar ? words->bar[entry].name : "";
             if (!(size > 0))
                 continue;
-            svg_part(svg, steps->values[i].colour, x, y, size, row_height);
+            svg_part(svg, entries[entry].colour, x, y, size, row_height);
             out_add(out, "><title>");
             markup_cut(svg->markup, name_of(name), 40);
-            out_format(out, ", %s: %s</title></rect>\n", steps->values[i].name, shown_figure(us, UNIT_US).text);
+            out_format(out, ", %s: %s</title></rect>\n", *part ? part : "rest", shown_figure(us, UNIT_US).text);
             x += size;
         }
     }
@@ -225,16 +238,20 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
     out_add(out, "</ol>\n");
     write_point(page, "Not the cause:", words.suspects);
     write_point(page, "Not explained:", words.unexplained);
-    if (words.verdict->n_next)
-        out_add(out, "<p><b>Next</b></p>\n<ul class=\"next\">\n");
+    bool has_next = false;
     for (size_t i = 0; i < words.verdict->n_next; i++) {
+        const struct sutra_next_command *next = &words.verdict->next[i];
+        if (next->is_page) /* the reader has it */
+            continue;
+        out_add(out, has_next ? "" : "<p><b>Next</b></p>\n<ul class=\"next\">\n");
+        has_next = true;
         out_add(out, "<li><code>");
-        markup_text(&page->markup, words.verdict->next[i].command);
+        markup_text(&page->markup, next->command);
         out_add(out, "</code> ");
-        markup_text(&page->markup, words.verdict->next[i].text);
+        markup_text(&page->markup, next->text);
         out_add(out, "</li>\n");
     }
-    if (words.verdict->n_next)
+    if (has_next)
         out_add(out, "</ul>\n");
 
     struct text_out document = {0};

@@ -63,13 +63,13 @@ struct figure share_text(double part, double whole) {
     struct figure figure = {"-"};
     double share = 100 * part / whole;
     if (whole > 0)
-        snprintf(figure.text, sizeof figure.text, "%.1f %%", fabs(share) < 0.05 ? 0 : share); /* no -0.0 */
+        snprintf(figure.text, sizeof figure.text, "%.1f %%", fabs(share) < UNCHANGED_PERCENT ? 0 : share); /* no -0.0 */
     return figure;
 }
 
 struct figure change_text(double percent) {
     struct figure figure = {"-"};
-    if (fabs(percent) < 0.05)
+    if (fabs(percent) < UNCHANGED_PERCENT)
         snprintf(figure.text, sizeof figure.text, "0.0 %%");
     else if (percent < 1000)
         snprintf(figure.text, sizeof figure.text, "%+.1f %%", percent);

@@ -25,6 +25,9 @@ struct figure time_text(double us);
 /* "12.3 %"; "-" if the whole is not positive. */
 struct figure share_text(double part, double whole);
 
+/* Smaller changes in percent are 0.0 %. */
+#define UNCHANGED_PERCENT 0.05
+
 /* A change in percent: "+12.3 %", "-12.3 %", "x11.5" from +1000 % on, "0.0 %" without a sign; "-" for NaN. */
 struct figure change_text(double percent);
 

@@ -584,30 +584,30 @@ static void publish_next(const struct joining *joining) {
         return;
     for (size_t i = 0; i < joining->job->n_findings && n == 0; i++)
         if (*joining->job->findings[i].evidence.command)
-            list[n++] =
-                (struct sutra_next_command){joining->job->findings[i].evidence.command,
-                                            arena_format(arena, "the range of finding %zu, for Perfetto", i + 1)};
+            list[n++] = (struct sutra_next_command){
+                joining->job->findings[i].evidence.command,
+                arena_format(arena, "the range of finding %zu, for Perfetto", i + 1), false};
     if (verdict->kind == SUTRA_VERDICT_STEPS && joining->n == 1)
-        list[n++] =
-            (struct sutra_next_command){arena_format(arena, "sutra diff %s NEW.json.gz", trace), "after each change"};
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra diff %s NEW.json.gz", trace),
+                                                "after each change", false};
     if (shown_finding(joining, FINDING_GEMM_BOUND))
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze kernels %s", trace),
-                                                "kernels with their rates"};
+                                                "kernels with their rates", false};
     if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY)
-        list[n++] =
-            (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace), "the CPU side only"};
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace),
+                                                "the CPU side only", false};
     else if (folder && shown_finding(joining, FINDING_EXPOSED_COMM))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
-            "which rank waits for which"};
+            "which rank waits for which", false};
     else if (joining->n == 1 && shown_finding(joining, FINDING_EXPOSED_COMM))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
-            "with the traces of all ranks: is there a straggler?"};
+            "with the traces of all ranks: is there a straggler?", false};
     if (verdict->kind == SUTRA_VERDICT_STEPS && (folder || joining->n == 1))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze %s -o out", folder ? shell_word(arena, folder) : trace),
-            "the page with pictures and all tables"};
+            "the page with pictures and all tables", true};
     verdict->next = list;
     verdict->n_next = n;
 }

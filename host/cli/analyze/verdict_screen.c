@@ -253,7 +253,7 @@ static void write_next(struct screen *screen, const struct sutra_verdict *verdic
     for (size_t i = 0; i < verdict->n_next; i++) {
         const struct sutra_next_command *next = &verdict->next[i];
         const char *command = next->command;
-        if (has_output && strncmp(command, "sutra analyze ", 14) == 0 && strstr(command, " -o "))
+        if (has_output && next->is_page)
             continue;
         if (!is_titled) {
             write_style(screen, STYLE_BOLD);
