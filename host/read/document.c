@@ -416,7 +416,9 @@ static enum sutra_status walk_members(struct document *document, struct document
     const char *array = parts->reader->array;
     struct json_walker walker = walk_from(&document->source, 0);
     document->is_array = parts->reader->bare_array && walk_char(&walker) == '[';
-    if (document->is_array) {
+    if (document->is_array && !array) {
+        walk_value(&walker);
+    } else if (document->is_array) {
         parts->open = walker.at;
         enum sutra_status status = walk_parts(parts, parts->list, &walker, error);
         if (status)

@@ -28,3 +28,8 @@ END
 printf '{"": [1], "other": [2]}' >nothing.json
 sutra info nothing.json
 echo "exit $?"
+# An array without its object is a device trace, also without a first event that shows it.
+for list in '[]' '[1, 2]' '[[]]'; do
+    printf '%s' "$list" >list.json
+    sutra info list.json -q 2>&1 | head -2
+done
