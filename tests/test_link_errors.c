@@ -69,8 +69,8 @@ static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
     (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
-        {" @", "this is not JSON"},
-        {" \n\t@", "this is not JSON"},
+        {" @", "found only white space"},
+        {" \n\t@", "found only white space"},
         {"\n\r\n@x", "expected a JSON trace, found text"},
         {"@'nodes'", "expected a JSON trace, found text"},
         {"@^", "expected a JSON trace, found binary data"},

@@ -197,9 +197,6 @@ static int check(struct job *job) {
         sutra_is_nsys(convert->input, &convert->is_report, NULL);
     if (convert->is_report)
         return check_report(convert);
-    if (is_unexported_report(convert->input))
-        return message_fail(SUTRA_DATA, "%s: this is a report of Nsight Systems: " SOURCE_EXPORT_REPORT,
-                            convert->input);
     if (convert->rank != RANK_UNSET || convert->annotation)
         return message_fail(SUTRA_USAGE, "--rank and --annotation need a report of Nsight Systems or rocprofv3");
 

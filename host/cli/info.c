@@ -267,8 +267,6 @@ static int check(struct job *job) {
         const char *path = job->operands.words[i];
         if (path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode)))
             return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice", path);
-        if (is_unexported_report(path))
-            return message_fail(SUTRA_DATA, "%s: this is a report of Nsight Systems: " SOURCE_EXPORT_REPORT, path);
     }
     return SUTRA_OK;
 }

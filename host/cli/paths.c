@@ -73,12 +73,9 @@ static int append_ranks(struct trace_list *list, char *path, enum trace_names na
 }
 
 static bool ends_in_any(const char *name, const char *const *endings) {
-    size_t length = strlen(name);
-    for (; *endings && *name != '.'; endings++) {
-        size_t n = strlen(*endings);
-        if (length > n && strcmp(name + length - n, *endings) == 0)
+    for (; *endings && *name != '.'; endings++)
+        if (text_ends_in(name, *endings))
             return true;
-    }
     return false;
 }
 

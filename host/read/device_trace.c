@@ -21,6 +21,7 @@
 #include "read/device_trace.h"
 #include "read/document.h"
 #include "read/event_fields.h"
+#include "read/file_kind.h"
 #include "read/nsys.h"
 #include "read/repeated_text.h"
 #include "text/quantities.h"

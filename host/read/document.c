@@ -10,6 +10,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/repair.h"
 #include "read/source.h"
 #include "text/strings.h"
@@ -462,18 +463,12 @@ static enum sutra_status check_start(const struct document *document, bool bare_
         return source_error(&document->source, error, 0,
                             "the file begins with a byte order mark: remove its first 3 bytes");
     size_t at = strspn(text, " \t\r\n");
-    if (text[at] == '[' && !bare_array)
+    bool is_json = at < document->source.size && may_be_json(text, document->source.size);
+    if (is_json && text[at] == '[' && !bare_array)
         return source_error(&document->source, error, at, "expected a JSON object, found an array");
-    if (text[at] == '{' || text[at] == '[')
+    if (is_json)
         return SUTRA_OK;
-    const struct file_kind kind = file_kind(text, document->source.size);
-    if (is_unexported_report(document->source.name))
-        return error_file(
-            error, SUTRA_DATA, document->source.name,
-            "expected a JSON trace or an SQLite database, found a report of Nsight Systems: " SOURCE_EXPORT_REPORT);
-    return kind.name
-               ? source_error(&document->source, error, at, "expected a JSON trace, found %s%s", kind.name, kind.remedy)
-               : source_error(&document->source, error, at, "this is not JSON: expected '{'");
+    return source_refuse(&document->source, at, "a JSON trace", TRACE_ADVICE, error);
 }
 
 static enum sutra_status walk_document(struct document *document, struct document_parts *parts,
@@ -526,9 +521,8 @@ static enum sutra_status read_text(struct document *document, struct document_pa
     if (status != SUTRA_DATA || parts->reader->keeps_malformed)
         return status;
     if (!context->options.lenient) {
-        const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n\xef\xbb\xbf");
         size_t length = error ? strlen(error->message) : 0;
-        if (error && (*text == '{' || *text == '['))
+        if (error && may_be_json(document->source.bytes, document->source.size))
             snprintf(error->message + length, sizeof error->message - length, " (try 'sutra repair', or --lenient)");
         return status;
     }
@@ -605,6 +599,9 @@ static enum sutra_status check_kind(const struct document *document, const struc
     if (document_find(document, reader->other_array))
         return error_file(error, SUTRA_DATA, file, "expected a %s, found a %s (it has \"%s\")", reader->kind,
                           reader->other_kind, reader->other_array);
+    const struct file_kind kind = file_kind(file, document->source.bytes, document->source.size);
+    if (kind.format == FILE_SNAPSHOT)
+        return error_file(error, SUTRA_DATA, file, "expected a %s, found %s%s", reader->kind, kind.name, kind.remedy);
     return error_file(error, SUTRA_DATA, file, "this is not a %s: it has no \"%s\"", reader->kind, reader->array);
 }
 

@@ -24,6 +24,7 @@
 #include "base/memory.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "read/file_kind.h"
 #include "read/source.h"
 #include "text/numbers.h"
 #include "text/strings.h"
@@ -358,140 +359,6 @@ bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool
     return made;
 }
 
-/* ---- Kinds of files that are not JSON ---- */
-
-#define DOWNLOAD   ": download the file itself"
-#define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
-#define ET_NAME    "a Chakra .et file"
-#define ET_REMEDY  ": use 'sutra info', 'sutra simulate' or 'sutra jsonize'"
-#define CONVERT    ": convert it to a device trace with 'sutra convert REPORT -o TRACE.json.gz'"
-
-/* White space may precede the bytes of a kind with `skips_space`. */
-static const struct {
-    const char *bytes;
-    size_t size;
-    bool skips_space;
-    struct file_kind kind;
-} kinds[] = {
-#define KIND(bytes, skips_space, name, remedy)                                                                         \
-    {                                                                                                                  \
-        bytes, sizeof(bytes) - 1, skips_space, {                                                                       \
-            name, remedy, false                                                                                        \
-        }                                                                                                              \
-    }
-    KIND("version https://git-lfs", true, "a Git LFS pointer", ": run 'git lfs pull' in its repository"),
-    KIND("<!DOCTYPE", true, "a web page", DOWNLOAD),
-    KIND("<!doctype", true, "a web page", DOWNLOAD),
-    KIND("<html", true, "a web page", DOWNLOAD),
-    KIND("<HTML", true, "a web page", DOWNLOAD),
-    KIND("<?xml", true, "XML, possibly the error message of a server", DOWNLOAD),
-    KIND("PK\003\004", false, "a zip archive", ": unpack it and use the trace in it"),
-    KIND("BZh", false, "a file compressed with bzip2", RECOMPRESS),
-    KIND("\3757zXZ", false, "a file compressed with xz", RECOMPRESS),
-    KIND("\x7f"
-         "ELF",
-         false, "a program", ""),
-    KIND("%PDF", false, "a PDF document", ""),
-#undef KIND
-};
-
-/* Databases are recognized by the names of their tables, in their first pages. */
-#define SQLITE_MAGIC "SQLite format 3"
-#define SQLITE_BYTES ((size_t)1 << 16)
-
-static const struct {
-    const char *table;
-    struct file_kind kind;
-} databases[] = {
-    {"CUPTI_ACTIVITY_KIND_", {"an Nsight Systems report (an SQLite database)", CONVERT, false}},
-    {"NVTX_EVENTS", {"an Nsight Systems report (an SQLite database)", CONVERT, false}},
-    {"rocpd_", {"a rocpd report of ROCm's profiler (an SQLite database)", CONVERT, false}},
-    {"", {"an SQLite database, as Nsight Systems and ROCm's profiler export it", CONVERT, false}},
-};
-
-static size_t skip_spaces(const char *bytes, size_t size) {
-    size_t at = 0;
-    while (at < size && memchr(" \t\r\n", bytes[at], 4))
-        at++;
-    return at;
-}
-
-bool may_be_json(const char *bytes, size_t size) {
-    size_t at = skip_spaces(bytes, size);
-    return at == size || bytes[at] == '{' || bytes[at] == '[' || bytes[at] == '\xef';
-}
-
-bool is_unexported_report(const char *path) {
-    static const char *const endings[] = {".nsys-rep", ".qdrep", ".qdstrm"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return false;
-}
-
-bool is_sqlite(const char *bytes, size_t size) {
-    return size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
-}
-
-bool may_be_trace(const char *bytes, size_t size) {
-    return may_be_json(bytes, size) || is_sqlite(bytes, size);
-}
-
-/* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
-static bool read_length(const unsigned char **at, const unsigned char *end, size_t *length) {
-    *length = 0;
-    for (unsigned shift = 0; *at < end && shift < 28; shift += 7) {
-        unsigned char byte = *(*at)++;
-        *length |= (size_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
-/* Whether the bytes begin with the length of a message and its first field: the version (a string), or an attribute
- * that begins with its name. Text that begins with a letter and a line break does not continue with such a field. */
-static bool is_et(const unsigned char *bytes, size_t size) {
-    const unsigned char *at = bytes, *end = bytes + size;
-    size_t message, field, name;
-    if (!read_length(&at, end, &message) || message < 4 || end - at < 4 || (*at != 0x0a && *at != 0x12))
-        return false;
-    const unsigned char *begin = at++;
-    if (!read_length(&at, end, &field) || (size_t)(at - begin) + field > message)
-        return false;
-    const size_t rest = message - (size_t)(at - begin) - field;
-    if (*begin == 0x0a) /* after the version, an attribute */
-        return rest == 0 || ((size_t)(end - at) > field && at[field] == 0x12);
-    return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
-}
-
-struct file_kind file_kind(const char *bytes, size_t size) {
-    size_t spaces = skip_spaces(bytes, size);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t at = kinds[i].skips_space ? spaces : 0;
-        if (size - at >= kinds[i].size && memcmp(bytes + at, kinds[i].bytes, kinds[i].size) == 0)
-            return kinds[i].kind;
-    }
-    if (is_sqlite(bytes, size)) {
-        size_t i = 0, n = MIN(size, SQLITE_BYTES);
-        while (!text_has(bytes, n, databases[i].table))
-            i++;
-        return databases[i].kind;
-    }
-    if (is_et((const unsigned char *)bytes, size))
-        return (struct file_kind){ET_NAME, ET_REMEDY, true};
-    if (size > 0 && bytes[0] == 0)
-        return (struct file_kind){"binary data that begins with a zero byte", "", false};
-    bool text = spaces < size;
-    for (size_t i = 0; i < size && i < 256; i++)
-        text &= ((unsigned char)bytes[i] >= ' ' || memchr("\t\n\v\f\r\033", bytes[i], 6)) && bytes[i] != 0x7f;
-    if (text)
-        return (struct file_kind){"text that does not begin with '{'",
-                                  ": use the JSON file of torch.profiler or of ExecutionTraceObserver", false};
-    return (struct file_kind){NULL, "", false};
-}
-
 /* ---- Sources ---- */
 
 /* Bytes that decide whether an input has the expected format. */
@@ -790,4 +657,11 @@ enum sutra_status source_error(const struct source *source, struct sutra_error *
         at++;
     }
     return SUTRA_DATA;
+}
+
+enum sutra_status source_refuse(const struct source *source, uint64_t at, const char *expected, const char *advice,
+                                struct sutra_error *error) {
+    const struct file_kind kind = file_kind(source->name, source->bytes, source->size);
+    return source_error(source, error, at, "expected %s, found %s%s", expected, kind.name,
+                        *kind.remedy ? kind.remedy : advice);
 }

@@ -39,29 +39,8 @@ size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n);
 bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 
-/* ---- The kind of a file that is not JSON, by its first bytes ---- */
-
-/* Whether text that begins with these bytes may be JSON: an object, an array, white space only, or a byte order mark,
- * which readers report. */
-bool may_be_json(const char *bytes, size_t size);
-
-/* Whether a file is a report of Nsight Systems that is not exported, by its name; and the advice for such a file. */
-bool is_unexported_report(const char *path);
-#define SOURCE_EXPORT_REPORT                                                                                           \
-    "export the report with 'nsys export --type sqlite REPORT.nsys-rep', and use the REPORT.sqlite that it writes"
-
-/* Whether bytes begin an SQLite database; and whether they may be a trace: JSON, or a profiler's database (nsys.h). */
-bool is_sqlite(const char *bytes, size_t size);
-bool may_be_trace(const char *bytes, size_t size);
-
-struct file_kind {
-    const char *name;   /* such as "an SQLite database"; NULL: unknown */
-    const char *remedy; /* ": " and advice to the user, or "" */
-    bool is_et;
-};
-
-/* The kind of a file that begins with these bytes. Cost: O(size) for databases, at most 64 kB; else O(1). */
-struct file_kind file_kind(const char *bytes, size_t size);
+/* Advice for a file that is no trace and has no remedy of its own, see source_refuse(). */
+#define TRACE_ADVICE ": use the JSON file of torch.profiler or of ExecutionTraceObserver"
 
 #define SOURCE_PADDING 64
 
@@ -142,5 +121,10 @@ void source_close(struct source *source);
 /* An error at a byte of the source; counts the lines up to there. */
 __attribute__((format(printf, 4, 5))) enum sutra_status
 source_error(const struct source *source, struct sutra_error *error, uint64_t offset, const char *format, ...);
+
+/* The error for an input of another format, at a byte: names the format that was expected and the one that was found,
+ * with the remedy of file_kind(), or if it has none `advice` (": ...", or ""). */
+enum sutra_status source_refuse(const struct source *source, uint64_t offset, const char *expected, const char *advice,
+                                struct sutra_error *error);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "read/file_kind.h"
 #include "read/repair.h"
 #include "read/source.h"
 #include "text/numbers.h"

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/repair.h"
 #include "read/source.h"
 #include "sutra/rewrite.h"
@@ -36,12 +37,10 @@ static enum sutra_status finish(struct sutra_context *context, struct sutra_repa
         stage_begin(context, "repair", source->size);
         enum repair_result result = repair_text(source->bytes, source->size, &made->report, &out, &failed_at);
         stage_end(context);
-        const struct file_kind kind = file_kind(source->bytes, source->size);
         if (result == REPAIR_NO_MEMORY)
             status = error_memory(error);
-        else if (result == REPAIR_FAILED && kind.name && !may_be_json(source->bytes, source->size))
-            status =
-                source_error(source, error, failed_at, "expected a JSON trace, found %s%s", kind.name, kind.remedy);
+        else if (result == REPAIR_FAILED && !may_be_json(source->bytes, source->size))
+            status = source_refuse(source, failed_at, "a JSON trace", TRACE_ADVICE, error);
         else if (result == REPAIR_FAILED)
             status = source_error(source, error, failed_at,
                                   "this file cannot be repaired: from here on it has no complete event or node");

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "context/context.h"
+#include "read/file_kind.h"
 #include "read/source.h"
 #include "simulate/convert.h"
 #include "simulate/et.h"

@@ -12,9 +12,8 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "base/threads.h"
-#include "read/document.h"
+#include "read/file_kind.h"
 #include "read/source.h"
-#include "read/trace_head.h"
 #include "simulate/et_format.h"
 #include "simulate/et_read.h"
 #include "text/strings.h"
@@ -205,8 +204,6 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
 bool et_fill_failed(const struct et_filler *filler) {
     return filler->no_memory || filler->nodes->arena.failed;
 }
-
-#define HEAD_BYTES ((size_t)1 << 18) /* of JSON, to find its kind */
 
 struct et_reader {
     struct et_file *file;
@@ -540,55 +537,44 @@ static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
     return !reader->fault;
 }
 
-/* An .et file may begin with '{', too, as the length of its first message. */
-static bool is_json(const struct source *source) {
-    return source->size > 0 && source->bytes[0] == '{' && !file_kind(source->bytes, source->size).is_et;
-}
-
 /* Fills the error of a file with a malformed first message: it may be of another kind. */
 static void first_fault(const struct source *source, const char *fault, uint64_t offset, struct sutra_error *damage) {
-    const struct file_kind kind = file_kind(source->bytes, source->size);
-    if (is_json(source)) {
-        /* Name the kind of JSON and the command that converts it to an .et file. */
-        struct trace_head head;
-        trace_head_inspect(source->bytes, MIN(source->size, HEAD_BYTES), &head);
-        const char *name = source->name;
-        if (is_et_lines(source->bytes, source->size))
-            error_file(
-                damage, SUTRA_DATA, name,
-                "expected an .et file, found its JSON lines; convert them: 'sutra convert --lines %s -o rank.0.et'",
-                name);
-        else if (head.side == SIDE_DEVICE)
-            error_file(damage, SUTRA_DATA, name,
-                       "expected an .et file, found a device trace; link it: 'sutra link HOST %s -o rank.0.et'", name);
-        else if (head.side == SIDE_HOST && has_node_durations(source->bytes, source->size))
-            error_file(damage, SUTRA_DATA, name,
-                       "expected an .et file, found ET+ (a linked trace); convert it: 'sutra convert %s -o rank.0.et'",
-                       name);
-        else if (head.side == SIDE_HOST)
-            error_file(damage, SUTRA_DATA, name,
-                       "expected an .et file, found a host trace; link it: 'sutra link %s DEVICE -o rank.0.et'", name);
-        else
-            error_file(damage, SUTRA_DATA, name,
-                       "expected an .et file, found JSON; link two traces: 'sutra link HOST DEVICE -o rank.0.et'");
-    } else if (kind.name && !kind.is_et) {
-        error_file(damage, SUTRA_DATA, source->name,
-                   "expected an .et file, found %s; link two traces: 'sutra link HOST DEVICE -o rank.0.et'", kind.name);
-    } else {
-        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or corrupt in the first message: %s", fault);
+#define FOUND  "expected an .et file, found "
+#define OUTPUT " -o rank.0.et'"
+    const struct file_kind kind = file_kind(source->name, source->bytes, source->size);
+    const char *name = source->name;
+    if (is_et_lines(source->bytes, source->size))
+        error_file(damage, SUTRA_DATA, name, FOUND "its JSON lines; convert them: 'sutra convert --lines %s" OUTPUT,
+                   name);
+    else if (kind.format == FILE_DEVICE_TRACE)
+        error_file(damage, SUTRA_DATA, name, FOUND "%s; link it: 'sutra link HOST %s" OUTPUT, kind.name, name);
+    else if (kind.format == FILE_HOST_TRACE)
+        error_file(damage, SUTRA_DATA, name, FOUND "%s; link it: 'sutra link %s DEVICE" OUTPUT, kind.name, name);
+    else if (kind.format == FILE_LINKED_TRACE)
+        error_file(damage, SUTRA_DATA, name, FOUND "%s; convert it: 'sutra convert %s" OUTPUT, kind.name, name);
+    else if (kind.format != FILE_ET && kind.format != FILE_UNKNOWN)
+        error_file(damage, SUTRA_DATA, name, FOUND "%s%s", kind.name,
+                   *kind.remedy ? kind.remedy : "; link two traces: 'sutra link HOST DEVICE" OUTPUT);
+    else {
+        error_file(damage, SUTRA_DATA, name, "not an .et file, or corrupt in the first message: %s", fault);
         damage->offset = offset;
     }
+#undef FOUND
+#undef OUTPUT
 }
 
 static enum sutra_status fault_error(const struct et_file *file, const struct et_parts *parts, row_t n_nodes,
                                      struct sutra_error *error) {
     struct sutra_error damage;
-    if (!file->has_metadata || is_json(&file->source)) {
-        first_fault(&file->source, parts->fault, (uint64_t)(parts->fault_at - file->source.bytes), &damage);
+    /* An .et file may begin with '{', too, as the length of its first message. */
+    const struct source *source = &file->source;
+    bool is_json = may_be_json(source->bytes, source->size) &&
+                   file_kind(source->name, source->bytes, source->size).format != FILE_ET;
+    if (!file->has_metadata || is_json) {
+        first_fault(source, parts->fault, (uint64_t)(parts->fault_at - source->bytes), &damage);
     } else {
-        error_file(&damage, SUTRA_DATA, file->source.name, "corrupt or truncated in node %u: %s", n_nodes + 1,
-                   parts->fault);
-        damage.offset = (uint64_t)(parts->fault_at - file->source.bytes);
+        error_file(&damage, SUTRA_DATA, source->name, "corrupt or truncated in node %u: %s", n_nodes + 1, parts->fault);
+        damage.offset = (uint64_t)(parts->fault_at - source->bytes);
     }
     return error_hand_on(error, SUTRA_DATA, &damage);
 }

@@ -99,6 +99,12 @@ static inline bool text_begins_with(const char *text, size_t length, const char 
     return length >= n && memcmp(text, word, n) == 0;
 }
 
+/* Whether the text is longer than `ending` and ends in it. */
+static inline bool text_ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), n = strlen(ending);
+    return length > n && strcmp(text + length - n, ending) == 0;
+}
+
 /* Whether the text, which may contain NUL, contains the word. */
 static inline bool text_has(const char *text, size_t length, const char *word) {
     return memmem(text, length, word, strlen(word)) != NULL;

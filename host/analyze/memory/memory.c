@@ -294,7 +294,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
         status = memory_read_kineto(context, memory, input, &source, error);
         break;
     case FORMAT_OTHER:
-        status = error_file(error, SUTRA_DATA, source.name, "neither a pickle of protocol 2 to 5 nor JSON");
+        status = source_refuse(&source, 0, MEMORY_EXPECTED, MEMORY_ADVICE, error);
     }
     source_close(&source);
     return status;

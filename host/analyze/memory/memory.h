@@ -21,6 +21,10 @@
 #include "read/source.h"
 #include "sutra/memory.h"
 
+/* For errors on inputs of another kind. */
+#define MEMORY_EXPECTED "a memory snapshot or a device trace"
+#define MEMORY_ADVICE   ": torch.cuda.memory._dump_snapshot(FILE) writes a snapshot"
+
 #define EVENT_NONE      UINT32_MAX
 #define MEMORY_NO_BYTES INT64_MIN /* of a finding */
 

@@ -519,9 +519,11 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     object_t first = is_list(root) && container_of(o, root)->n ? items_of(o, root)[0] : OBJECT_ABSENT;
     bool is_segments = object_type(first) == OBJECT_DICT && dict_get(o, first, WORD_BLOCKS);
     bool is_snapshot = object_type(root) == OBJECT_DICT && dict_get(o, root, WORD_SEGMENTS);
+    if (!is_segments && !is_snapshot && !is_pickle(source->bytes, source->size))
+        return source_refuse(source, 0, MEMORY_EXPECTED, MEMORY_ADVICE, error);
     if (!is_segments && !is_snapshot)
         return error_file(error, SUTRA_DATA, source->name,
-                          "neither a memory snapshot (key \"segments\") nor a Kineto trace (key \"traceEvents\")");
+                          "this pickle is not a memory snapshot: it has no \"segments\"" MEMORY_ADVICE);
 
     stage_begin(context, "analyze memory", 0);
     uint32_t n_strings = o->strings.n;

@@ -19,6 +19,7 @@
 #include "columns/fold_tree.h"
 #include "columns/rows.h"
 #include "match/intervals.h"
+#include "read/file_kind.h"
 #include "read/nsys.h"
 #include "read/nvtx.h"
 #include "sutra/nsys.h"
@@ -607,7 +608,8 @@ static enum sutra_status open_report(struct nsys_report *report, struct sutra_co
     if (is_sqlite(source.bytes, source.size))
         status = nsys_report_read(report, context, &source, options, error);
     else
-        status = error_file(error, SUTRA_DATA, input->name, "this is not an SQLite database: " SOURCE_EXPORT_REPORT);
+        status = source_refuse(&source, 0, "the SQLite database of a report",
+                               ": 'nsys export --type sqlite REPORT.nsys-rep' writes one", error);
     source_close(&source);
     return status;
 }

@@ -1,0 +1,189 @@
+/*
+ * file_kind.c - implements file_kind.h: a table of first bytes, then databases, .et files, JSON and text.
+ */
+#include "read/file_kind.h"
+
+#include <string.h>
+
+#include "base/shared.h"
+#include "read/document.h"
+#include "read/trace_head.h"
+#include "text/strings.h"
+
+#define DOWNLOAD   ": download the file itself"
+#define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
+#define UNPACK     ": unpack it and use the trace in it"
+#define AS_MEMORY  ": use 'sutra analyze memory FILE'"
+#define TO_UTF_8   " FILE > UTF8.json'"
+#define OTHER_TOOL ": pandas, polars and DuckDB read it; sutra reads the trace that it was made from"
+#define CONVERT    ": convert it to a device trace with 'sutra convert REPORT -o TRACE.json.gz'"
+#define EXPORT                                                                                                         \
+    ": export the report with 'nsys export --type sqlite REPORT.nsys-rep', and use the REPORT.sqlite that it writes"
+
+/* Bytes at an offset, after white space if `skips_space`. Of rows that begin equally, the longest is first. */
+static const struct {
+    const char *bytes;
+    size_t size;
+    size_t offset;
+    bool skips_space;
+    const char *name, *remedy;
+} kinds[] = {
+#define KIND(bytes, name, remedy)                                                                                      \
+    { bytes, sizeof(bytes) - 1, 0, false, name, remedy }
+#define TEXT(bytes, name, remedy)                                                                                      \
+    { bytes, sizeof(bytes) - 1, 0, true, name, remedy }
+    TEXT("version https://git-lfs", "a Git LFS pointer", ": run 'git lfs pull' in its repository"),
+    TEXT("<!DOCTYPE", "a web page", DOWNLOAD),
+    TEXT("<!doctype", "a web page", DOWNLOAD),
+    TEXT("<html", "a web page", DOWNLOAD),
+    TEXT("<HTML", "a web page", DOWNLOAD),
+    TEXT("<?xml", "XML, possibly the error message of a server", DOWNLOAD),
+    KIND("PK\003\004", "a zip archive", UNPACK),
+    KIND("7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
+    {"ustar", 5, 257, false, "a tar archive", ": unpack it with 'tar -xf FILE' and use the trace in it"},
+    KIND("BZh", "a file compressed with bzip2", RECOMPRESS),
+    KIND("\3757zXZ", "a file compressed with xz", RECOMPRESS),
+    KIND("\x04\x22\x4d\x18", "a file compressed with lz4", RECOMPRESS),
+    KIND("\x1f\x8b", "a file compressed twice", ": decompress it once"),
+    KIND("\x28\xb5\x2f\xfd", "a file compressed twice", ": decompress it once"),
+    KIND("\x80\x02", "a pickle, as of a memory snapshot", AS_MEMORY),
+    KIND("\x80\x03", "a pickle, as of a memory snapshot", AS_MEMORY),
+    KIND("\x80\x04", "a pickle, as of a memory snapshot", AS_MEMORY),
+    KIND("\x80\x05", "a pickle, as of a memory snapshot", AS_MEMORY),
+    KIND("(dp0\n", "a pickle of protocol 0", ": write it with pickle.dump(..., protocol=4)"),
+    KIND("}q\0", "a pickle of protocol 1", ": write it with pickle.dump(..., protocol=4)"),
+    KIND("\xff\xfe\0\0", "text in UTF-32", ": convert it: 'iconv -f UTF-32 -t UTF-8" TO_UTF_8),
+    KIND("\0\0\xfe\xff", "text in UTF-32", ": convert it: 'iconv -f UTF-32 -t UTF-8" TO_UTF_8),
+    KIND("\xff\xfe", "text in UTF-16", ": convert it: 'iconv -f UTF-16 -t UTF-8" TO_UTF_8),
+    KIND("\xfe\xff", "text in UTF-16", ": convert it: 'iconv -f UTF-16 -t UTF-8" TO_UTF_8),
+    KIND("{\0", "text in UTF-16", ": convert it: 'iconv -f UTF-16LE -t UTF-8" TO_UTF_8),
+    KIND("[\0", "text in UTF-16", ": convert it: 'iconv -f UTF-16LE -t UTF-8" TO_UTF_8),
+    KIND("\0{", "text in UTF-16", ": convert it: 'iconv -f UTF-16BE -t UTF-8" TO_UTF_8),
+    KIND("\0[", "text in UTF-16", ": convert it: 'iconv -f UTF-16BE -t UTF-8" TO_UTF_8),
+    KIND("\xef\xbb\xbf", "a byte order mark", ": remove the first 3 bytes of the file"),
+    KIND("ARROW1\0", "an Arrow file, as 'sutra columns' writes", OTHER_TOOL),
+    KIND("\xff\xff\xff\xff", "an Arrow stream", OTHER_TOOL),
+    KIND("PAR1", "a Parquet file", OTHER_TOOL),
+    KIND("\x7f"
+         "ELF",
+         "a program", ""),
+    KIND("%PDF", "a PDF document", ""),
+#undef TEXT
+#undef KIND
+};
+
+/* Databases are recognized by the names of their tables, in their first pages. */
+#define SQLITE_MAGIC "SQLite format 3"
+#define SQLITE_BYTES ((size_t)1 << 16)
+
+static const struct {
+    const char *table, *name;
+} databases[] = {
+    {"CUPTI_ACTIVITY_KIND_", "an Nsight Systems report (an SQLite database)"},
+    {"NVTX_EVENTS", "an Nsight Systems report (an SQLite database)"},
+    {"rocpd_", "a rocpd report of ROCm's profiler (an SQLite database)"},
+    {"", "an SQLite database, as Nsight Systems and ROCm's profiler export it"},
+};
+
+/* JSON is inspected up to this byte. */
+#define JSON_BYTES ((size_t)1 << 18)
+
+static size_t skip_spaces(const char *bytes, size_t size) {
+    size_t at = 0;
+    while (at < size && memchr(" \t\r\n", bytes[at], 4))
+        at++;
+    return at;
+}
+
+bool may_be_json(const char *bytes, size_t size) {
+    size_t at = skip_spaces(bytes, size);
+    if (at == size || bytes[at] == '\xef')
+        return true;
+    bool is_utf_16 = at + 1 < size && bytes[at + 1] == 0;
+    return (bytes[at] == '{' || bytes[at] == '[') && !is_utf_16;
+}
+
+bool is_sqlite(const char *bytes, size_t size) {
+    return size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
+}
+
+bool may_be_trace(const char *bytes, size_t size) {
+    return may_be_json(bytes, size) || is_sqlite(bytes, size);
+}
+
+/* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
+static bool read_length(const unsigned char **at, const unsigned char *end, size_t *length) {
+    *length = 0;
+    for (unsigned shift = 0; *at < end && shift < 28; shift += 7) {
+        unsigned char byte = *(*at)++;
+        *length |= (size_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the bytes begin with the length of a message and its first field: the version (a string), or an attribute
+ * that begins with its name. Text that begins with a letter and a line break does not continue with such a field. */
+static bool is_et(const unsigned char *bytes, size_t size) {
+    const unsigned char *at = bytes, *end = bytes + size;
+    size_t message, field, name;
+    if (!read_length(&at, end, &message) || message < 4 || end - at < 4 || (*at != 0x0a && *at != 0x12))
+        return false;
+    const unsigned char *begin = at++;
+    if (!read_length(&at, end, &field) || (size_t)(at - begin) + field > message)
+        return false;
+    const size_t rest = message - (size_t)(at - begin) - field;
+    if (*begin == 0x0a) /* after the version, an attribute */
+        return rest == 0 || ((size_t)(end - at) > field && at[field] == 0x12);
+    return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
+}
+
+static struct file_kind kind_of_json(const char *bytes, size_t size) {
+    struct trace_head head;
+    trace_head_inspect(bytes, MIN(size, JSON_BYTES), &head);
+    if (head.side == SIDE_DEVICE)
+        return (struct file_kind){FILE_DEVICE_TRACE, "a device trace", ": use 'sutra analyze FILE'"};
+    if (head.side == SIDE_HOST && has_node_durations(bytes, size))
+        return (struct file_kind){FILE_LINKED_TRACE, "ET+ (a linked trace)", ": use the traces that were linked"};
+    if (head.side == SIDE_HOST)
+        return (struct file_kind){FILE_HOST_TRACE, "a host trace",
+                                  ": link it: 'sutra link FILE DEVICE -o LINKED.json'"};
+    if (text_has(bytes, MIN(size, JSON_BYTES), "\"segments\""))
+        return (struct file_kind){FILE_SNAPSHOT, "a memory snapshot", AS_MEMORY};
+    return (struct file_kind){FILE_JSON, "JSON of another kind", ""};
+}
+
+struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
+    static const char *const unexported[] = {".nsys-rep", ".qdrep", ".qdstrm"};
+    for (size_t i = 0; i < sizeof unexported / sizeof *unexported; i++)
+        if (text_ends_in(path, unexported[i]) && !is_sqlite(bytes, size))
+            return (struct file_kind){FILE_OTHER, "a report of Nsight Systems", EXPORT};
+    size_t spaces = skip_spaces(bytes, size);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t at = kinds[i].skips_space ? spaces : kinds[i].offset;
+        if (at <= size && size - at >= kinds[i].size && memcmp(bytes + at, kinds[i].bytes, kinds[i].size) == 0)
+            return (struct file_kind){FILE_OTHER, kinds[i].name, kinds[i].remedy};
+    }
+    if (is_sqlite(bytes, size)) {
+        size_t i = 0, n = MIN(size, SQLITE_BYTES);
+        while (!text_has(bytes, n, databases[i].table))
+            i++;
+        return (struct file_kind){FILE_OTHER, databases[i].name, CONVERT};
+    }
+    if (is_et((const unsigned char *)bytes, size))
+        return (struct file_kind){FILE_ET, "a Chakra .et file",
+                                  ": use 'sutra info', 'sutra simulate' or 'sutra jsonize'"};
+    if (size > 0 && bytes[0] == 0)
+        return (struct file_kind){FILE_OTHER, "binary data that begins with a zero byte", ""};
+    if (spaces == size)
+        return (struct file_kind){FILE_OTHER, size ? "only white space" : "an empty file", ": copy or record it again"};
+    if (may_be_json(bytes, size))
+        return kind_of_json(bytes, size);
+    bool is_text = true;
+    for (size_t i = 0; i < size && i < 256; i++)
+        is_text &= ((unsigned char)bytes[i] >= ' ' || memchr("\t\n\v\f\r\033", bytes[i], 6)) && bytes[i] != 0x7f;
+    if (is_text)
+        return (struct file_kind){FILE_OTHER, "text that does not begin with '{'", ""};
+    return (struct file_kind){FILE_UNKNOWN, "binary data of an unknown format", ""};
+}

@@ -1,0 +1,39 @@
+/*
+ * file_kind.h - the kind of a file, by its first bytes: for errors that name the kind and the command that reads it.
+ */
+#ifndef READ_FILE_KIND_H
+#define READ_FILE_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether text that begins with these bytes may be JSON in UTF-8: an object, an array, white space only, or a byte
+ * order mark, which readers report. */
+bool may_be_json(const char *bytes, size_t size);
+
+/* Whether bytes begin an SQLite database; and whether they may be a trace: JSON, or a profiler's database (nsys.h). */
+bool is_sqlite(const char *bytes, size_t size);
+bool may_be_trace(const char *bytes, size_t size);
+
+enum file_format {
+    FILE_UNKNOWN,
+    FILE_OTHER,
+    FILE_ET, /* a Chakra .et file */
+    FILE_DEVICE_TRACE,
+    FILE_HOST_TRACE,
+    FILE_LINKED_TRACE, /* ET+ */
+    FILE_SNAPSHOT,     /* of memory, as JSON */
+    FILE_JSON,         /* of another kind */
+};
+
+struct file_kind {
+    enum file_format format;
+    const char *name;   /* such as "an SQLite database" */
+    const char *remedy; /* ": " and advice to the user, or "" */
+};
+
+/* The kind of a file that begins with these bytes; of a report that only its profiler reads, by the file's name. Cost:
+ * O(size), at most 1 MB. */
+struct file_kind file_kind(const char *path, const char *bytes, size_t size);
+
+#endif
