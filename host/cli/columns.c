@@ -67,7 +67,7 @@ static int check(struct job *job) {
                             "%s: sutra writes Arrow files: write %.*s.arrow, and convert it with "
                             "'python3 -m pysutra.parquet %.*s.arrow'",
                             out, (int)length - 8, out, (int)length - 8, out);
-    return SUTRA_OK;
+    return job_spool_operand(job);
 }
 
 /* Reads the trace, and fills the stream with its rows. */

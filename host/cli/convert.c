@@ -15,6 +15,7 @@
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
+#include "read/file_kind.h"
 #include "read/source.h"
 #include "sutra/convert.h"
 #include "sutra/nsys.h"
@@ -193,8 +194,26 @@ static int check(struct job *job) {
     job->inputs = &convert->input;
     job->n_inputs = 1;
 
-    if (path_size(convert->input) > 0)
-        sutra_is_nsys(convert->input, &convert->is_report, NULL);
+    /* The kind of the input, by its first bytes. Errors of an input that cannot be opened follow from reading it. */
+    int exit_code = SUTRA_OK;
+    struct source source;
+    if (!convert->compat_input) {
+        if ((exit_code = job_spool_operand(job)) != SUTRA_OK)
+            return exit_code;
+        convert->input = job->operands.words[0];
+    }
+    if ((!convert->compat_input || path_size(convert->input) > 0) &&
+        !source_open_format(&source, convert->input, is_sqlite, job->options.most_input_bytes, NULL)) {
+        struct sutra_error error;
+        convert->is_report = is_sqlite(source.bytes, source.size);
+        if (!may_be_trace(source.bytes, source.size) &&
+            source_refuse(&source, 0, "ET+ or the SQLite database of a report",
+                          ": 'sutra link HOST DEVICE -o LINKED.json' writes ET+", &error))
+            exit_code = message_error(&error);
+        source_close(&source);
+    }
+    if (exit_code != SUTRA_OK)
+        return exit_code;
     if (convert->is_report)
         return check_report(convert);
     if (convert->rank != RANK_UNSET || convert->annotation)
@@ -214,9 +233,9 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
 
-    /* Uncompressed JSON lines in a regular file are detected by content. */
+    /* Uncompressed JSON lines are detected by content. */
     bool is_lines = false;
-    if (!*compat && path_size(convert->input) > 0 && sutra_is_et_lines(convert->input, &is_lines, NULL) == SUTRA_OK)
+    if (!*compat && sutra_is_et_lines(convert->input, &is_lines, NULL) == SUTRA_OK)
         convert->lines |= is_lines;
     return faithful_check(&convert->faithful);
 }

@@ -260,15 +260,8 @@ static void print_device(struct json_out *json, const char *path, const struct s
 
 /* ---- The command ---- */
 
-/* The kind of a trace is detected before it is read, so a file is opened twice. */
 static int check(struct job *job) {
-    for (unsigned i = 0; i < job->operands.n; i++) {
-        struct stat found;
-        const char *path = job->operands.words[i];
-        if (path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode)))
-            return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice", path);
-    }
-    return SUTRA_OK;
+    return job->operands.n == 1 ? job_spool_operand(job) : SUTRA_OK;
 }
 
 static enum sutra_status show_pair(struct info_job *info, struct json_out *json, struct sutra_error *error) {
@@ -416,7 +409,8 @@ static int show(struct job *job) {
     bool is_et = false, is_report = false;
     struct stat found;
     enum sutra_status status = job_open(job, NULL, &error);
-    if (!status && job->n_inputs == 1 && stat(job->inputs[0], &found) == 0) /* not a rank of a report */
+    if (!status && job->n_inputs == 1 &&
+        (path_is_stream(job->inputs[0]) || stat(job->inputs[0], &found) == 0)) /* not a rank of a report */
         status = sutra_is_nsys(job->inputs[0], &is_report, &error);
     if (!status && job->n_inputs == 2)
         status = show_pair(info, json, &error);

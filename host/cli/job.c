@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -14,6 +15,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "read/source.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
 #include "write/json.h"
@@ -74,6 +76,24 @@ int job_check_stats(const char *stats, const char *output, const char *const *in
     if (stats && output && (paths_same(stats, output) || (path_is_stream(stats) && path_is_stream(output))))
         return message_fail(SUTRA_USAGE, "%s: the output and the statistics are the same file", stats);
     return SUTRA_OK;
+}
+
+int job_spool_operand(struct job *job) {
+    static char name[] = "-";
+    struct sutra_error error;
+    struct stat found;
+    int file;
+    char **path = job->operands.words;
+    if (!job->operands.n || (path_is_stream(*path) ? fstat(STDIN_FILENO, &found) : stat(*path, &found)) ||
+        S_ISREG(found.st_mode) || S_ISDIR(found.st_mode))
+        return SUTRA_OK;
+    if (source_spool(*path, job->options.most_input_bytes, &file, &error))
+        return message_error(&error);
+    bool replaced = dup2(file, STDIN_FILENO) >= 0;
+    if (file != STDIN_FILENO)
+        close(file);
+    *path = name;
+    return replaced ? SUTRA_OK : message_fail(SUTRA_SYSTEM, "cannot read the input: %s", strerror(errno));
 }
 
 int job_check_terminal(struct job *job) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/shared.h"
@@ -448,7 +449,7 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
                                      struct sutra_error *error) {
     struct database_file *file = &(struct database_file){.name = source->name,
                                                          .path = source->mapping ? source->path : NULL,
-                                                         .bytes = source->memory,
+                                                         .bytes = source->mapping ? source->mapping : source->memory,
                                                          .size = source->size};
     struct arena arena = {0};
     struct database database;
@@ -497,9 +498,14 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
     int64_t process = NSYS_NONE;
     *report = (struct nsys_report){0};
     enum sutra_status status = SUTRA_OK;
-    /* SQLite opens no database in memory whose header names a write-ahead log; a copied log is not there anyway. */
-    if (source->memory && source->size > 20 && source->memory[18] == 2)
-        source->memory[18] = source->memory[19] = 1;
+    /* SQLite opens no database in memory whose header names a write-ahead log; a copied log is not there anyway. A file
+     * on standard input has no path, and its private mapping is the database in memory. */
+    if ((source->memory || !source->path) && source->size > 20 && source->bytes[18] == 2) {
+        char *header = source->mapping ? source->mapping : source->memory;
+        if (source->mapping && mprotect(source->mapping, 20, PROT_READ | PROT_WRITE))
+            return error_memory(error);
+        header[18] = header[19] = 1;
+    }
     if (options->rank != NSYS_ALL_RANKS) {
         /* A first pass numbers the ranks, so that the second pass keeps only rows of one process. */
         struct nsys_report numbered;

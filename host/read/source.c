@@ -407,6 +407,13 @@ static bool is_rejected(const struct source *source, const struct buffer *buffer
            !is_gzip(buffer->bytes, buffer->length) && !is_zstd(buffer->bytes, buffer->length);
 }
 
+static enum sutra_status too_much_piped(const char *name, size_t limit, struct sutra_error *error) {
+    return error_file(error, SUTRA_DATA, name,
+                      "the piped input exceeds the limit of %.6g MB: write it to a file first, or raise the limit "
+                      "(--max-input)",
+                      (double)limit / 1e6);
+}
+
 /* Reads a stream, which may be endless. */
 static enum sutra_status read_all(struct source *source, int file, struct sutra_error *error) {
     struct buffer buffer = {0};
@@ -427,11 +434,7 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
             break;
         buffer.length += (size_t)n;
         if (buffer.length > limit)
-            status =
-                error_file(error, SUTRA_DATA, source->name,
-                           "the piped input exceeds the limit of %.6g MB: write it to a file first, or raise the limit "
-                           "(--max-input)",
-                           (double)limit / 1e6);
+            status = too_much_piped(source->name, limit, error);
     }
     source->is_beginning = is_rejected(source, &buffer);
     if (!status)
@@ -657,6 +660,53 @@ enum sutra_status source_error(const struct source *source, struct sutra_error *
         at++;
     }
     return SUTRA_DATA;
+}
+
+/* Whether the rest of a stream need not be read: its first bytes are of a format that no command reads. */
+static bool is_unreadable(const char *name, const char *bytes, size_t n) {
+    return !is_gzip(bytes, n) && !is_zstd(bytes, n) && !is_sqlite(bytes, n) &&
+           file_kind(name, bytes, n).format == FILE_OTHER;
+}
+
+enum sutra_status source_spool(const char *path, uint64_t most, int *file, struct sutra_error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    size_t limit = input_limit(most), n = 0, n_chunk = 0;
+    char chunk[BEGINNING];
+    int from = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return error_file(error, SUTRA_NO_INPUT, path, "cannot be opened: %s", strerror(errno));
+    int to = memfd_create("sutra input", MFD_CLOEXEC);
+    enum sutra_status status = to < 0 ? error_memory(error) : SUTRA_OK;
+    for (bool more = true; !status && more;) {
+        ssize_t got = read(from, chunk + n_chunk, sizeof chunk - n_chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            status = error_file(error, SUTRA_IO, name, "cannot be read: %s", strerror(errno));
+        n_chunk += got > 0 ? (size_t)got : 0;
+        more = got > 0;
+        if (status || (more && n_chunk < sizeof chunk))
+            continue;
+        more = more && (n > 0 || !is_unreadable(name, chunk, n_chunk));
+        n += n_chunk;
+        if (n > limit)
+            status = too_much_piped(name, limit, error);
+        for (size_t at = 0; !status && at < n_chunk;) {
+            ssize_t written = write(to, chunk + at, n_chunk - at);
+            if (written < 0 && errno != EINTR)
+                status = error_memory(error);
+            at += written > 0 ? (size_t)written : 0;
+        }
+        n_chunk = 0;
+    }
+    if (!standard)
+        close(from);
+    if (!status)
+        *file = to;
+    else if (to >= 0)
+        close(to);
+    return status;
 }
 
 enum sutra_status source_refuse(const struct source *source, uint64_t at, const char *expected, const char *advice,

@@ -118,6 +118,11 @@ void source_map_pages(void *arg);
 
 void source_close(struct source *source);
 
+/* Copies a stream ("-": standard input; a pipe or a device) to a new file in memory, *file, that can be opened and read
+ * several times. Of a format that no command reads, it copies only the first bytes. The limit is that of source_open().
+ */
+enum sutra_status source_spool(const char *path, uint64_t most, int *file, struct sutra_error *error);
+
 /* An error at a byte of the source; counts the lines up to there. */
 __attribute__((format(printf, 4, 5))) enum sutra_status
 source_error(const struct source *source, struct sutra_error *error, uint64_t offset, const char *format, ...);

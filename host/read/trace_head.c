@@ -259,13 +259,14 @@ static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenie
 static enum sutra_status read_head(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
     struct stat found;
     struct trace_head made = {0};
-    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+    bool standard = strcmp(path, "-") == 0;
+    if ((standard ? fstat(STDIN_FILENO, &found) : stat(path, &found)) == 0 && !S_ISREG(found.st_mode))
         return error_file(error, SUTRA_NO_INPUT, path,
                           "is not a regular file and cannot be inspected before it is read");
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &found)) {
         enum sutra_status status = error_file(error, SUTRA_NO_INPUT, path, "%s", strerror(errno));
-        if (file >= 0)
+        if (file >= 0 && !standard)
             close(file);
         return status;
     }
@@ -274,14 +275,15 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
     char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT + SOURCE_PADDING);
     size_t n = 0;
     for (ssize_t got = 1; bytes && got != 0 && n<HEAD_PACKED; n += got> 0 ? (size_t)got : 0) {
-        got = read(file, bytes + n, HEAD_PACKED - n);
+        got = pread(file, bytes + n, HEAD_PACKED - n, (off_t)n);
         if (got < 0 && errno != EINTR)
             break;
     }
     bool ok = bytes && text && inspect_bytes(bytes, n, text, lenient, &made);
     free(bytes);
     free(text);
-    close(file);
+    if (!standard)
+        close(file);
     if (!ok)
         return error_memory(error);
     *head = made;

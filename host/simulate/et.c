@@ -299,14 +299,15 @@ enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, b
 
 enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_error *error) {
     char beginning[ET_LINES_BEGINNING];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : read(file, beginning, sizeof beginning);
+    bool standard = strcmp(path, "-") == 0;
+    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : pread(file, beginning, sizeof beginning, 0);
     enum sutra_status status = SUTRA_OK;
     if (n < 0)
         status = error_file(error, SUTRA_NO_INPUT, path, "cannot read: %s", strerror(errno));
     else
         *known = is_et_lines(beginning, (size_t)n);
-    if (file >= 0)
+    if (file >= 0 && !standard)
         close(file);
     return status;
 }

@@ -33,7 +33,6 @@ try sutra link h d
 try sutra link - - -o x
 try sutra link h '' -o x
 try sutra info
-try sutra info -
 try sutra info a b
 try sutra gen --events 1 --host h
 try sutra gen --events 1 --device d
