@@ -1,6 +1,6 @@
 # The program, its other names, and the files that it generates: manual pages and completions.
 add_library(sutra_cli OBJECT ${CLI_SOURCES})
-target_link_libraries(sutra_cli PUBLIC sutra_host)
+target_link_libraries(sutra_cli PUBLIC sutra_headers)
 add_executable(sutra $<TARGET_OBJECTS:sutra_cli>)
 target_link_libraries(sutra PRIVATE sutra_objects)
 install(TARGETS sutra COMPONENT program)
