@@ -18,9 +18,11 @@ exits 64 '^usage: tests/fresh'
 exits 64 '^usage: tests/fresh' --suite sid "$work/new"
 exits 64 '^usage: tests/fresh' --suite
 exits 64 '^usage: tests/fresh' "$work/new" "$work/other"
+exits 64 '^usage: tests/fresh' --user --no-tests
 mkdir "$work/mine" && echo text >"$work/mine/file"
 exits 73 'holds files that tests/fresh did not make' "$work/mine"
 exits 73 'holds files that tests/fresh did not make' --suite trixie --quick "$work/mine/file"
+exits 73 'holds files that tests/fresh did not make' --user --no-tests "$work/mine"
 [ "$(cat "$work/mine/file")" = text ] || { echo "FAILED: the file is gone" && n_failed=1; }
 echo "$n_failed failed"
 [ $n_failed = 0 ]

@@ -36,6 +36,7 @@ import importlib.util
 import io
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -354,9 +355,9 @@ class Runner:
             os.symlink(self.program, os.path.join(programs, name))
         if os.access(os.path.join(os.path.dirname(self.program), "sutra-mpi"), os.X_OK):
             os.symlink(os.path.join(os.path.dirname(self.program), "sutra-mpi"), os.path.join(programs, "sutra-mpi"))
-        scripts = {"python3": f'#!/bin/sh\nexec {sys.executable} "$@"\n', "sbatch": SBATCH}
+        scripts = {"python3": f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "sbatch": SBATCH}
         if shutil.which("cc"):
-            scripts["cc"] = f'#!/bin/sh\nexec {shutil.which("cc")} -Wall -Wextra -Werror "$@"\n'
+            scripts["cc"] = f'#!/bin/sh\nexec {shlex.quote(shutil.which("cc"))} -Wall -Wextra -Werror "$@"\n'
         for name, text in scripts.items():
             with open(os.path.join(programs, name), "w", encoding="utf-8") as file:
                 file.write(text)

@@ -36,7 +36,7 @@ grep -vc 'exit 65, 1 line: sutra: device.zst: the zstd data is corrupt or trunca
 fails /proc/self/mem device.json
 fails host.json .
 fails host.json /dev/null
-fails host.json device.json /proc/out.json
+fails host.json device.json missing/out.json
 fails host.json device.json host.json/out.json
 fails host.json device.json "$(printf 'x%.0s' $(seq 300))"
 cat out.json

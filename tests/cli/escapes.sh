@@ -93,9 +93,9 @@ grep -l "$esc" *.txt
 echo "pages and drawings:"
 sutra analyze hta device.json -o hta -q 2>/dev/null
 sutra analyze dlrm device.json -o dlrm -q 2>/dev/null
-sutra draw job.et --around 1 -o part.svg -q
+! command -v dot >/dev/null || sutra draw job.et --around 1 -o part.svg -q
 sutra draw job.et --around 1 -o part.dot -q
-for file in hta/hta.html hta/charts/* dlrm/dlrm.html dlrm/charts/* part.svg part.dot; do
+for file in hta/hta.html hta/charts/* dlrm/dlrm.html dlrm/charts/* part.*; do
     clean "$file" drawn
 done
 grep -c '\\x1b' *.txt
