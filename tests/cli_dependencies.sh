@@ -3,6 +3,7 @@
 # dependencies and exit with 69 before they configure a build; so does packages/build, which without git uses the time of
 # CHANGELOG.md. tests/run exits with 69 if the disk is too small. host/quickstart reports the progress of its build, and
 # prints the build's output if it fails. CMake finds a C++ compiler that was installed after the first configuration.
+# `pip install .` lists missing dependencies in one message, and builds the CUDA engine only on request.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT
@@ -78,5 +79,18 @@ if command -v c++ >/dev/null; then
         -DBUILD_TESTING=OFF >"$work/log" 2>&1 || { cat "$work/log" && failed "cmake"; }
     grep -q '^CMAKE_CXX_COMPILER:.*=/' "$work/build/CMakeCache.txt" || failed "CMake does not search for a C++ compiler again"
 fi
+
+# configure_wheel LIST PACKAGES: configures the wheel, which fails with a short message of these dependencies and packages
+configure_wheel() {
+    ! PKG_CONFIG_LIBDIR=$work cmake -S python -B "$work/wheel" >"$work/out" 2>&1 || failed "the wheel: configured without $1"
+    tr -s ' \n' '  ' <"$work/out" | grep -q "missing dependencies: .*$1 (Debian packages: .*$2): install them and run pip again" ||
+        { cat "$work/out" && failed "the wheel: no message of $1"; }
+    [ "$(wc -l <"$work/out")" -lt 10 ] || { cat "$work/out" && failed "the wheel: a long message"; }
+}
+CC=$work/no-cc configure_wheel "a C compiler, libdeflate, libzstd" "gcc libc6-dev libdeflate-dev libzstd-dev"
+configure_wheel "libdeflate, libzstd" "libdeflate-dev libzstd-dev"
+! grep -q "a C compiler" "$work/out" || failed "the wheel: CMake does not search for a C compiler again"
+grep -qx 'SUTRA_CUDA:STRING=OFF' "$work/wheel/CMakeCache.txt" || failed "the wheel: the CUDA engine is not off by default"
+
 echo "$n_failed failed"
 [ $n_failed = 0 ]
