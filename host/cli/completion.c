@@ -2,7 +2,7 @@
  * completion.c - `sutra completion`: generates completion scripts for bash, zsh and fish from the tables of commands
  * and options.
  *
- *     tables --> bash   a function: options and choices by command, else file names
+ *     tables --> bash   a function: options, choices and words by command, else file names
  *            --> zsh    _arguments for each command, with descriptions of the options
  *            --> fish   a `complete` line for each option and choice
  */
@@ -22,13 +22,25 @@ static void print_command_names(const struct command *const *table) {
         printf("%s%s", i ? " " : "", table[i]->name);
 }
 
-static void print_operands(const struct command *command) {
+/* Prints the words that the first operand may be; nothing if it is only a file. */
+static void print_operand_words(const struct command *command) {
     if (command->commands)
         print_command_names(command->commands);
-    else if (command->operand_kind == OPERAND_COMMAND)
+    if (command->operand_kind == OPERAND_COMMAND) {
         print_command_names(commands);
-    else
-        print_words(command->operand_words);
+        putchar(' ');
+        print_command_names(other_names);
+    }
+    for (size_t i = 0; command->operand_words && command->operand_words[i]; i++)
+        printf("%s%s", i || command->operand_kind == OPERAND_COMMAND ? " " : "", command->operand_words[i]);
+}
+
+static bool has_operand_words(const struct command *command) {
+    return command->commands || command->operand_kind != OPERAND_FILE;
+}
+
+static bool has_file_operands(const struct command *command) {
+    return command->operand_kind == OPERAND_FILE && command->n_operands_max > 0;
 }
 
 /* Prints text for single quotes of a shell. Characters in `escaped` get a backslash: [, ] and : are special in zsh. */
@@ -41,8 +53,20 @@ static void print_quoted(const char *text, const char *escaped) {
     }
 }
 
-/* bash: the previous word selects the completions; none means file names (-o default). In bash and zsh, a subcommand is
- * named "analyze hta". */
+/* Calls `print` for each command that has subcommands. */
+static void each_parent(void (*print)(const struct command *parent)) {
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->commands)
+            print(commands[i]);
+}
+
+/* Prints the pattern for each other name of the program. */
+static void print_other_names(const char *pattern) {
+    for (size_t i = 0; other_names[i]; i++)
+        printf(pattern, other_names[i]->name);
+}
+
+/* bash: the previous word selects the completions. In bash and zsh, a subcommand is named "analyze hta". */
 
 static void bash_option_words(const struct option_row *table) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -52,53 +76,78 @@ static void bash_option_words(const struct option_row *table) {
     }
 }
 
+static void bash_subcommand_operands(const struct command *parent) {
+    printf("            ((n == 2)) && [[ ${COMP_WORDS[2]} == %s ]] && words=\"", parent->name);
+    print_command_names(parent->commands);
+    printf("\"\n");
+}
+
 static void bash_command(const struct command *parent, const struct command *command) {
     if (parent)
         printf("    \"%s %s\")\n", parent->name, command->name);
     else
         printf("    %s)\n", command->name);
-    printf("        case \"$previous\" in\n");
+    printf("        case \"$option\" in\n");
     for (const struct option_row *option = command->options; option->name; option++) {
         if (option->kind == OPTION_FLAG)
             continue;
         printf("        --%s", option->name);
         if (option->letter)
             printf(" | -%c", option->letter);
-        printf(") words=\"");
+        printf(")%s", option->choices ? " words=\"" : "");
         print_words(option->choices);
-        printf("\" ;;\n");
+        printf("%s%s ;;\n", option->choices ? "\"" : "",
+               option->kind == OPTION_FILE || option->kind == OPTION_OPTIONAL ? " files=1" : "");
     }
-    printf("        *)\n            words=\"");
-    print_operands(command);
-    printf("\"\n            [[ $current == -* ]] && words=\"");
+    printf("        *)\n");
+    if (has_file_operands(command))
+        printf("            files=1\n");
+    if (has_operand_words(command)) {
+        printf("            ((n == 1)) && words=\"");
+        print_operand_words(command);
+        printf("\"\n");
+    }
+    if (command->operand_kind == OPERAND_COMMAND)
+        each_parent(bash_subcommand_operands);
+    printf("            [[ $current == -* ]] && files=\"\" && words=\"");
     bash_option_words(command->options);
     bash_option_words(common_options);
     printf("\"\n            ;;\n        esac\n        ;;\n");
 }
 
-/* Prints the pattern for each command with subcommands. */
-static void print_commands_with_subcommands(const char *pattern) {
-    for (size_t i = 0; commands[i]; i++)
-        if (commands[i]->commands)
-            printf(pattern, commands[i]->name);
-}
-
-/* Prints the pattern for each other name of the program. */
-static void print_other_names(const char *pattern) {
-    for (size_t i = 0; other_names[i]; i++)
-        printf(pattern, other_names[i]->name);
+static void bash_parent(const struct command *parent) {
+    printf("        if [[ $command == %s && \" ", parent->name);
+    print_command_names(parent->commands);
+    printf(" \" == *\" ${COMP_WORDS[2]} \"* ]] && ((n > 1)); then\n"
+           "            command+=\" ${COMP_WORDS[2]}\"\n"
+           "            ((n--))\n"
+           "        fi\n");
 }
 
 static void print_bash(void) {
+    /* --option=VALUE is three words. */
     printf("# bash completion for sutra; generated by 'sutra completion bash'\n"
            "_sutra() {\n"
-           "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
-           "    local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
-           "    [[ $COMP_CWORD == 1 ]] && command=\"\"\n");
+           "    local current=\"${COMP_WORDS[COMP_CWORD]}\" option=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
+           "    local command=\"${COMP_WORDS[0]##*/}\" words=\"\" files=\"\"\n"
+           "    local -i n=COMP_CWORD # 1: the first word after the command\n"
+           "    if [[ $current == = ]]; then\n"
+           "        current=\"\"\n"
+           "    elif [[ $option == = ]]; then\n"
+           "        option=\"${COMP_WORDS[COMP_CWORD - 2]}\"\n"
+           "    fi\n"
+           "    case \"$command\" in\n    ");
     for (size_t i = 0; other_names[i]; i++)
-        printf("    [[ ${COMP_WORDS[0]##*/} == %s ]] && command=%s\n", other_names[i]->name, other_names[i]->name);
-    print_commands_with_subcommands("    [[ $command == %s && $COMP_CWORD != 2 ]] && command+=\" ${COMP_WORDS[2]}\"\n");
-    printf("    case \"$command\" in\n"
+        printf("%s%s", i ? " | " : "", other_names[i]->name);
+    printf(") ;;\n"
+           "    *)\n"
+           "        command=\"\"\n"
+           "        ((n > 1)) && command=\"${COMP_WORDS[1]}\"\n"
+           "        ((n--))\n");
+    each_parent(bash_parent);
+    printf("        ;;\n"
+           "    esac\n"
+           "    case \"$command\" in\n"
            "    \"\")\n        words=\"");
     print_command_names(commands);
     bash_option_words(program_options);
@@ -107,7 +156,13 @@ static void print_bash(void) {
     for (size_t i = 0; other_names[i]; i++)
         bash_command(NULL, other_names[i]);
     printf("    esac\n"
-           "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+           "    if [[ ! $files ]]; then\n"
+           "        compopt +o default\n"
+           "    elif [[ $words ]]; then\n"
+           "        compopt -o filenames\n"
+           "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$current\")\n"
+           "    fi\n"
            "}\n"
            "complete -o default -F _sutra sutra");
     print_other_names(" %s");
@@ -116,12 +171,15 @@ static void print_bash(void) {
 
 /* zsh: _arguments completes options and operands. */
 
-static void zsh_option(const char *dashes, const char *name, const struct option_row *option) {
-    printf(" \\\n            '%s%s[", dashes, name);
+static void zsh_option(const char *dashes, const char *name, const char *suffix, const struct option_row *option) {
+    printf(" \\\n            '%s%s%s%s[", option->kind == OPTION_LIST ? "*" : "", dashes, name,
+           option->kind == OPTION_FLAG ? "" : suffix);
     print_quoted(option->help, "[]:\\");
     printf("]");
     if (option->kind != OPTION_FLAG) {
-        printf("%s:%s:", option->kind == OPTION_OPTIONAL ? ":" : "", option->argument);
+        printf("%s:", option->kind == OPTION_OPTIONAL ? ":" : "");
+        print_quoted(option->argument, ":\\");
+        printf(":");
         if (option->choices) {
             printf("(");
             print_words(option->choices);
@@ -136,10 +194,16 @@ static void zsh_option(const char *dashes, const char *name, const struct option
 static void zsh_options(const struct option_row *table) {
     for (const struct option_row *option = table; option->name; option++) {
         char letter[2] = {option->letter, '\0'};
-        zsh_option("--", option->name, option);
+        zsh_option("--", option->name, "=", option);
         if (option->letter)
-            zsh_option("-", letter, option);
+            zsh_option("-", letter, "+", option);
     }
+}
+
+static void zsh_subcommand_operands(const struct command *parent) {
+    printf(" \\\n            '2:command:{ [[ $words[2] == %s ]] && compadd -- ", parent->name);
+    print_command_names(parent->commands);
+    printf(" }'");
 }
 
 static void zsh_command(const struct command *parent, const struct command *command) {
@@ -149,18 +213,26 @@ static void zsh_command(const struct command *parent, const struct command *comm
         printf("    %s)\n        _arguments", command->name);
     zsh_options(command->options);
     zsh_options(common_options);
-    if (command->n_operands_max == 0 && !command->commands) {
-        printf("\n        ;;\n");
-        return;
+    if (has_operand_words(command)) {
+        printf(" \\\n            '1:argument:{ compadd -- ");
+        print_operand_words(command);
+        printf("%s }'", has_file_operands(command) ? "; _files" : "");
     }
-    if (command->operand_kind == OPERAND_FILE && !command->commands) {
+    if (command->operand_kind == OPERAND_COMMAND)
+        each_parent(zsh_subcommand_operands);
+    if (has_file_operands(command))
         printf(" \\\n            '*:file:_files'");
-    } else {
-        printf(" \\\n            '1:argument:(");
-        print_operands(command);
-        printf(")'");
-    }
     printf("\n        ;;\n");
+}
+
+static void zsh_parent(const struct command *parent) {
+    printf("        if [[ $command == %s && \" ", parent->name);
+    print_command_names(parent->commands);
+    printf(" \" == *\" ${words[2]} \"* ]] && ((CURRENT > 2)); then\n"
+           "            command+=\" ${words[2]}\"\n"
+           "            shift words\n"
+           "            ((CURRENT--))\n"
+           "        fi\n");
 }
 
 static void print_zsh(void) {
@@ -170,6 +242,11 @@ static void print_zsh(void) {
            "_sutra() {\n"
            "    local command=${words[1]:t}\n"
            "    if [[ $command == sutra ]]; then\n"
+           "        if ((CURRENT == 2)) && [[ $PREFIX == -* ]]; then\n"
+           "            _arguments");
+    zsh_options(program_options);
+    printf("\n            return\n"
+           "        fi\n"
            "        if ((CURRENT == 2)); then\n"
            "            _values command");
     for (size_t i = 0; commands[i]; i++) {
@@ -179,15 +256,11 @@ static void print_zsh(void) {
     }
     printf("\n            return\n        fi\n"
            "        command=${words[2]}\n"
-           "        words=(\"${(@)words[2,-1]}\")\n"
-           "        ((CURRENT--))\n"
-           "    fi\n");
-    print_commands_with_subcommands("    if [[ $command == %s ]] && ((CURRENT > 2)); then\n"
-                                    "        command+=\" ${words[2]}\"\n"
-                                    "        words=(\"${(@)words[2,-1]}\")\n"
-                                    "        ((CURRENT--))\n"
-                                    "    fi\n");
-    printf("    case $command in\n");
+           "        shift words\n"
+           "        ((CURRENT--))\n");
+    each_parent(zsh_parent);
+    printf("    fi\n"
+           "    case $command in\n");
     commands_each(zsh_command);
     for (size_t i = 0; other_names[i]; i++)
         zsh_command(NULL, other_names[i]);
@@ -196,7 +269,7 @@ static void print_zsh(void) {
     printf("\nfi\n");
 }
 
-/* fish: one line per option. */
+/* fish: one line per option. The function __sutra_is compares the command with the words before the cursor. */
 
 static void fish_options(const struct option_row *table, const char *condition) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -218,33 +291,72 @@ static void fish_options(const struct option_row *table, const char *condition) 
     }
 }
 
-static void fish_command(const struct command *parent, const struct command *command) {
-    char condition[128];
-    if (parent)
-        printf("complete -c sutra -n '__fish_seen_subcommand_from %s' -f -a %s -d '", parent->name, command->name);
-    else
-        printf("complete -c sutra -n __fish_use_subcommand -f -a %s -d '", command->name);
+static void fish_subcommand(const struct command *parent, const struct command *command) {
+    if (!parent)
+        return;
+    printf("complete -c sutra -n '__sutra_is \"%s\" 2' -a %s -d '", parent->name, command->name);
     print_quoted(command->summary, "");
     printf("'\n");
-    snprintf(condition, sizeof condition, "-c sutra -n '__fish_seen_subcommand_from %s'", command->name);
+}
+
+static void fish_command(const struct command *parent, const struct command *command) {
+    char condition[128];
+    snprintf(condition, sizeof condition, "-c sutra -n '__sutra_is \"%s%s%s\"'", parent ? parent->name : "",
+             parent ? " " : "", command->name);
     fish_options(command->options, condition);
     fish_options(common_options, condition);
-    if (command->operand_kind != OPERAND_FILE && !command->commands) {
-        printf("complete %s -f -a '", condition);
-        print_operands(command);
+    if (!has_file_operands(command))
+        printf("complete %s -f\n", condition);
+    if (command->operand_kind != OPERAND_FILE) {
+        printf("complete -c sutra -n '__sutra_is \"%s\" 2' -a '", command->name);
+        print_operand_words(command);
         printf("'\n");
     }
 }
 
+static void fish_parent(const struct command *parent) {
+    printf("    if test \"$command\" = %s; and contains -- \"$words[3]\" ", parent->name);
+    print_command_names(parent->commands);
+    printf("\n        set command \"$command $words[3]\"\n    end\n");
+}
+
+static void fish_subcommand_operands(const struct command *parent) {
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->operand_kind == OPERAND_COMMAND) {
+            printf("complete -c sutra -n '__sutra_is \"%s\" 3 %s' -a '", commands[i]->name, parent->name);
+            print_command_names(parent->commands);
+            printf("'\n");
+        }
+}
+
 static void print_fish(void) {
-    printf("# fish completion for sutra; generated by 'sutra completion fish'\n");
-    fish_options(program_options, "-c sutra -n __fish_use_subcommand");
+    printf("# fish completion for sutra; generated by 'sutra completion fish'\n"
+           "# __sutra_is COMMAND [N [OPERAND]]: N words are before the cursor, and OPERAND is the third.\n"
+           "function __sutra_is\n"
+           "    set -l words (commandline -opc)\n"
+           "    set -l command \"$words[2]\"\n");
+    each_parent(fish_parent);
+    printf("    test \"$command\" = \"$argv[1]\"; or return 1\n"
+           "    test -z \"$argv[2]\"; or test (count $words) = \"$argv[2]\"; or return 1\n"
+           "    test -z \"$argv[3]\"; or test \"$words[3]\" = \"$argv[3]\"\n"
+           "end\n"
+           "complete -c sutra -n '__sutra_is \"\"' -f\n");
+    fish_options(program_options, "-c sutra -n '__sutra_is \"\"'");
+    for (size_t i = 0; commands[i]; i++) {
+        printf("complete -c sutra -n '__sutra_is \"\"' -a %s -d '", commands[i]->name);
+        print_quoted(commands[i]->summary, "");
+        printf("'\n");
+    }
+    commands_each(fish_subcommand);
     commands_each(fish_command);
+    each_parent(fish_subcommand_operands);
     for (size_t i = 0; other_names[i]; i++) {
         char condition[128];
         snprintf(condition, sizeof condition, "-c %s", other_names[i]->name);
         fish_options(other_names[i]->options, condition);
         fish_options(common_options, condition);
+        if (!has_file_operands(other_names[i]))
+            printf("complete %s -f\n", condition);
     }
 }
 
