@@ -21,6 +21,15 @@
 #include "sutra/nsys.h"
 #include "text/strings.h"
 
+/* The file of a path, or of the report whose rank the path names; false: errno is the reason. */
+static bool stat_file(const char *path, struct stat *found) {
+    char *report;
+    int64_t rank;
+    bool is_found = rank_path_split(path, &report, &rank) && stat(report ? report : path, found) == 0;
+    free(report); /* keeps errno */
+    return is_found;
+}
+
 static int no_memory(void) {
     return message_fail(SUTRA_SYSTEM, "out of memory");
 }
@@ -140,6 +149,8 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
     *list = (struct trace_list){0};
     int exit_code = SUTRA_OK;
+    for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++)
+        exit_code = path_check_input(operands->words[i]);
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
         exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_ranks(list, strdup(word), names);
@@ -241,13 +252,11 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The file of a path, or of the report whose rank the path names. */
-static bool stat_file(const char *path, struct stat *found) {
-    char *report;
-    int64_t rank;
-    bool is_found = rank_path_split(path, &report, &rank) && stat(report ? report : path, found) == 0;
-    free(report);
-    return is_found;
+int path_check_input(const char *path) {
+    struct stat found;
+    return path_is_stream(path) || stat_file(path, &found)
+               ? SUTRA_OK
+               : message_fail(SUTRA_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
 }
 
 bool paths_same(const char *a, const char *b) {

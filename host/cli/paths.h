@@ -49,6 +49,9 @@ bool path_is_stream(const char *path);
 /* Whether the name ends in `extension`, followed by .gz, .zst or nothing. */
 bool path_ends_in(const char *path, const char *extension);
 
+/* Checks that an input exists, before any work. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting the error. */
+int path_check_input(const char *path);
+
 /* Whether both paths name one regular file: the same inode, or, if neither exists, the same name in the same directory.
  * Streams and devices such as /dev/null are never the same. */
 bool paths_same(const char *a, const char *b);
