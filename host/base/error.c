@@ -15,6 +15,7 @@ static void fill(struct sutra_error *error, enum sutra_status status, const char
     error->status = status;
     error->offset = SUTRA_NO_OFFSET;
     error->line = 0;
+    error->os_error = 0;
     size_t length = strlen(file);
     size_t skip = length >= sizeof error->file ? length - sizeof error->file + 1 : 0;
     memcpy(error->file, file + skip, length - skip + 1);
@@ -35,6 +36,14 @@ enum sutra_status error_file(struct sutra_error *error, enum sutra_status status
     va_start(arguments, format);
     fill(error, status, file, format, arguments);
     va_end(arguments);
+    return status;
+}
+
+enum sutra_status error_os(struct sutra_error *error, enum sutra_status status, const char *file, int os_error,
+                           const char *what) {
+    error_file(error, status, file, "%s%s%s", what, *what ? ": " : "", strerror(os_error));
+    if (error)
+        error->os_error = os_error;
     return status;
 }
 

@@ -19,6 +19,10 @@ __attribute__((format(printf, 3, 4))) enum sutra_status error_set(struct sutra_e
 __attribute__((format(printf, 4, 5))) enum sutra_status error_file(struct sutra_error *error, enum sutra_status status,
                                                                    const char *file, const char *format, ...);
 
+/* A failed system call with this errno: "WHAT: No such file or directory", or without WHAT if it is "". */
+enum sutra_status error_os(struct sutra_error *error, enum sutra_status status, const char *file, int os_error,
+                           const char *what);
+
 /* Adds the file name to an error about data without one; returns `status`. */
 enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file);
 

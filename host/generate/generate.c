@@ -56,7 +56,7 @@ void output_number(struct output *output, int64_t number) {
 }
 
 static enum sutra_status write_error(struct output *output, struct sutra_error *error) {
-    return error_file(error, SUTRA_IO, output->path, "cannot write: %s", strerror(output->failure));
+    return error_os(error, SUTRA_IO, output->path, output->failure, "cannot write");
 }
 
 /* Closes the file, which appears if `keep` is true. */
@@ -439,7 +439,7 @@ static enum sutra_status write_rank(struct job_maker *job, uint32_t rank, struct
     if (status || rank != job->options->cut_rank)
         return status;
     if (stat(device, &written) || truncate(device, written.st_size / 2))
-        return error_file(error, SUTRA_IO, device, "cannot truncate: %s", strerror(errno));
+        return error_os(error, SUTRA_IO, device, errno, "cannot truncate");
     return SUTRA_OK;
 }
 

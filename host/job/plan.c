@@ -368,7 +368,7 @@ enum sutra_status job_text_read(FILE *file, const char *path, char **text, struc
     if (length < 0 && errno == ENOMEM)
         status = error_memory(error);
     else if (length < 0 && ferror(file))
-        status = error_file(error, SUTRA_IO, path, "cannot be read: %s", strerror(errno));
+        status = error_os(error, SUTRA_IO, path, errno, "cannot be read");
     else if (length < 0)
         status = error_file(error, SUTRA_DATA, path, "is empty");
     else if ((*text)[length - 1] == 0)
@@ -384,7 +384,7 @@ enum sutra_status job_plan_read(struct job_plan *plan, const char *table, struct
     FILE *file = fopen(table, "re");
     char *text;
     if (!file)
-        return error_file(error, SUTRA_NO_INPUT, table, "%s", strerror(errno));
+        return error_os(error, SUTRA_NO_INPUT, table, errno, "");
     enum sutra_status status = job_text_read(file, table, &text, error);
     fclose(file);
     if (!status)

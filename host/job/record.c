@@ -221,7 +221,7 @@ static FILE *open_record(const char *path, enum sutra_status *status, struct sut
     int number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = NULL;
     if (number < 0)
-        *status = error_file(error, SUTRA_NO_INPUT, path, "cannot be read: %s", strerror(errno));
+        *status = error_os(error, SUTRA_NO_INPUT, path, errno, "cannot be read");
     else if (fstat(number, &found) || !S_ISREG(found.st_mode))
         *status = error_file(error, SUTRA_DATA, path, "is not a regular file");
     else if (!(file = fdopen(number, "r")))

@@ -373,7 +373,7 @@ static enum sutra_status map_file(struct source *source, int file, size_t size, 
     /* cppcheck-suppress leakReturnValNotUsed; it is `mapping` */
     if (mmap(mapping, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
         munmap(mapping, whole);
-        return error_file(error, SUTRA_NO_INPUT, source->name, "cannot be mapped: %s", strerror(errno));
+        return error_os(error, SUTRA_NO_INPUT, source->name, errno, "cannot be mapped");
     }
     madvise(mapping, size, MADV_SEQUENTIAL);
     source->mapping = mapping;
@@ -429,7 +429,7 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            status = error_file(error, SUTRA_IO, source->name, "cannot be read: %s", strerror(errno));
+            status = error_os(error, SUTRA_IO, source->name, errno, "cannot be read");
         if (n <= 0)
             break;
         buffer.length += (size_t)n;
@@ -549,9 +549,9 @@ static enum sutra_status open_source(struct source *source, const char *path, st
     struct stat info;
     enum sutra_status status;
     if (file < 0)
-        status = error_file(error, SUTRA_NO_INPUT, path, "cannot be opened: %s", strerror(errno));
+        status = error_os(error, SUTRA_NO_INPUT, path, errno, "cannot be opened");
     else if (fstat(file, &info))
-        status = error_file(error, SUTRA_NO_INPUT, source->name, "cannot be read: %s", strerror(errno));
+        status = error_os(error, SUTRA_NO_INPUT, source->name, errno, "cannot be read");
     else if (S_ISDIR(info.st_mode))
         status = error_file(error, SUTRA_NO_INPUT, source->name, "is a directory: give the trace file in it");
     else if (S_ISREG(info.st_mode) && info.st_size > 0)

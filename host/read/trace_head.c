@@ -265,7 +265,7 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
                           "is not a regular file and cannot be inspected before it is read");
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &found)) {
-        enum sutra_status status = error_file(error, SUTRA_NO_INPUT, path, "%s", strerror(errno));
+        enum sutra_status status = error_os(error, SUTRA_NO_INPUT, path, errno, "");
         if (file >= 0 && !standard)
             close(file);
         return status;

@@ -272,7 +272,7 @@ void page_check(struct page *page, const struct sutra_table *table) {
 static void make_folder(struct page *page, const char *path) {
     struct stat found;
     if (mkdir(path, 0777) && (errno != EEXIST || stat(path, &found) || !S_ISDIR(found.st_mode)))
-        fail(page, error_file(page->error, SUTRA_NO_OUTPUT, path, "%s", strerror(errno)));
+        fail(page, error_os(page->error, SUTRA_NO_OUTPUT, path, errno, ""));
 }
 
 /* The path of a file in the folder, which the caller frees. NULL: out of memory. */

@@ -164,8 +164,8 @@ struct bars_words {
     const char *name, *title, *description, *note, *caption, *file;
 };
 
-/* Below a chart that shows the first n of n_all rows: how many, and whether they are the largest. Nothing if n is n_all.
- * `what` is the plural noun. */
+/* Below a chart that shows the first n of n_all rows: how many, and whether they are the largest. Nothing if n is
+ * n_all. `what` is the plural noun. */
 void page_limit(struct page *page, uint64_t n, uint64_t n_all, bool descending, const char *what);
 
 /* A chart of the first `n_most` rows of a table, and the table, which is checked. Returns false if it has no rows. If

@@ -304,7 +304,7 @@ enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_
     ssize_t n = file < 0 ? -1 : pread(file, beginning, sizeof beginning, 0);
     enum sutra_status status = SUTRA_OK;
     if (n < 0)
-        status = error_file(error, SUTRA_NO_INPUT, path, "cannot read: %s", strerror(errno));
+        status = error_os(error, SUTRA_NO_INPUT, path, errno, "cannot read");
     else
         *known = is_et_lines(beginning, (size_t)n);
     if (file >= 0 && !standard)

@@ -230,7 +230,7 @@ static enum sutra_status cannot_create(const char *path, struct sutra_error *err
         return error_file(error, SUTRA_NO_OUTPUT, path,
                           "expected a file, found a directory: name a file in it, such as %s%sout.json", path,
                           slash ? "" : "/");
-    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot be written: %s", strerror(errno));
+    return error_os(error, SUTRA_NO_OUTPUT, path, errno, "cannot be written");
 }
 
 /* What `path` is: 0 nothing or a regular file, 1 a pipe or device to write to directly, -1 an error. */
@@ -549,8 +549,7 @@ enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, st
     if (failure == ECANCELED)
         status = context_early_end_error(sink->context, error);
     else if (failure && keep)
-        status = error_file(error, failure == ENOMEM ? SUTRA_SYSTEM : SUTRA_IO, sink->path, "cannot be written: %s",
-                            strerror(failure));
+        status = error_os(error, failure == ENOMEM ? SUTRA_SYSTEM : SUTRA_IO, sink->path, failure, "cannot be written");
     if (n_bytes && !status)
         *n_bytes = sink->n_json;
     sink_free(sink);

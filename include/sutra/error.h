@@ -38,6 +38,7 @@ struct sutra_error {
     uint64_t line;   /* line of the offset, from 1; 0: no offset, or not a text file */
     char file[256];  /* file name; the last part if longer */
     char message[400];
+    int os_error; /* errno of the failed system call, such as ENOENT; 0: none */
 };
 
 /* Formats "FILE: byte OFFSET, line LINE: MESSAGE" (omitting unknown parts) into `text` of `size` bytes; always

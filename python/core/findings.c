@@ -178,7 +178,8 @@ static PyObject *diff_report(const void *thing) {
     dict = dict_add(dict, "device_us", Py_BuildValue("(dd)", summary.device_us[0], summary.device_us[1]));
     dict = dict_add(dict, "outside_us", Py_BuildValue("(dd)", summary.outside_us[0], summary.outside_us[1]));
     dict = dict_add(dict, "step_error_us", PyFloat_FromDouble(summary.step_error_us));
-    return dict_add(dict, "device_error_us", PyFloat_FromDouble(summary.device_error_us));
+    dict = dict_add(dict, "device_error_us", PyFloat_FromDouble(summary.device_error_us));
+    return dict_add(dict, "sentence", str_from_utf8(summary.sentence));
 }
 
 static const struct kind diff_kind = {

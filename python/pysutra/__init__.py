@@ -18,7 +18,7 @@ import os
 from . import _core, analyze
 from ._context import Context
 from ._device import DeviceColumn, DeviceTable
-from ._errors import SutraError, SutraWarning
+from ._errors import SutraError, SutraFileNotFoundError, SutraOSError, SutraPermissionError, SutraWarning
 from ._program import program
 from ._ranks import map_ranks
 from ._rewrites import Cut, Merged, Repaired, cut, merge, repair
@@ -31,7 +31,7 @@ __version__ = _core.version()
 
 __all__ = [
     "Context", "CriticalPath", "Correlation", "Cut", "DeviceColumn", "DeviceTable", "DeviceTrace", "HostTrace", "Linked", "Merged", "Pipeline", "Repaired",
-    "Simulation", "SutraError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
+    "Simulation", "SutraError", "SutraFileNotFoundError", "SutraOSError", "SutraPermissionError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
     "program", "repair", "simulate", "trace_kind",
 ]
 

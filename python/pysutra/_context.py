@@ -13,6 +13,8 @@ from . import _core
 #: ``update`` and ``set_description``.
 Progress = Union[Callable[[str, int, int], Any], Any]
 
+N_BRIEF = 4  # counts
+
 DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
 
 
@@ -165,6 +167,21 @@ class Closing:
 
     def __exit__(self, *unused: Any) -> None:
         self.close()
+
+    _module = "pysutra"
+
+    def _brief(self) -> str:
+        """The answer, or the first counts of the report, for ``repr()``; "": none."""
+        report = getattr(self, "report", {})
+        counts = [f"{name} {value:,.10g}" for name, value in report.items() if isinstance(value, (int, float))]
+        return ", ".join(counts[:N_BRIEF])
+
+    def __repr__(self) -> str:
+        name = f"{self._module}.{type(self).__name__}"
+        if self.closed:
+            return f"<{name}, closed>"
+        brief = self._brief()
+        return f"<{name}: {brief}>" if brief else f"<{name}>"
 
 
 def path_bytes(path: Union[str, "os.PathLike[str]"]) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Optional
 
 
 class SutraError(Exception):
-    """An operation failed. ``str(error)`` is the line that the command prints.
+    """An operation failed. ``str(error)`` is the line that the command prints. If a system call failed, the error is also an
+    ``OSError``: a missing file is a ``FileNotFoundError``, a refused permission a ``PermissionError``.
 
     Attributes:
         status: exit status as in ``sysexits.h``: 65 malformed input, 66 missing input, 73 output cannot be created.
@@ -16,8 +19,8 @@ class SutraError(Exception):
         line: line number of the offset, from 1, or None.
     """
 
-    def __init__(self, status: int, message: str, file: str = "", byte: int = 0, line: int = 0) -> None:
-        super().__init__(status, message, file, byte, line)
+    def __init__(self, status: int, message: str, file: str = "", byte: int = 0, line: int = 0, os_error: int = 0) -> None:
+        Exception.__init__(self, status, message, file, byte, line, os_error)
         self.status = status
         self.message = message
         self.file = file
@@ -31,6 +34,31 @@ class SutraError(Exception):
         if self.byte is not None:
             where = f"{self.file}: byte {self.byte:,}, line {self.line}: " if self.line else f"{where}byte {self.byte:,}: "
         return where + self.message
+
+
+class SutraOSError(SutraError, OSError):
+    """A system call failed: ``errno``, ``strerror`` and ``filename`` are set as in ``OSError``."""
+
+    def __init__(self, status: int, message: str, file: str = "", byte: int = 0, line: int = 0, os_error: int = 0) -> None:
+        super().__init__(status, message, file, byte, line, os_error)
+        self.errno = os_error
+        self.strerror = os.strerror(os_error)
+        self.filename = file
+
+
+class SutraFileNotFoundError(SutraOSError, FileNotFoundError):
+    """A file or directory is missing."""
+
+
+class SutraPermissionError(SutraOSError, PermissionError):
+    """The permission to read or write a file is missing."""
+
+
+def error_of(status: int, message: str, file: str, byte: int, line: int, os_error: int) -> SutraError:
+    """Makes the exception of an error; internal to this package."""
+    kinds = {0: SutraError, errno.ENOENT: SutraFileNotFoundError, errno.EACCES: SutraPermissionError,
+             errno.EPERM: SutraPermissionError}
+    return kinds.get(os_error, SutraOSError)(status, message, file, byte, line, os_error)
 
 
 class SutraWarning(UserWarning):

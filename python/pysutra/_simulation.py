@@ -21,6 +21,7 @@ class Pipeline(Result):
     absent: pipeline_bubbles (per rank and step), pipeline_passes (forward and backward passes), expert_balance (per layer
     and rank)."""
 
+    _module = "pysutra"
     _page = "pipeline"
 
     def _write_page(self, folder: bytes) -> None:
@@ -68,8 +69,8 @@ class Simulation(Closing):
         """Writes the simulated times as a trace for Perfetto. Returns the uncompressed bytes."""
         return self._write("simulate_trace", (path_bytes(path),), (), progress)
 
-    def __repr__(self) -> str:
-        return "<pysutra.Simulation, closed>" if self.closed else f"<pysutra.Simulation: {self.time_us:,.3f} us>"
+    def _brief(self) -> str:
+        return f"{self.time_us:,.3f} us"
 
     def _repr_html_(self) -> str:
         return counts_html("simulation", self.report) + self.tables["ranks"]._repr_html_()

@@ -163,11 +163,9 @@ class Linked(Tabular):
         operation = "link_convert" if name.endswith(".et") else "link_write"
         return self._write(operation, (path_bytes(path),), (), progress)
 
-    def __repr__(self) -> str:
-        if self.closed:
-            return "<pysutra.Linked, closed>"
+    def _brief(self) -> str:
         report = self.report
-        return f"<pysutra.Linked: {report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU>"
+        return f"{report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU"
 
     def _repr_html_(self) -> str:
         return counts_html("ET+", self.report) + super()._repr_html_()

@@ -76,6 +76,7 @@ class Result(Closing):
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
 
+    _module = "pysutra.analyze"
     _page = "report"
 
     def _write_page(self, folder: bytes) -> None:
@@ -94,8 +95,8 @@ class Result(Closing):
                 page = file.read()
         return f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" style="width:100%;height:40em;border:0"></iframe>'
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}{', closed' if self.closed else ''}>"
+    def _brief(self) -> str:
+        return f"{len(self.tables)} tables"
 
 
 class HtaResult(Result):
@@ -277,8 +278,8 @@ class DlrmResult(Closing):
 
     _repr_html_ = Result._repr_html_
 
-    def __repr__(self) -> str:
-        return f"<DlrmResult {self.path}{', closed' if self.closed else ''}>"
+    def _brief(self) -> str:
+        return self.path
 
 
 def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, batch: int = 0,
@@ -392,7 +393,9 @@ class OverviewResult(Result):
         return self.tables["steps"]
 
     def __repr__(self) -> str:
-        return super().__repr__() if self.closed else "\n".join(finding.text for finding in self.findings) or "no findings"
+        if self.closed:
+            return super().__repr__()
+        return "\n".join([self.verdict["why"], *(finding.text for finding in self.findings)])
 
 
 def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = None, peaks: Optional[Path] = None,
@@ -438,6 +441,10 @@ class CollectivesResult(Result):
         straggler: Optional[Dict[str, Any]] = _core.report(self._thing)["straggler"]
         return straggler
 
+    def _brief(self) -> str:
+        straggler = self.straggler
+        return straggler["sentence"] if straggler else f"{self.report['n_collectives']:,} collectives, no straggler"
+
 
 def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arrivals: bool = False, ranks_per_host: int = 0,
                 link_gb_per_s: float = 0, step: Step = None, from_us: float = 0,
@@ -472,9 +479,12 @@ class DiffResult(Result):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Values of A and B: step_us, device_us, n_steps, ...; and the standard errors of the differences: step_error_us,
-        device_error_us (NaN: unknown)."""
+        """Values of A and B: step_us, device_us, n_steps, ...; the standard errors of the differences: step_error_us,
+        device_error_us (NaN: unknown); and the answer as a sentence."""
         return _core.report(self._thing)
+
+    def _brief(self) -> str:
+        return self.report["sentence"] or super()._brief()
 
 
 Side = Union[DeviceTrace, Path, Sequence[Path]]

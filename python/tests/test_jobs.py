@@ -53,7 +53,8 @@ def test_findings_are_sentences_with_numbers(job):
         assert findings and all(finding.text and finding.rule for finding in findings)
         assert [finding.text for finding in findings] == result.tables["findings"].to_dict()["text"]
         assert any(finding.numbers for finding in findings)
-        assert repr(result) == "\n".join(finding.text for finding in findings)
+        assert repr(result) == "\n".join([result.verdict["why"], *(finding.text for finding in findings)])
+        assert result.verdict["why"] in " ".join(program("analyze", *job, "-q", "--format", "markdown").split())
         assert len(result.steps) > 0
         assert json.loads(program("analyze", *job, "--format", "json", "-q")) == result.report
         assert program("analyze", *job, "--format", "markdown", "-q") == result.markdown

@@ -65,7 +65,7 @@ def test_findings_name_rule_device_and_bytes():
         assert result.report == json_of_program(LEAK, OOM, "--top", "1")
     with pysutra.analyze.memory(input_of(os.path.join(DATA, "memory", "cpu_mlp_adam"))) as result:
         assert result.findings == [] and repr(result) == "no findings"
-    assert repr(result) == "<MemoryResult, closed>"
+    assert repr(result) == "<pysutra.analyze.MemoryResult, closed>"
 
 
 def test_comparison_equals_the_program():

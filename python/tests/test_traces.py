@@ -1,8 +1,10 @@
 """Traces and what is made of them, errors, warnings, progress, and when memory goes."""
 
+import errno
 import gzip
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -130,6 +132,61 @@ def test_a_missing_file_has_no_byte():
     with pytest.raises(pysutra.SutraError) as caught:
         pysutra.HostTrace("/nowhere/host.json")
     assert (caught.value.status, caught.value.byte, caught.value.line) == (66, None, None)
+
+
+@pytest.mark.parametrize("read", [pysutra.HostTrace, pysutra.DeviceTrace, pysutra.repair, pysutra.simulate,
+                                  pysutra.analyze.memory, pysutra.analyze.hta, pysutra.analyze.overview])
+def test_a_missing_file_is_a_file_not_found_error(read):
+    with pytest.raises(FileNotFoundError) as caught:
+        read("/nowhere/trace.json")
+    error = caught.value
+    assert isinstance(error, pysutra.SutraError) and error.status == 66
+    assert (error.errno, error.strerror) == (errno.ENOENT, os.strerror(errno.ENOENT))
+    assert error.filename == error.file == "/nowhere/trace.json" and "/nowhere/trace.json: " in str(error)
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error) and str(copied) == str(error) and copied.errno == errno.ENOENT
+
+
+def test_a_refused_permission_is_a_permission_error(tmp_path):
+    secret = tmp_path / "secret.json"
+    secret.write_text("{}")
+    secret.chmod(0)
+    user = os.geteuid()
+    if user == 0:  # root may read all files
+        os.seteuid(65534)
+    try:
+        with pytest.raises(PermissionError) as caught:
+            pysutra.DeviceTrace(secret)
+    finally:
+        os.seteuid(user)
+    assert isinstance(caught.value, pysutra.SutraError) and caught.value.errno == errno.EACCES
+
+
+def test_system_errors_have_their_type():
+    from pysutra._errors import error_of
+    assert isinstance(error_of(73, "cannot be written", "x", 0, 0, errno.EACCES), (PermissionError, pysutra.SutraError))
+    assert error_of(74, "cannot be written", "x", 0, 0, errno.ENOSPC).errno == errno.ENOSPC
+    assert not isinstance(error_of(65, "malformed", "x", 1, 1, 0), OSError)
+
+
+def test_an_output_in_a_missing_directory_is_a_file_not_found_error(device):
+    with pysutra.cut(device) as part, pytest.raises(FileNotFoundError) as caught:
+        part.write("/nowhere/x.json")
+    assert caught.value.filename == "/nowhere/x.json" and caught.value.status == 73
+
+
+def test_results_show_counts(host, device):
+    with pysutra.DeviceTrace(device) as trace:
+        with trace.tree() as tree, pysutra.cut(trace) as part, trace.critical_path() as path:
+            assert repr(tree).startswith(f"<pysutra.Tree: n_events {tree.report['n_events']:,}, ")
+            assert repr(part).startswith(f"<pysutra.Cut: n_events {part.report['n_events']:,}, ")
+            assert repr(path).startswith("<pysutra.CriticalPath: ")
+        assert repr(tree) == "<pysutra.Tree, closed>"
+    with pysutra.diff(device, device) as difference:
+        assert repr(difference) == f"<pysutra.analyze.DiffResult: {difference.report['sentence']}>"
+        assert "B is as fast as A" in repr(difference)
+    with pysutra.analyze.hta(device) as result:
+        assert repr(result) == f"<pysutra.analyze.HtaResult: {len(result.tables)} tables>"
 
 
 def test_columns_that_are_not_there_are_named(device):
