@@ -675,7 +675,7 @@ enum sutra_status source_spool(const char *path, uint64_t most, int *file, struc
     char chunk[BEGINNING];
     int from = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (from < 0)
-        return error_file(error, SUTRA_NO_INPUT, path, "cannot be opened: %s", strerror(errno));
+        return error_os(error, SUTRA_NO_INPUT, path, errno, "cannot be opened");
     int to = memfd_create("sutra input", MFD_CLOEXEC);
     enum sutra_status status = to < 0 ? error_memory(error) : SUTRA_OK;
     for (bool more = true; !status && more;) {

@@ -40,7 +40,6 @@ grep -c '^ ' err
 tail -n 1 err
 result "nothing: --strict" --strict
 result "nothing: only the warning" -q --no-sync
-result "nothing: no warning" --log-level error --no-sync
 
 echo "--- a job: the rank with the smallest share, then all ranks"
 for rank in 1 2; do

@@ -291,7 +291,7 @@ static enum sutra_status copy_folder(struct sutra_context *context, const char *
     const struct dirent *entry;
     enum sutra_status status = SUTRA_OK;
     if (!list)
-        return error_file(error, SUTRA_NO_OUTPUT, to, "%s", strerror(errno));
+        return error_os(error, SUTRA_NO_OUTPUT, to, errno, "");
     /* cppcheck-suppress readdirCalled; no other thread reads this list */
     while (!status && (entry = readdir(list)))
         status = copy_entry(context, from, to, entry->d_name, error);
