@@ -13,7 +13,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # What MPI keeps to the end is told by its frames, for which stacks must be whole.
 plain=${ASAN_OPTIONS:-}
-export LSAN_OPTIONS=${LSAN_OPTIONS:-}:suppressions=$here/mpi_leaks.supp:print_suppressions=0
+export LSAN_OPTIONS="${LSAN_OPTIONS:-}:suppressions='$here/mpi_leaks.supp':print_suppressions=0"
 export ASAN_OPTIONS=$plain:fast_unwind_on_malloc=0
 
 # run OUT N OPTION...: the job by N processes; messages in OUT.err.
