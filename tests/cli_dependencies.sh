@@ -39,7 +39,7 @@ lists host/quickstart "${build_needs[@]}"
 lists tests/run "${build_needs[@]}" clang cppcheck "cmocka (pkg-config: cmocka)" "Python >= 3.11"
 tail -n 1 "$work/out" | grep -qx '0 passed, 1 failed, 0 skipped' || failed "tests/run does not count"
 touch -d @1700000000 "$work/tree/CHANGELOG.md"
-lists packages/build "${build_needs[@]}" dpkg-dev "Open MPI"
+lists packages/build "${build_needs[@]}" dpkg-dev "Open MPI" "libsqlite3.a, the static library"
 grep -qF "using the time of CHANGELOG.md (2023-11-14T22:13:20Z)" "$work/out" || failed "packages/build: no time: $(cat "$work/out")"
 
 mkdir "$work/small"
