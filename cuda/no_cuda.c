@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cuda/engine_cuda.h"
 
-#define REASON "this build has no CUDA engine; install nvcc of the CUDA toolkit and build again to get it"
+#define REASON "this build has no CUDA engine; build again with nvcc of the CUDA toolkit and SUTRA_CUDA=ON to get it"
 
 const char *const cuda_phase_names[CUDA_PHASES] = PHASE_NAMES;
 

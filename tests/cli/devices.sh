@@ -7,7 +7,7 @@ grep -q '^no CUDA device: ' list || skip "there is a GPU: $(head -n 1 list)"
 
 # reason: what the two kinds of build, and machines with half of a driver, say.
 reason() {
-    sed 's/no CUDA device: \(this build has no CUDA engine; install nvcc of the CUDA toolkit and build again to get it\|no NVIDIA driver is loaded\|no CUDA-capable device is detected\|the NVIDIA driver knows CUDA .*: update the driver\)/no CUDA device: REASON/'
+    sed 's/no CUDA device: \(this build has no CUDA engine; build again with nvcc of the CUDA toolkit and SUTRA_CUDA=ON to get it\|no NVIDIA driver is loaded\|no CUDA-capable device is detected\|the NVIDIA driver knows CUDA .*: update the driver\)/no CUDA device: REASON/'
 }
 try sutra devices | reason
 try sutra devices --json | reason
