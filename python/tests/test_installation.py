@@ -73,7 +73,9 @@ def test_symbols_are_not_newer_than_the_tag(wheel, tmp_path):
         pytest.skip("a wheel for this machine only: packages/build wheel makes one for others")
     with zipfile.ZipFile(wheel) as archive:
         members = [member for member in archive.namelist() if archive.read(member)[:4] == b"\x7fELF"]
+        licenses = archive.read("pysutra/lib/LICENSES").decode()
         binaries = [archive.extract(member, tmp_path) for member in members]
+    assert all(library in licenses for library in ("libdeflate", "zstd", "sqlite"))
     assert sorted(map(os.path.basename, binaries)) == ["_core.abi3.so", "libsutra.so.0", "sutra"]
     for binary in binaries:
         text = run("/usr/bin/readelf", "--wide", "--dynamic", "--version-info", binary)
@@ -81,3 +83,10 @@ def test_symbols_are_not_newer_than_the_tag(wheel, tmp_path):
         assert [name for name in needed if not C_LIBRARY.fullmatch(name) and name != "libsutra.so.0"] == []
         versions = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", text)}
         assert versions and max(versions) <= (int(tag[1]), int(tag[2])), binary
+
+
+def test_program_calls_functions_of_glibc(commands):
+    """zig would link functions of its own, which are slower or round in another way."""
+    (program,) = glob.glob(os.path.join(commands, "..", "lib", "python*", "site-packages", "pysutra", "bin", "sutra"))
+    imported = re.findall(r"UND (\w+)@GLIBC", run("/usr/bin/readelf", "--wide", "--dyn-syms", program))
+    assert {"memcpy", "log2", "__stack_chk_fail"} <= set(imported)
