@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,6 +17,7 @@ import pytest
 from conftest import TOP
 
 COMMANDS = ["sutra", "chakra_trace_link", "trace_link", "chakra_converter", "chakra_jsonizer"]
+READELF = shutil.which("readelf")
 C_LIBRARY = re.compile(r"(ld-linux-.*|libc|libm|libpthread|libdl|librt)\.so\.\d+")
 
 
@@ -78,7 +80,7 @@ def test_symbols_are_not_newer_than_the_tag(wheel, tmp_path):
     assert all(library in licenses for library in ("libdeflate", "zstd", "sqlite"))
     assert sorted(map(os.path.basename, binaries)) == ["_core.abi3.so", "libsutra.so.0", "sutra"]
     for binary in binaries:
-        text = run("/usr/bin/readelf", "--wide", "--dynamic", "--version-info", binary)
+        text = run(READELF, "--wide", "--dynamic", "--version-info", binary)
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
         assert [name for name in needed if not C_LIBRARY.fullmatch(name) and name != "libsutra.so.0"] == []
         versions = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", text)}
@@ -88,5 +90,5 @@ def test_symbols_are_not_newer_than_the_tag(wheel, tmp_path):
 def test_program_calls_functions_of_glibc(commands):
     """zig would link functions of its own, which are slower or round in another way."""
     (program,) = glob.glob(os.path.join(commands, "..", "lib", "python*", "site-packages", "pysutra", "bin", "sutra"))
-    imported = re.findall(r"UND (\w+)@GLIBC", run("/usr/bin/readelf", "--wide", "--dyn-syms", program))
+    imported = re.findall(r"UND (\w+)@GLIBC", run(READELF, "--wide", "--dyn-syms", program))
     assert {"memcpy", "log2", "__stack_chk_fail"} <= set(imported)
