@@ -43,7 +43,8 @@ static const struct option_row options[] = {
          "warnings"},
     {"json", 'j', OPTION_FLAG, AT(check_job, json), .help = "print one JSON object"},
     JOB_ROW_INPUT,
-    JOB_ROW_QUIET("print only errors that prevent the check; the exit code is the result"),
+    {"quiet", 'q', OPTION_FLAG, AT(job, quiet),
+     .help = "print only errors that prevent the check; the exit code is the result"},
     {0},
 };
 

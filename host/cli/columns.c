@@ -53,7 +53,7 @@ static const struct option_row options[] = {
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
     JOB_ROW_STATS,
-    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
+    JOB_ROW_QUIET,
     {0},
 };
 

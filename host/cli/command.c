@@ -275,8 +275,8 @@ static int check_arguments(struct job *job) {
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
     job->inputs = (const char *const *)job->operands.words;
     job->n_inputs = job->operands.n;
-    if (job->quiet && job->log_level < (command->warns_if_quiet ? LOG_WARNING : LOG_ERROR))
-        job->log_level = command->warns_if_quiet ? LOG_WARNING : LOG_ERROR;
+    if (job->quiet && job->log_level < LOG_WARNING)
+        job->log_level = LOG_WARNING;
     if (job->verbose)
         job->log_level = LOG_DEBUG;
     if (command->check && (exit_code = command->check(job)) != SUTRA_OK)

@@ -109,7 +109,6 @@ struct command {
 
     size_t size;          /* of the command's own struct, which begins with a struct job; 0: a plain struct job */
     const void *defaults; /* its initial value; NULL: zeros */
-    bool warns_if_quiet;  /* --quiet prints warnings */
     bool is_shared;       /* MPI processes can share the work */
     /* Checks what depends on several options, and sets job->inputs. SUTRA_OK, or an exit code after reporting the
      * error. May be NULL. */

@@ -69,35 +69,33 @@ static const struct stage_share stages[] = {
     X(n_rings, "dependencies that closed a cycle: skipped", false)                                                     \
     X(n_attributes, "attributes that are missing or of the wrong type: skipped", false)
 
-#define ROWS_OF_CHAKRA_CONVERTER                                                                                       \
+#define ROWS_OF_CHAKRA_CONVERTER(heading)                                                                              \
     {"input",                                                                                                          \
      0,                                                                                                                \
      OPTION_FILE,                                                                                                      \
      "IN",                                                                                                             \
      AT(convert_job, compat_input),                                                                                    \
      .help = "read ET+ from IN, as chakra_converter does; implies --compat",                                           \
-     .group = group_more},                                                                                             \
+     .group = heading},                                                                                                \
         {"output",                                                                                                     \
          0,                                                                                                            \
          OPTION_FILE,                                                                                                  \
          "OUT",                                                                                                        \
          AT(convert_job, compat_output),                                                                               \
          .help = "write the .et file to OUT, as chakra_converter does; implies --compat",                              \
-         .group = group_more},                                                                                         \
+         .group = heading},                                                                                            \
         {"log-filename",                                                                                               \
          0,                                                                                                            \
          OPTION_FILE,                                                                                                  \
          "FILE",                                                                                                       \
          AT(convert_job, log_file),                                                                                    \
          .help = "accept this option of chakra_converter; sutra does not write to FILE",                               \
-         .group = group_more},                                                                                         \
+         .group = heading},                                                                                            \
     {                                                                                                                  \
         "simulate", 0, OPTION_FLAG, AT(convert_job, simulate),                                                         \
-            .help = "accept this option of chakra_converter; it has no effect", .group = group_more                    \
+            .help = "accept this option of chakra_converter; it has no effect", .group = heading                       \
     }
-#define ROWS_HOW                                                                                                       \
-    JOB_ROW_THREADS, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors"),     \
-        JOB_ROW_VERBOSE
+#define ROWS_HOW JOB_ROW_THREADS, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET, JOB_ROW_VERBOSE
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
@@ -142,13 +140,13 @@ static const struct option_row options[] = {
      .group = group_more},
     {"strict", 0, OPTION_FLAG, AT(job, options.strict),
      .help = "fail on a dependency cycle instead of removing a dependency", .group = group_more},
-    ROWS_OF_CHAKRA_CONVERTER,
+    ROWS_OF_CHAKRA_CONVERTER(group_more),
     ROWS_HOW,
     {0},
 };
 
 static const struct option_row converter_options[] = {
-    ROWS_OF_CHAKRA_CONVERTER,
+    ROWS_OF_CHAKRA_CONVERTER(NULL),
     ROWS_HOW,
     {0},
 };
@@ -432,8 +430,8 @@ static const struct example examples[] = {
 
 /* Fields of the command under both names. */
 #define CONVERT_WORK                                                                                                   \
-    .n_operands_max = 1, .size = sizeof(struct convert_job), .defaults = &defaults, .warns_if_quiet = true,            \
-    .check = check, .work = convert_file, .release = release
+    .n_operands_max = 1, .size = sizeof(struct convert_job), .defaults = &defaults, .check = check,                    \
+    .work = convert_file, .release = release
 
 const struct command convert_command = {
     .name = "convert",

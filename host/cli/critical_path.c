@@ -213,7 +213,7 @@ static const struct option_row options[] = {
     JOB_ROWS_DEVICE,
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
-    JOB_ROW_QUIET("print no progress and no warnings"),
+    JOB_ROW_QUIET,
     JOB_ROW_VERBOSE,
     {0},
 };

@@ -648,7 +648,6 @@ const struct command diff_command = {
     .missing = "expected two traces or two directories of traces",
     .size = sizeof(struct diff_analysis),
     .defaults = &defaults,
-    .warns_if_quiet = true,
     .check = analysis_check,
     .work = analysis_run,
     .release = release,

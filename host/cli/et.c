@@ -53,7 +53,7 @@ static const struct option_row options_draw[] = {
      .help = "write svg (needs Graphviz), dot or graphml (default: from the extension of OUT, else dot)"},
     JOB_ROW_OUTPUT,
     JOB_ROW_INPUT,
-    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
+    JOB_ROW_QUIET,
     {0},
 };
 
@@ -225,7 +225,7 @@ static const struct option_row options_jsonize[] = {
      .help = "write one object per line; 'sutra convert' converts the lines back"},
     JOB_ROW_INPUT,
     JOB_ROW_FORCE,
-    JOB_ROW_QUIET("print no progress and no warnings"),
+    JOB_ROW_QUIET,
     {0},
 };
 

@@ -80,7 +80,7 @@ static const struct option_row options[] = {
              "order), cut (truncated device trace), lost (no kernel of one collective) or resize (one collective of "
              "another size); may be repeated",
      .group = "Jobs"},
-    JOB_ROW_QUIET("print no progress"),
+    JOB_ROW_QUIET,
     {0},
 };
 

@@ -38,7 +38,7 @@ static const struct option_row options[] = {
     JOB_ROW_THREADS,
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
-    JOB_ROW_QUIET("print no progress and no warnings"),
+    JOB_ROW_QUIET,
     {0},
 };
 

@@ -152,8 +152,11 @@ extern const char *const device_names[];
             .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output",                \
             .group = group_common                                                                                      \
     }
-#define JOB_ROW_QUIET(text)                                                                                            \
-    { "quiet", 'q', OPTION_FLAG, AT(job, quiet), .help = text, .group = group_common }
+#define JOB_ROW_QUIET                                                                                                  \
+    {                                                                                                                  \
+        "quiet", 'q', OPTION_FLAG, AT(job, quiet),                                                                     \
+            .help = "print only warnings and errors, no progress and no summary", .group = group_common                \
+    }
 #define JOB_ROW_VERBOSE                                                                                                \
     { "verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision", .group = group_common }
 

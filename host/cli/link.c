@@ -640,8 +640,7 @@ static const struct example examples[] = {
 /* Fields of the command under both names. */
 #define LINK_WORK                                                                                                      \
     .summary = "link a host trace and a device trace into ET+", .size = sizeof(struct link_job),                       \
-    .defaults = &defaults, .warns_if_quiet = true, .is_shared = true, .check = check, .work = run_link,                \
-    .release = release
+    .defaults = &defaults, .is_shared = true, .check = check, .work = run_link, .release = release
 
 const struct command link_command = {
     .name = "link",

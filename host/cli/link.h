@@ -31,7 +31,8 @@ struct pair_job {
 
 extern const char *const log_level_names[];
 
-#define PAIR_ROWS_STATS JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors")
+#define PAIR_ROWS_STATS JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET
+/* Of the names of other programs. */
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \

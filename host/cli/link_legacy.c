@@ -345,7 +345,7 @@ static const struct example examples[] = {
 /* Fields of the command under both names. */
 #define LEGACY_WORK                                                                                                    \
     .summary = "link two traces without common ids, by operator names and order", .size = sizeof(struct legacy_job),   \
-    .defaults = &defaults, .warns_if_quiet = true, .check = check, .work = run_link, .release = release
+    .defaults = &defaults, .check = check, .work = run_link, .release = release
 
 const struct command link_legacy_command = {
     .name = "link-legacy",

@@ -25,9 +25,8 @@ static const struct option_row options[] = {
     JOB_ROW_THREADS,
     JOB_ROW_INPUT,
     JOB_ROW_STATS,
-    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
-    {"verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print each of the first 1,000 repairs",
-     .group = group_common},
+    JOB_ROW_QUIET,
+    {"verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print each of the first 1,000 repairs"},
     {0},
 };
 

@@ -78,7 +78,7 @@ static const struct option_row options_merge[] = {
     JOB_ROW_INPUT,
     JOB_ROW_FORCE,
     JOB_ROW_STATS,
-    JOB_ROW_QUIET("print only warnings and errors"),
+    JOB_ROW_QUIET,
     JOB_ROW_VERBOSE,
     {0},
 };
@@ -195,7 +195,6 @@ const struct command merge_command = {
     .missing = "the traces are missing",
     .size = sizeof(struct merge_job),
     .defaults = &merge_defaults,
-    .warns_if_quiet = true,
     .check = check_merge,
     .work = merge,
     .release = release_merge,
@@ -232,7 +231,7 @@ static const struct option_row options_cut[] = {
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
     JOB_ROW_STATS,
-    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
+    JOB_ROW_QUIET,
     JOB_ROW_VERBOSE,
     {0},
 };

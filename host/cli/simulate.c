@@ -687,7 +687,7 @@ static const struct option_row options[] = {
     JOB_ROW_INPUT,
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(simulate_job, format), .choices = formats,
      .help = "print human-readable text or json (default: text)"},
-    JOB_ROW_QUIET("print no progress and no warnings"),
+    JOB_ROW_QUIET,
     {0},
 };
 

@@ -53,8 +53,7 @@ static const char *const torch_versions[] = {"2", "1.13", NULL}; /* in the order
          AT(profile_job, options.rocm),                                                                                \
          .help = "use the first of several starts of a flow, not the last one before its end",                         \
          .group = group_more},                                                                                         \
-        JOB_ROWS_DEVICE, JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_STATS,                                                \
-        JOB_ROW_QUIET("print no progress, no summary and no warnings"), JOB_ROW_VERBOSE
+        JOB_ROWS_DEVICE, JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_STATS, JOB_ROW_QUIET, JOB_ROW_VERBOSE
 
 /* Makes `input` and the host trace the inputs. */
 static int check_traces(struct profile_job *profile, const char *input) {

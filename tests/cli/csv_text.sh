@@ -28,7 +28,7 @@ grep -oh '"name": "[-=+][^,]*' json/kernels.json
 sutra diff formula.json formula.json -o diff -q
 cells diff/diff_operators.csv
 cells diff/diff_paths.csv
-sutra correlate formula.json --kind all --format csv -q
+sutra correlate formula.json --kind all --format csv -q 2>/dev/null
 for start in @ '\t' '\r' -; do
     trace "${start}sum" - 1 >start.json
     sutra analyze operators start.json -o start -q

@@ -86,7 +86,7 @@ cat err
 shows sutra critical-path "bad${esc}[2J.json" --annotation "no${esc}[2J"
 shows sutra "comm${esc}[2J"
 echo "files of text:"
-sutra critical-path device.json -o path.txt -q
+sutra critical-path device.json -o path.txt -q 2>/dev/null
 sutra tree device.json --format text -o tree.txt -q
 sutra critical-path device.json --rules full -o full.txt -q
 grep -l "$esc" *.txt

@@ -24,7 +24,7 @@ echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid
 {"ph": "X", "cat": "cpu_op", "name": "late", "pid": 1, "tid": 1, "ts": 20, "dur": -3}]}' >one.json
 sed 's/9},$/9}]}/; 2d' one.json >bare.json
 sutra critical-path bare.json --rules full -q 2>/dev/null | sed -n '/path:/p; /graph:/p'
-sutra tree one.json -f text -q --depth 1 --min-us 1 | tail -n 1
+sutra tree one.json -f text -q 2>/dev/null --depth 1 --min-us 1 | tail -n 1
 sutra tree one.json -f text 2>&1 >/dev/null
 sutra analyze hta sync.json -o report -q
 grep -o 'on 1 stream<' report/hta.html

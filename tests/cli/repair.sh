@@ -28,7 +28,7 @@ echo "compressed and cut off:"
 } | gzip -c >whole.gz
 head -c $(($(wc -c <whole.gz) / 2)) whole.gz >part.gz
 try sutra info part.gz
-sutra repair part.gz -o part.json -q
+sutra repair part.gz -o part.json -q 2>/dev/null
 for words in "part.json" "part.gz --lenient"; do
     n=$(sutra info $words 2>err | sed -n 's/  events$//p' | tr -d ', ')
     [ "$n" -gt 1000 ] && [ "$n" -lt 4900 ] && echo "$words: some thousand events"

@@ -13,7 +13,7 @@ cat >device.json <<'END'
 END
 try sutra tree device.json --format text -o -
 echo "cut:"
-sutra tree device.json --format text --depth 2 --min-us 5 -q
+sutra tree device.json --format text --depth 2 --min-us 5 -q 2>/dev/null
 echo "summary:"
 sutra tree device.json -o tree.json 2>&1 | sed -E '/read$|written$|peak memory$/d'
 echo "json:"
@@ -23,7 +23,7 @@ for node in json.load(open("tree.json"))["nodes"]:
     print({key: node.get(key) for key in ("name", "parent", "depth", "children", "types", "shapes")})
 END
 echo "chrome:"
-sutra tree device.json --format chrome -q -o flows.json.gz
+sutra tree device.json --format chrome -q -o flows.json.gz 2>/dev/null
 gzip -dc flows.json.gz | tail -n 4
 echo "events:"
 echo '{"events": [{"kind": "TorchOp", "name": "aten::relu", "start_ns": 1, "end_ns": 9, "tid": 1, "inputs": [null, {"impl": 5, "storage": 6}]},
@@ -31,7 +31,7 @@ echo '{"events": [{"kind": "TorchOp", "name": "aten::relu", "start_ns": 1, "end_
 sutra tree --events events.json -q
 sutra tree --events events.json -q --format text
 echo "statistics:"
-sutra tree device.json -o tree.json -q --threads 2 --stats stats.json
+sutra tree device.json -o tree.json -q --threads 2 --stats stats.json 2>/dev/null
 sed -E 's/[0-9]+\.[0-9]{6}/SECONDS/; s/(peak_[a-z_]*|output_bytes)": [0-9]+/\1": BYTES/; s/(engine": ").*"/\1ENGINE"/' stats.json
 sutra tree --events events.json -o tree.json -q --stats - | sed -n '/"n_events"/p; /"n_tensors"/p; /"open events"/p' |
     sed 's/[0-9.]*[0-9],/N,/'

@@ -89,9 +89,7 @@ struct analysis {
         "strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if one of several traces cannot be read",     \
                                                            .group = group_more                                         \
     }
-#define ANALYSIS_ROWS_HOW                                                                                              \
-    JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS,                                                      \
-        JOB_ROW_QUIET("print only warnings and errors, no progress and no summary"), JOB_ROW_VERBOSE
+#define ANALYSIS_ROWS_HOW JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET, JOB_ROW_VERBOSE
 
 /* Of commands whose ranks several processes may share. */
 #define ANALYSIS_ROWS_SHARE                                                                                            \
@@ -194,8 +192,7 @@ int analysis_run(struct job *job);
 /* Fields of the commands, except for texts and `is_shared`; DEFAULTS are of their own struct. */
 #define ANALYSIS_RUN(DEFAULTS)                                                                                         \
     .n_operands_min = 1, .n_operands_max = OPERANDS_ANY, .missing = "missing argument TRACE",                          \
-    .size = sizeof(DEFAULTS), .defaults = &(DEFAULTS), .warns_if_quiet = true, .check = analysis_check,                \
-    .work = analysis_run
+    .size = sizeof(DEFAULTS), .defaults = &(DEFAULTS), .check = analysis_check, .work = analysis_run
 #define ANALYSIS_WORK COMMAND_TEXTS, ANALYSIS_RUN(defaults)
 
 /* Whether several processes share the ranks. */

@@ -157,7 +157,6 @@ const struct command analyze_nsys_command = {
     .missing = "the report is missing",
     .size = sizeof(struct nsys_analysis),
     .defaults = &defaults,
-    .warns_if_quiet = true,
     .check = analysis_check,
     .work = analysis_run,
     .release = release,
