@@ -99,10 +99,10 @@ static void print_group_help(const struct option_row *table, const char *group) 
 
 /* Prints the names of the options of a group, and where they are described. */
 static void print_option_names(const struct command *command, const char *group) {
-    const struct option_row *const tables[] = {command->options, common_options};
+    const struct option_row *const tables[2] = {command->options, common_options};
     char names[NAMES_MAX];
     int n = 0;
-    for (size_t i = 0; i < COUNT_OF(tables); i++)
+    for (size_t i = 0; i < 2; i++)
         for (const struct option_row *option = tables[i]; option->name; option++)
             if (is_in_group(option, group))
                 n += snprintf(names + n, sizeof names - (size_t)n, "%s--%s", n ? ", " : "", option->name);
