@@ -281,13 +281,15 @@ static int check_arguments(struct job *job) {
         job->log_level = LOG_DEBUG;
     if (command->check && (exit_code = command->check(job)) != SUTRA_OK)
         return exit_code;
-    for (size_t i = 0; command->operand_kind == OPERAND_FILE && i < job->n_inputs && !job->traces.n; i++)
-        if (job->inputs[i] && (exit_code = path_check_input(job->inputs[i])) != SUTRA_OK)
-            return exit_code;
     for (size_t i = 0; job->output && i < job->n_inputs; i++)
         if (job->inputs[i] && paths_same(job->output, job->inputs[i]))
             return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
-    return job_check_stats(job->stats, job->output, job->inputs, job->n_inputs);
+    if ((exit_code = job_check_stats(job->stats, job->output, job->inputs, job->n_inputs)) != SUTRA_OK)
+        return exit_code;
+    for (size_t i = 0; command->operand_kind == OPERAND_FILE && i < job->n_inputs && !job->traces.n; i++)
+        if (job->inputs[i] && (exit_code = path_check_input(job->inputs[i])) != SUTRA_OK)
+            return exit_code;
+    return SUTRA_OK;
 }
 
 int command_run(const struct command *command, int argc, char **argv, const struct job_team *team) {

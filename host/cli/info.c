@@ -261,6 +261,15 @@ static void print_device(struct json_out *json, const char *path, const struct s
 /* ---- The command ---- */
 
 static int check(struct job *job) {
+    for (unsigned i = 0; i < job->operands.n; i++)
+        if (path_is_folder(job->operands.words[i]))
+            return message_fail(
+                SUTRA_NO_INPUT,
+                job->operands.n == 1
+                    ? "%s: expected a file, found a directory: pass a file in it, or 'sutra analyze DIR'"
+                    : "%s: expected a file, found a directory: pass the files of one rank; 'sutra link "
+                      "HOSTS DEVICES --dry-run' lists the pairs of two directories",
+                job->operands.words[i]);
     return job->operands.n == 1 ? job_spool_operand(job) : SUTRA_OK;
 }
 
@@ -269,7 +278,9 @@ static enum sutra_status show_pair(struct info_job *info, struct json_out *json,
     struct sutra_advice advice = {.size = sizeof advice};
     char command[COMMAND_MAX] = "";
     enum sutra_status status = sutra_host_trace_read(job->context, job->inputs[0], &info->host, error);
-    if (!status)
+    if (status)
+        explain_swapped_pair(job, job->inputs[0], job->inputs[1], error);
+    else
         status = sutra_device_trace_read(job->context, job->inputs[1], &info->device, error);
     if (!status)
         status = sutra_advise(job->context, info->host, info->device, &advice, error);

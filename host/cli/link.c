@@ -30,6 +30,11 @@
 
 const char *const log_level_names[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
 
+static void append_word(struct buffer *line, const char *word) {
+    buffer_append_text(line, " ");
+    shell_append_word(line, word);
+}
+
 int pair_check_operands(struct pair_job *pair) {
     const struct operands *operands = &pair->job.operands;
     unsigned next = 0;
@@ -37,7 +42,10 @@ int pair_check_operands(struct pair_job *pair) {
         if (!pair->traces[i] && next < operands->n)
             pair->traces[i] = operands->words[next++];
     if (next < operands->n)
-        return message_fail(SUTRA_USAGE, "'%s' is one trace too many", operands->words[next]);
+        return message_fail(SUTRA_USAGE,
+                            "'%s' is one trace too many: pass a host trace, a device trace, and the output with "
+                            "'-o OUT'",
+                            operands->words[next]);
     return SUTRA_OK;
 }
 
@@ -57,6 +65,24 @@ int pair_check_files(struct pair_job *pair) {
     return SUTRA_OK;
 }
 
+void explain_swapped_pair(const struct job *job, const char *host, const char *device, struct sutra_error *error) {
+    if (error->status != SUTRA_DATA || !job_is_trace(job, host, SUTRA_TRACE_DEVICE) ||
+        !job_is_trace(job, device, SUTRA_TRACE_HOST))
+        return;
+    struct buffer line = {0};
+    buffer_append_text(&line, "; the traces are swapped");
+    if (job->operands.n == 2) {
+        buffer_append_text(&line, ": '");
+        buffer_append_text(&line, job->command->called);
+        append_word(&line, device);
+        append_word(&line, host);
+        buffer_append_text(&line, job->output ? " ...'" : "'");
+    }
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%.*s", (int)line.length, line.bytes);
+    buffer_free(&line);
+}
+
 enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error) {
     struct job *job = &pair->job;
     const char *host = pair->traces[HOST_TRACE], *device = pair->traces[DEVICE_TRACE];
@@ -65,22 +91,14 @@ enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error) {
         status = sutra_host_trace_read(job->context, host, &pair->host, error);
     if (!status)
         status = sutra_device_trace_read(job->context, device, &pair->device, error);
-    if (status == SUTRA_DATA && !pair->host && job_is_trace(job, host, SUTRA_TRACE_DEVICE) &&
-        job_is_trace(job, device, SUTRA_TRACE_HOST)) {
-        size_t length = strlen(error->message);
-        snprintf(error->message + length, sizeof error->message - length, "; swap the two files");
-    }
+    if (status && !pair->host)
+        explain_swapped_pair(job, host, device, error);
     return status;
 }
 
 void pair_release(struct pair_job *pair) {
     sutra_device_trace_free(pair->device);
     sutra_host_trace_free(pair->host);
-}
-
-static void append_word(struct buffer *line, const char *word) {
-    buffer_append_text(line, " ");
-    shell_append_word(line, word);
 }
 
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,

@@ -20,6 +20,7 @@
 #include "sutra/error.h"
 #include "sutra/nsys.h"
 #include "text/strings.h"
+#include "write/sink.h"
 
 /* The file of a path, or of the report whose rank the path names; false: errno is the reason. */
 static bool stat_file(const char *path, struct stat *found) {
@@ -368,10 +369,14 @@ enum sutra_status folder_create(const char *path, struct sutra_error *error) {
     if (make_output_folder(path))
         return SUTRA_OK;
     struct stat found;
-    if (errno == ENOTDIR && stat(path, &found) == 0)
+    int reason = errno;
+    enum sutra_status status = reason == ENOENT ? output_error_missing(path, error) : SUTRA_OK;
+    if (status)
+        return status;
+    if (reason == ENOTDIR && stat(path, &found) == 0)
         return error_file(error, SUTRA_NO_OUTPUT, path,
                           "expected a directory, found a file: name another directory, or remove the file");
-    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot create the directory: %s", strerror(errno));
+    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot create the directory: %s", strerror(reason));
 }
 
 int folder_make(const char *path) {

@@ -224,8 +224,31 @@ static bool can_create(const char *target) {
     return file >= 0;
 }
 
+enum sutra_status output_error_missing(const char *path, struct sutra_error *error) {
+    struct stat found;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    char *folder = strndup(path, length);
+    if (!folder)
+        return error_memory(error);
+    length = (size_t)(path_file_name(folder) - folder);
+    folder[length > 1 ? length - 1 : length] = 0;
+    enum sutra_status status = SUTRA_OK;
+    if (*folder && stat(folder, &found) && errno == ENOENT)
+        status = error_file(error, SUTRA_NO_OUTPUT, path,
+                            "the directory %s does not exist: create it with 'mkdir -p %s'", folder, folder);
+    free(folder);
+    return status;
+}
+
 static enum sutra_status cannot_create(const char *path, struct sutra_error *error) {
     const bool slash = *path && path[strlen(path) - 1] == '/';
+    int reason = errno;
+    enum sutra_status status = reason == ENOENT ? output_error_missing(path, error) : SUTRA_OK;
+    if (status)
+        return status;
+    errno = reason;
     if (errno == EISDIR)
         return error_file(error, SUTRA_NO_OUTPUT, path,
                           "expected a file, found a directory: name a file in it, such as %s%sout.json", path,

@@ -89,6 +89,9 @@ struct temp_file {
     int file;        /* open for writing */
 };
 
+/* The error of an output in a directory that does not exist, with the remedy; SUTRA_OK: the directory exists. */
+enum sutra_status output_error_missing(const char *path, struct sutra_error *error);
+
 /* Opens `path` for writing; close it after success. SUTRA_NO_OUTPUT: cannot be written. */
 enum sutra_status temp_file_open(struct temp_file *temp, const char *path, const struct temp_file_options *options,
                                  struct sutra_error *error);

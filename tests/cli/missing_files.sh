@@ -6,7 +6,7 @@ fails() {
     "$@" -q >out 2>err
     echo "exit $?, $(wc -l <err) line: $(grep -oE '^sutra: [a-z./]+: ' err), $(wc -c <out) bytes of output"
 }
-fails sutra link host.json device.json -o out.json
+fails sutra link nowhere.json device.json -o out.json
 fails sutra link host.json nowhere.json -o out.json
 fails sutra info nowhere.json
 fails sutra info .
