@@ -12,6 +12,7 @@
 #include "cli/paths.h"
 #include "cli/terminal.h"
 #include "sutra/sutra.h"
+#include "text/strings.h"
 
 /* The rows of the file, in the order of `tables`. */
 enum columns_table { TABLE_EVENTS, TABLE_NODES, TABLE_LAUNCHES };
@@ -59,14 +60,15 @@ static const struct option_row options[] = {
 
 static int check(struct job *job) {
     const char *out = job->output;
-    size_t length = out ? strlen(out) : 0;
     if (!out)
         return message_fail(SUTRA_USAGE, "the output is missing: -o OUT.arrow");
-    if (length > 8 && strcmp(out + length - 8, ".parquet") == 0)
+    if (text_ends_in(out, ".parquet")) {
+        int length = (int)(strlen(out) - strlen(".parquet"));
         return message_fail(SUTRA_USAGE,
                             "%s: sutra writes Arrow files: write %.*s.arrow, and convert it with "
                             "'python3 -m pysutra.parquet %.*s.arrow'",
-                            out, (int)length - 8, out, (int)length - 8, out);
+                            out, length, out, length, out);
+    }
     return job_spool_operand(job);
 }
 
@@ -154,6 +156,7 @@ static const struct example examples[] = {
 const struct command columns_command = {
     .name = "columns",
     .called = "sutra columns",
+    .writes = ".arrow",
     .summary = "write events, nodes or launches of a trace as an Arrow file",
     COMMAND_TEXTS,
     .n_operands_min = 1,

@@ -286,10 +286,12 @@ static int check_arguments(struct job *job) {
             return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
     if ((exit_code = job_check_stats(job->stats, job->output, job->inputs, job->n_inputs)) != SUTRA_OK)
         return exit_code;
-    for (size_t i = 0; command->operand_kind == OPERAND_FILE && i < job->n_inputs && !job->traces.n; i++)
-        if (job->inputs[i] && (exit_code = path_check_input(job->inputs[i])) != SUTRA_OK)
-            return exit_code;
-    return SUTRA_OK;
+    if (job->output && command->writes && (exit_code = path_check_format(job->output, command->writes)) != SUTRA_OK)
+        return exit_code;
+    if (command->operand_kind != OPERAND_FILE)
+        return SUTRA_OK;
+    return job->traces.n ? paths_check_inputs((const char *const *)job->operands.words, job->operands.n)
+                         : paths_check_inputs(job->inputs, job->n_inputs);
 }
 
 int command_run(const struct command *command, int argc, char **argv, const struct job_team *team) {

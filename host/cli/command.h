@@ -101,6 +101,7 @@ struct command {
     const struct example *examples; /* ends with a row without a line */
 
     unsigned n_operands_min, n_operands_max; /* maximum OPERANDS_ANY: no limit */
+    const char *writes;                      /* formats of `job.output`, see path_check_format(); NULL: not checked */
     const char *missing;                     /* error if there are fewer operands: "the trace is missing" */
     enum operand_kind operand_kind;
     const char *const *operand_words; /* ends with NULL */

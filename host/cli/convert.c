@@ -162,7 +162,7 @@ static int check_report(const struct convert_job *convert) {
     if (path_ends_in(job->output, ".et"))
         return message_fail(SUTRA_USAGE, "%s: convert writes a report as a device trace; use -o NAME.json.gz",
                             job->output);
-    return SUTRA_OK;
+    return path_is_folder(job->output) ? SUTRA_OK : path_check_format(job->output, ".json or .pftrace");
 }
 
 static int check(struct job *job) {
@@ -223,6 +223,8 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE,
                             "%s: convert writes protobuf, not JSON; use -o NAME.et, then 'sutra jsonize NAME.et -o %s'",
                             job->output, job->output);
+    if (!*compat && (exit_code = path_check_format(job->output, ".et")) != SUTRA_OK)
+        return exit_code;
     if (faithful && (*compat || convert->lines))
         return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", *compat ? "compat" : "lines");
     if (faithful_is_requested(&convert->faithful) && !faithful)

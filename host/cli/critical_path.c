@@ -308,6 +308,7 @@ const struct command critical_path_command = {
     .name = "critical-path",
     .called = "sutra critical-path",
     .summary = "find the critical path of a device trace",
+    .writes = ".json, .txt or .pftrace",
     COMMAND_TEXTS,
     .n_operands_min = 1,
     .n_operands_max = 1,

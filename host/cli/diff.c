@@ -641,6 +641,7 @@ static const struct example examples[] = {
 const struct command diff_command = {
     .name = "diff",
     .called = "sutra diff",
+    .writes = "",
     .summary = "compare two traces or jobs: find what became slower or faster",
     COMMAND_TEXTS,
     .n_operands_min = 2,

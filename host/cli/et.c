@@ -189,6 +189,7 @@ const struct command draw_command = {
     .name = "draw",
     .called = "sutra draw",
     .summary = "draw a part of a Chakra .et file",
+    .writes = ".svg, .dot or .graphml",
     .synopses = synopses_draw,
     .description = description_draw,
     .options = options_draw,
@@ -287,6 +288,7 @@ static const struct example examples_jsonize[] = {
 const struct command jsonize_command = {
     .name = "jsonize",
     .called = "sutra jsonize",
+    .writes = ".json",
     .synopses = synopses_jsonize,
     JSONIZE_WORK,
 };

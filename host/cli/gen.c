@@ -127,6 +127,10 @@ static int check(struct job *job) {
     if (!is_job && paths_same(gen->host_path, gen->device_path))
         return message_fail(SUTRA_USAGE, "%s: both traces have the same file name", gen->host_path);
     int exit_code = read_faults(&gen->faults, run);
+    if (exit_code == SUTRA_OK)
+        exit_code = path_check_format(gen->host_path, is_job ? "" : ".json");
+    if (exit_code == SUTRA_OK)
+        exit_code = path_check_format(gen->device_path, is_job ? "" : ".json");
     if (exit_code != SUTRA_OK)
         return exit_code;
     run->run.gpu_scale = 1;

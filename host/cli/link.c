@@ -476,6 +476,8 @@ static int check(struct job *job) {
         char name[RANK_FILE_MAX];
         rank_file_name(0, link_extensions[link->format], name);
         exit_code = check_output(link, name);
+        if (exit_code == SUTRA_OK && job->output)
+            exit_code = path_check_format(job->output, "");
         return exit_code == SUTRA_OK ? link_check_job(link) : exit_code;
     }
     if (job->team)
@@ -496,6 +498,8 @@ static int check(struct job *job) {
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", called);
     if ((exit_code = check_output(link, job->output)) != SUTRA_OK)
+        return exit_code;
+    if (job->command == &link_command && (exit_code = path_check_format(job->output, ".json or .et")) != SUTRA_OK)
         return exit_code;
     return pair_check_files(&link->pair);
 }

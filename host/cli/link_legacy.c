@@ -350,6 +350,7 @@ static const struct example examples[] = {
 const struct command link_legacy_command = {
     .name = "link-legacy",
     .called = "sutra link-legacy",
+    .writes = ".json",
     .synopses = synopses,
     .description = description,
     .options = options + 1,

@@ -150,8 +150,6 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
     *list = (struct trace_list){0};
     int exit_code = SUTRA_OK;
-    for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++)
-        exit_code = path_check_input(operands->words[i]);
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
         exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_ranks(list, strdup(word), names);
@@ -253,11 +251,33 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int path_check_input(const char *path) {
+int path_check_format(const char *path, const char *formats) {
+    static const char *const extensions[] = {
+        ".json",    ".et",      ".arrow",   ".csv",  ".pftrace",  ".html",   ".svg",      ".dot",
+        ".graphml", ".parquet", ".feather", ".xlsx", ".tsv",      ".pdf",    ".png",      ".md",
+        ".pickle",  ".pkl",     ".db",      ".zip",  ".perfetto", ".sqlite", ".nsys-rep", ".xz",
+        ".bz2",     ".lz4",     ".7z",      ".tar",  ".tgz",      ".br",     NULL};
     struct stat found;
-    return path_is_stream(path) || stat_file(path, &found)
-               ? SUTRA_OK
-               : message_fail(SUTRA_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    if (path_is_stream(path) || (!*formats && stat(path, &found) == 0))
+        return SUTRA_OK;
+    for (const char *const *extension = extensions; *extension; extension++)
+        if (path_ends_in(path, *extension) && !strstr(formats, *extension))
+            return *formats
+                       ? message_fail(SUTRA_USAGE,
+                                      "%s: this command does not write %s files: end the name in %s, with .gz or "
+                                      ".zst to compress",
+                                      path, *extension, formats)
+                       : message_fail(SUTRA_USAGE, "%s: the output is a directory of several files: name it without %s",
+                                      path, *extension);
+    return SUTRA_OK;
+}
+
+int paths_check_inputs(const char *const *paths, size_t n) {
+    struct stat found;
+    for (size_t i = 0; i < n; i++)
+        if (paths[i] && !path_is_stream(paths[i]) && !stat_file(paths[i], &found))
+            return message_fail(SUTRA_NO_INPUT, "%s: cannot be opened: %s", paths[i], strerror(errno));
+    return SUTRA_OK;
 }
 
 bool paths_same(const char *a, const char *b) {

@@ -49,8 +49,14 @@ bool path_is_stream(const char *path);
 /* Whether the name ends in `extension`, followed by .gz, .zst or nothing. */
 bool path_ends_in(const char *path, const char *extension);
 
-/* Checks that an input exists, before any work. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting the error. */
-int path_check_input(const char *path);
+/* Checks the name of an output: it must not have the extension of a format that the command does not write. `formats`:
+ * the extensions that it writes, such as ".json or .et", which may be followed by .gz or .zst; "": a new directory.
+ * Names without a known extension are accepted. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
+int path_check_format(const char *path, const char *formats);
+
+/* Checks that inputs exist, before any work; elements may be NULL. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting the
+ * first one that is missing. */
+int paths_check_inputs(const char *const *paths, size_t n);
 
 /* Whether both paths name one regular file: the same inode, or, if neither exists, the same name in the same directory.
  * Streams and devices such as /dev/null are never the same. */

@@ -108,6 +108,7 @@ static const struct example examples[] = {
 const struct command repair_command = {
     .name = "repair",
     .called = "sutra repair",
+    .writes = ".json",
     .summary = "repair a truncated or malformed trace",
     COMMAND_TEXTS,
     .n_operands_min = 1,

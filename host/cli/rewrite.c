@@ -185,6 +185,7 @@ static const struct example examples_merge[] = {
 const struct command merge_command = {
     .name = "merge",
     .called = "sutra merge",
+    .writes = ".json or .pftrace",
     .summary = "merge the traces of several ranks into one timeline",
     .synopses = synopses_merge,
     .description = description_merge,
@@ -264,6 +265,8 @@ static int check_cut(struct job *job) {
         return message_fail(SUTRA_USAGE, "only one of the outputs can be standard output");
     if (host && paths_same(host, trace))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", trace);
+    if (host && (exit_code = path_check_format(cut->host_output, ".json")) != SUTRA_OK)
+        return exit_code;
     cut->traces[DEVICE] = trace;
     job->inputs = cut->traces;
     job->n_inputs = 2;
@@ -369,6 +372,7 @@ static const struct example examples_cut[] = {
 const struct command cut_command = {
     .name = "cut",
     .called = "sutra cut",
+    .writes = ".json or .pftrace",
     .summary = "extract steps, a time range, or one side of a trace",
     .synopses = synopses_cut,
     .description = description_cut,

@@ -716,8 +716,11 @@ static int check(struct job *job) {
         if (end == simulate->hop || *end || !(scale->hop_us >= 0 && scale->hop_us <= 1e9))
             return message_fail(SUTRA_USAGE, "--hop: '%s' is not a number of microseconds", simulate->hop);
     }
+    int exit_code = simulate->tables_folder ? path_check_format(simulate->tables_folder, "") : SUTRA_OK;
+    if (exit_code != SUTRA_OK)
+        return exit_code;
     char *folder = (char *)simulate->reference_folder; /* struct operands has words of argv */
-    int exit_code =
+    exit_code =
         folder ? trace_list_make(&simulate->reference_files, &(const struct operands){1, &folder}, NAMES_ET) : SUTRA_OK;
     return exit_code == SUTRA_OK ? job_list_inputs(job, NAMES_ET) : exit_code;
 }
@@ -978,6 +981,7 @@ static const struct example examples[] = {
 const struct command simulate_command = {
     .name = "simulate",
     .called = "sutra simulate",
+    .writes = ".json or .pftrace",
     .summary = "simulate Chakra .et files, and estimate what-ifs",
     COMMAND_TEXTS,
     .n_operands_min = 1,

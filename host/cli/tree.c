@@ -161,6 +161,13 @@ static const struct option_row options_correlate[] = {
 };
 
 static int check_correlate(struct job *job) {
+    static const char *const writes[] = {".json", ".csv", ".json or .pftrace"}; /* by format */
+    const int format = ((const struct correlate_job *)job)->format;
+    if (path_ends_in(job->output, ".csv") && format != 1)
+        return message_fail(SUTRA_USAGE, "%s: add --format csv", job->output);
+    int exit_code = path_check_format(job->output, writes[format]);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
     return check_traces((struct profile_job *)job, job->operands.words[0]);
 }
 
@@ -390,6 +397,7 @@ const struct command tree_command = {
     .name = "tree",
     .called = "sutra tree",
     .summary = "build the call tree of a device trace",
+    .writes = ".json, .txt or .pftrace",
     .synopses = synopses_tree,
     .description = description_tree,
     .options = options_tree,

@@ -492,6 +492,8 @@ int analysis_run(struct job *job) {
         exit_code = job_list_inputs(job, analysis->names);
     if (exit_code == SUTRA_OK && analysis->kind->check)
         exit_code = analysis->kind->check(analysis);
+    if (exit_code == SUTRA_OK && !analysis->combine)
+        exit_code = paths_check_inputs((const char *const *)job->operands.words, job->operands.n);
     exit_code = begin_share(analysis, exit_code);
     if (exit_code == SUTRA_OK)
         exit_code = write_results(analysis);

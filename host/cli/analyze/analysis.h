@@ -192,7 +192,7 @@ int analysis_run(struct job *job);
 /* Fields of the commands, except for texts and `is_shared`; DEFAULTS are of their own struct. */
 #define ANALYSIS_RUN(DEFAULTS)                                                                                         \
     .n_operands_min = 1, .n_operands_max = OPERANDS_ANY, .missing = "missing argument TRACE",                          \
-    .size = sizeof(DEFAULTS), .defaults = &(DEFAULTS), .check = analysis_check, .work = analysis_run
+    .size = sizeof(DEFAULTS), .defaults = &(DEFAULTS), .check = analysis_check, .writes = "", .work = analysis_run
 #define ANALYSIS_WORK COMMAND_TEXTS, ANALYSIS_RUN(defaults)
 
 /* Whether several processes share the ranks. */

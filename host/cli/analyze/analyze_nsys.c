@@ -158,6 +158,7 @@ const struct command analyze_nsys_command = {
     .size = sizeof(struct nsys_analysis),
     .defaults = &defaults,
     .check = analysis_check,
+    .writes = "",
     .work = analysis_run,
     .release = release,
 };
