@@ -485,6 +485,7 @@ ASK(ask_check, sutra_et_check_report(all.check, report))
 ASK(ask_rank, sutra_simulation_rank(all.simulation, 0, report))
 ASK(ask_stuck, assert_true(sutra_simulation_deadlocked(all.simulation, 0, report)))
 ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
+ASK(ask_change, sutra_simulation_change(all.simulation, all.simulation, report))
 ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
 ASK(ask_wait, sutra_simulation_wait(all.job, 0, report))
 ASK(ask_meeting, sutra_simulation_collective(all.job, 0, report))
@@ -560,6 +561,7 @@ static const struct {
     {SIZED(sutra_deadlocked_node), ask_stuck},
     {SIZED(sutra_simulated_step), ask_step},
     {SIZED(sutra_simulated_name), ask_name},
+    {SIZED(sutra_simulated_change), ask_change},
     {SIZED(sutra_simulated_wait), ask_wait},
     {SIZED(sutra_simulated_collective), ask_meeting},
     {SIZED(sutra_network_link), ask_network},

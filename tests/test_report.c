@@ -136,6 +136,19 @@ static void numbers_have_three_digits_and_a_unit(void **state) {
     assert_string_equal(shown_decimal(INFINITY, 1).text, "Infinity");
 }
 
+static void unchanged_percents_have_no_sign(void **state) {
+    static const struct {
+        double percent;
+        const char *text;
+    } cases[] = {{0, "0.0 %"},      {-0.0, "0.0 %"}, {-0.049, "0.0 %"}, {0.049, "0.0 %"},
+                 {-0.06, "-0.1 %"}, {3, "+3.0 %"},   {-50, "-50.0 %"},  {999.94, "+999.9 %"},
+                 {1000, "x11"},     {NAN, "-"},      {INFINITY, "xinf"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(change_text(cases[i].percent).text, cases[i].text);
+    assert_string_equal(share_text(-0.0001, 1).text, "0.0 %");
+}
+
 static void axes_have_marks_at_round_numbers(void **state) {
     static const struct {
         double largest;
@@ -326,6 +339,7 @@ int main(void) {
         cmocka_unit_test(long_names_are_cut_in_the_middle),
         cmocka_unit_test(any_bytes_are_shown_as_text),
         cmocka_unit_test(numbers_have_three_digits_and_a_unit),
+        cmocka_unit_test(unchanged_percents_have_no_sign),
         cmocka_unit_test(axes_have_marks_at_round_numbers),
         cmocka_unit_test(distant_values_are_drawn_at_the_axis_end),
         cmocka_unit_test(rows_are_sorted_by_sums),

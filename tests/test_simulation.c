@@ -213,6 +213,51 @@ static void ranks_that_are_alone_do_not_wait(void **state) {
     job_free(&job);
 }
 
+static void changed_nodes_are_counted_with_their_time_on_the_path(void **state) {
+    (void)state;
+    static const struct {
+        const char *change;
+        uint64_t n_nodes, n_rounded, path_us;
+    } cases[] = {{"gpu:2", 3, 0, 11100}, {"name=gemm:0.5", 1, 0, 100},       {"cpu:1", 0, 0, 0},
+                 {"cpu:1.001", 0, 1, 0}, {"rank=0:stream=20:0", 1, 0, 1000}, {"compute:2", 2, 0, 1100}};
+    struct simulated_job before = job_read(digits), job = job_read(digits);
+    job_time(&before, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sutra_simulated_change change = {.size = sizeof change};
+        time_with(&job, cases[i].change);
+        assert_true(sutra_simulation_change(job.simulation, before.simulation, &change));
+        if (change.n_nodes != cases[i].n_nodes || change.n_rounded != cases[i].n_rounded ||
+            change.path_ns != cases[i].path_us * US)
+            fail_msg("%s: %" PRIu64 " nodes, %" PRIu64 " rounded, %" PRIu64 " ns", cases[i].change, change.n_nodes,
+                     change.n_rounded, change.path_ns);
+    }
+    struct simulated_job other = job_read(late_rank);
+    struct sutra_simulated_change change = {.size = sizeof change};
+    job_time(&other, NULL);
+    assert_false(sutra_simulation_change(other.simulation, before.simulation, &change));
+    job_free(&other);
+    job_free(&job);
+    job_free(&before);
+}
+
+static void selections_without_a_node_are_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *change, *message;
+    } cases[] = {{"op=copy:0", "'op=copy:0': no selected operator launches a node; select the node itself by name="},
+                 {"rank=0:name=gemm:0", "'rank=0:name=gemm:0': no node has the selected name on rank 0; omit rank=0:"}};
+    struct simulated_job job = job_read(digits), ranks = job_read(late_rank);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sutra_simulate_options options = {
+            .size = sizeof options, .scales = &cases[i].change, .n_scales = 1};
+        struct simulated_job *of = i == 0 ? &job : &ranks;
+        assert_int_equal(job_run(of, &options), SUTRA_USAGE);
+        assert_string_equal(of->error.message, cases[i].message);
+    }
+    job_free(&job);
+    job_free(&ranks);
+}
+
 /* ---- What-ifs by name ---- */
 
 static struct sutra_simulated_name name_of(const struct simulated_job *job, const char *text) {
@@ -655,6 +700,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_scale_the_selected_nodes),
         cmocka_unit_test(unknown_ranks_streams_and_names_are_errors),
+        cmocka_unit_test(changed_nodes_are_counted_with_their_time_on_the_path),
+        cmocka_unit_test(selections_without_a_node_are_errors),
         cmocka_unit_test(changes_come_one_upon_the_other),
         cmocka_unit_test(malformed_changes_are_errors_with_a_reason),
         cmocka_unit_test(path_goes_through_the_last_arriving_rank),

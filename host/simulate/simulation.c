@@ -380,8 +380,11 @@ static bool has_other_duration(const struct sutra_simulation *a, const struct su
 bool sutra_simulation_change(const struct sutra_simulation *simulation, const struct sutra_simulation *before,
                              struct sutra_simulated_change *change) {
     struct sutra_simulated_change made = {0};
-    if (simulation->job != before->job)
+    if (simulation->n != before->n || simulation->job->sources != before->job->sources)
         return false;
+    for (uint32_t r = 0; r < simulation->n; r++)
+        if (simulation->graphs[r].n != before->graphs[r].n)
+            return false;
     for (uint32_t r = 0; r < simulation->n; r++)
         for (row_t i = 0; i < simulation->graphs[r].n; i++)
             if (has_other_duration(simulation, before, r, i))

@@ -373,7 +373,8 @@ struct sutra_simulated_change {
     uint64_t path_ns;   /* time of the n_nodes nodes on the critical path of `before` */
 };
 
-/* Compares a simulation with one without the what-if. Returns false if the nodes differ (sutra_et_ranks_scale()). */
+/* Compares a simulation with one of the same files without the what-if. Returns false if the nodes differ, as after
+ * sutra_et_ranks_scale(). */
 bool sutra_simulation_change(const struct sutra_simulation *simulation, const struct sutra_simulation *before,
                              struct sutra_simulated_change *change);
 
