@@ -49,8 +49,9 @@ static void show_bars(struct page *page, const struct sutra_table *table, uint64
                       const char *name, const char *title, const char *description) {
     int colours[BARS_SHOWN];
     uint32_t value = table_column(table, "device_diff_us");
+    const uint64_t n_shown = MIN(n_changed, BARS_SHOWN);
     const struct bars bars = {.table = table,
-                              .n_rows = MIN(n_changed, BARS_SHOWN),
+                              .n_rows = n_shown,
                               .labels = {0},
                               .n_labels = 1,
                               .values = {{.column = value}},

@@ -146,10 +146,15 @@ void areas_draw(const struct svg *svg, const void *chart) {
     const struct chart_areas *areas = chart;
     const struct layer_stack all = {areas, areas->n_layers};
     struct legend_entry entries[AREA_LAYERS_MAX + 1];
-    int n_entries = areas->n_layers;
+    bool is_drawn[AREA_LAYERS_MAX] = {false};
+    int n_entries = 0;
     double largest = 0;
-    for (int i = 0; i < areas->n_layers; i++)
-        entries[i] = (struct legend_entry){areas->layers[i].name, areas->layers[i].colour, NULL};
+    for (int i = 0; i < areas->n_layers; i++) {
+        for (uint32_t bin = 0; bin < areas->n && !is_drawn[i]; bin++)
+            is_drawn[i] = areas->layers[i].values[bin] > 0;
+        if (is_drawn[i])
+            entries[n_entries++] = (struct legend_entry){areas->layers[i].name, areas->layers[i].colour, NULL};
+    }
     if (areas->line)
         entries[n_entries++] = (struct legend_entry){areas->line_name, COLOUR_LINE, NULL};
     for (uint32_t i = 0; i < areas->n; i++)
@@ -165,6 +170,8 @@ void areas_draw(const struct svg *svg, const void *chart) {
     svg_axis(svg, &ends, AREAS_LEFT, plot.width * (ends.end > 0 ? 1 : 0), top, plot.bottom);
     draw_value_axis(svg, &values, AREAS_LEFT, plot.bottom, plot.scale);
     for (int i = 0; i < areas->n_layers; i++) {
+        if (!is_drawn[i])
+            continue;
         begin_path(&plot, areas->layers[i].colour);
         draw_steps(&plot, value_of_stack, &(struct layer_stack){areas, i + 1}, false);
         out_add(svg_out(svg), "V");

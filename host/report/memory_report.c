@@ -46,11 +46,47 @@ static void show_devices(struct page *page, const struct sutra_memory *memory,
 
 /* ---- Timeline ---- */
 
+/* The colors of a device's layers: a frame has one color in the charts of all devices, as far as the colors suffice. */
+static void assign_layer_colours(const struct sutra_memory *memory, const struct memory_device *device,
+                                 int colours[MEMORY_N_LAYERS]) {
+    uint32_t frames[MEMORY_N_LAYERS], n = 0; /* with colors of their own, in the order of the charts */
+    for (size_t i = 0; i < memory->n_inputs; i++)
+        for (uint32_t k = 0; k < memory->inputs[i].n_devices; k++) {
+            const struct memory_layers *layers = &memory->inputs[i].devices[k].layers;
+            for (uint32_t layer = 0; layer < layers->n_layers && n < MEMORY_N_LAYERS; layer++) {
+                uint32_t at = 0;
+                while (at < n && frames[at] != layers->names[layer])
+                    at++;
+                frames[at] = layers->names[layer];
+                n += at == n;
+            }
+        }
+    const struct memory_layers *layers = &device->layers;
+    bool is_used[MEMORY_N_LAYERS] = {false};
+    for (uint32_t layer = 0; layer < layers->n_layers; layer++) {
+        uint32_t at = 0;
+        while (at < n && frames[at] != layers->names[layer])
+            at++;
+        colours[layer] = at < n ? layer_colours[at] : -1;
+        if (at < n)
+            is_used[at] = true;
+    }
+    for (uint32_t layer = 0, at = 0; layer < layers->n_layers; layer++)
+        if (colours[layer] < 0) {
+            while (is_used[at])
+                at++;
+            is_used[at] = true;
+            colours[layer] = layer_colours[at];
+        }
+}
+
 /* Shows a device; `number` is its index among all devices of all inputs. */
 static void show_layers(struct page *page, const struct sutra_memory *memory, const struct memory_device *device,
                         uint32_t number) {
     const struct memory_layers *layers = &device->layers;
     struct shortened names[MEMORY_N_LAYERS];
+    int colours[MEMORY_N_LAYERS];
+    assign_layer_colours(memory, device, colours);
     struct arena arena = {0};
     struct chart_areas areas = {.n = layers->n,
                                 .unit = UNIT_BYTES,
@@ -74,7 +110,7 @@ static void show_layers(struct page *page, const struct sutra_memory *memory, co
         if (!is_rest)
             names[i] = short_text(strings_text(&memory->names, layers->names[i]), 40);
         areas.layers[i].name = is_rest ? "other frames" : names[i].text;
-        areas.layers[i].colour = is_rest ? COLOUR_IDLE : layer_colours[i];
+        areas.layers[i].colour = is_rest ? COLOUR_IDLE : colours[i];
         areas.layers[i].values = values + i * layers->n;
     }
     areas.n_layers = (int)layers->n_layers + 1;
