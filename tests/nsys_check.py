@@ -348,10 +348,31 @@ def check_random(seed):
     same("gpu_gaps", found["gpu_gaps"], gaps)
 
 
+def check_shared():
+    """A report whose ranks are analyzed together is read once: thousands of processes, and results as of single traces."""
+    path = path_of("processes.sqlite")
+    with Report(path) as r:
+        for i in range(6000):
+            r.kernel(10 * i + 3, 10 * i + 8, r.call(10 * i, 10 * i + 2, pid=i + 1), pid=i + 1)
+    verdict = json.loads(run("analyze", path, "--format", "json", "-q").stdout)["verdict"]
+    check("ranks of thousands of processes", verdict["n_ranks"], 6000)
+    path, folder = path_of("full.sqlite"), path_of("ranks")
+    run("convert", path, "-o", folder + "/", "-q")
+    results = []
+    for threads, traces in ((1, path), (3, path), (1, folder)):
+        run("analyze", "hta", traces, "--threads", str(threads), "-o", path_of("hta"), "-q", "--no-report")
+        results.append({name: open(path_of("hta/" + name)).read() for name in os.listdir(path_of("hta"))
+                        if name.endswith(".csv") and name != "rank_summary.csv"})  # which names the traces
+        shutil.rmtree(path_of("hta"))
+    check("tables of a report by 1 and 3 threads", results[0], results[1])
+    check("tables of a report and of its traces", results[0], results[2])
+
+
 check_full()
 check_rocpd()
 check_small()
 check_refused()
+check_shared()
 for seed in range(12):
     check_random(seed)
 print("%d checks" % n_checks)

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "columns/hash_tables.h"
 #include "read/document.h"
+#include "read/nsys.h"
 #include "read/trace_head.h"
 #include "text/strings.h"
 #include "write/sink.h"
@@ -344,9 +345,11 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     } else {
         context->notes_places = tasks->notes_places;
         context->ahead = tasks->ahead;
+        context->report = task->report;
         status = sutra_device_trace_read(context, task->path, trace, &task->error);
         context->notes_places = false;
         context->ahead = AHEAD_NOTHING;
+        context->report = NULL;
     }
     if (status)
         return status;
@@ -575,6 +578,30 @@ static enum sutra_status finish_tasks(struct rank_run *run, struct sutra_error *
     return SUTRA_OK;
 }
 
+/* Shares the report of consecutive tasks that read its ranks, REPORT/rankN. False: out of memory. */
+static bool share_reports(struct rank_tasks *tasks) {
+    bool ok = true;
+    for (size_t first = 0, end; first < tasks->n && ok; first = end) {
+        char *report = NULL, *next = NULL;
+        int64_t rank;
+        end = first + 1;
+        ok = rank_path_split(tasks->list[first].path, &report, &rank);
+        while (ok && report && end < tasks->n && (ok = rank_path_split(tasks->list[end].path, &next, &rank)) && next) {
+            bool is_same = strcmp(report, next) == 0;
+            free(next);
+            if (!is_same)
+                break;
+            end++;
+        }
+        free(report);
+        struct nsys_shared *shared = ok && end - first > 1 ? nsys_shared_new(end - first) : NULL;
+        ok = ok && (shared || end - first == 1);
+        for (size_t i = first; i < end; i++)
+            tasks->list[i].report = shared;
+    }
+    return ok;
+}
+
 enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
                                  struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error) {
@@ -594,14 +621,19 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     if (arena->failed || !pair_table_init(&run.claims))
         return error_memory(error);
     tasks->n = n_paths;
+    bool is_shared = share_reports(tasks);
     pthread_mutex_init(&run.mutex, NULL);
     pthread_mutex_init(&run.visiting, NULL);
     pthread_cond_init(&run.turn, NULL);
-    enum sutra_status status = SUTRA_OK;
-    if (run.team)
+    enum sutra_status status = is_shared ? SUTRA_OK : error_memory(error);
+    if (!status && run.team)
         status = run_shard(&run, error);
-    else
+    else if (!status)
         run_here(&run);
+    for (size_t i = 0; i < tasks->n; i++) {
+        if (i == 0 || tasks->list[i].report != tasks->list[i - 1].report)
+            nsys_shared_free(tasks->list[i].report);
+    }
     pthread_cond_destroy(&run.turn);
     pthread_mutex_destroy(&run.visiting);
     pthread_mutex_destroy(&run.mutex);

@@ -110,9 +110,10 @@ struct rank_task {
     enum sutra_rank_source source;
     enum sutra_status status; /* SUTRA_OK, or why it is skipped */
     struct sutra_error error;
-    bool ends_run;          /* the error is not the trace's: no other task can succeed */
-    bool is_unselected;     /* the rank is not selected, which is the reason in the status */
-    struct buffer warnings; /* lines, each with a NUL */
+    bool ends_run;              /* the error is not the trace's: no other task can succeed */
+    struct nsys_shared *report; /* whose ranks several tasks read, or NULL; of the first task, which frees it */
+    bool is_unselected;         /* the rank is not selected, which is the reason in the status */
+    struct buffer warnings;     /* lines, each with a NUL */
 };
 
 struct rank_tasks {

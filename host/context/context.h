@@ -60,6 +60,7 @@ struct sutra_context {
     uint64_t stage_total;
     size_t part_bytes;            /* smallest part of a file for a thread */
     const struct rank_team *team; /* processes that share ranks (analyze/ranks.h), or NULL */
+    struct nsys_shared *report;   /* of the next device trace, which other contexts read, too (read/nsys.h), or NULL */
     bool notes_places;            /* readers of device traces keep offsets of values that a copy may replace */
     unsigned ahead;               /* and read these columns ahead (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: begin and end no other stage */

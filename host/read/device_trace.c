@@ -564,7 +564,9 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
     struct document_part *all;
     struct source *source = &trace->document.source;
-    enum sutra_status status = source_read(source, context, "open device trace", input, error);
+    enum sutra_status status =
+        context->report ? nsys_shared_read(context->report, source, context, "open device trace", input, error)
+                        : source_read(source, context, "open device trace", input, error);
     if (!status && is_sqlite(source->bytes, source->size)) /* a profiler's report: its text in Kineto's format */
         status = nsys_source_convert(source, context, &(struct nsys_options){.rank = source->rank}, error);
     if (!status)

@@ -157,6 +157,8 @@ struct nsys_report {
     struct nsys_rank *ranks;      /* ascending */
     struct nsys_rank *by_process; /* the same, ascending by process */
     uint32_t n_ranks;
+    row_t *rank_first, *rank_events; /* events of rank i of `ranks`, in `order`: rank_events[rank_first[i]] .. */
+    row_t *step_first, *rank_steps;  /* steps of rank i, likewise */
     struct nsys_step *steps;
     uint64_t n_steps;
     struct nsys_collective *collectives;
@@ -183,6 +185,9 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
                                    struct sutra_error *error);
 void nsys_report_free(struct nsys_report *report);
 
+/* The position of a rank in `ranks`, or n_ranks. O(log ranks). */
+uint32_t nsys_find_rank(const struct nsys_report *report, int64_t rank);
+
 /* The rank of a process, or NSYS_NONE. O(log ranks). */
 int64_t nsys_rank_of(const struct nsys_report *report, int64_t process);
 
@@ -204,6 +209,18 @@ enum sutra_status nsys_write_kineto(const struct nsys_report *report, struct sut
  * the report has several ranks. */
 enum sutra_status nsys_source_convert(struct source *source, struct sutra_context *context,
                                       const struct nsys_options *options, struct sutra_error *error);
+
+/*
+ * A report that several tasks read, each one rank: it is read once, by the first task, and freed by the last one.
+ */
+struct nsys_shared;
+struct nsys_shared *nsys_shared_new(size_t n_tasks); /* NULL: out of memory */
+void nsys_shared_free(struct nsys_shared *shared);
+
+/* Opens a source whose path names a rank of the report, with the text of this rank; or opens it as source_read(), if
+ * the file is not a report. */
+enum sutra_status nsys_shared_read(struct nsys_shared *shared, struct source *source, struct sutra_context *context,
+                                   const char *stage, const struct source_input *input, struct sutra_error *error);
 
 /* ---- For the readers of the tables ---- */
 

@@ -30,7 +30,7 @@ struct encoded_name {
 
 struct kineto_text {
     const struct nsys_report *report;
-    row_t *rows; /* events of the rank, in the order of the report */
+    const row_t *rows; /* events of the rank, in the order of the report */
     size_t n;
     struct buffer names; /* as JSON writes them */
     struct encoded_name *encoded;
@@ -221,14 +221,14 @@ static bool has_event(const struct kineto_text *kineto, uint32_t name, int64_t s
     return false;
 }
 
-static void write_steps(const struct kineto_text *kineto, int64_t rank, int64_t pid, struct buffer *out) {
+static void write_steps(const struct kineto_text *kineto, uint32_t rank, int64_t pid, struct buffer *out) {
     const struct nsys_report *report = kineto->report;
-    for (uint64_t i = 0; i < report->n_steps; i++) {
-        const struct nsys_step *step = &report->steps[i];
+    for (row_t i = report->step_first[rank]; i < report->step_first[rank + 1]; i++) {
+        const struct nsys_step *step = &report->steps[report->rank_steps[i]];
         char name[40];
         size_t n = (size_t)snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step->step);
         uint32_t known = strings_find(&report->names, name, n);
-        if (step->rank != rank || (known != STRING_NONE && has_event(kineto, known, step->start)))
+        if (known != STRING_NONE && has_event(kineto, known, step->start))
             continue;
         char *begin = buffer_reserve(out, EVENT_BYTES), *to = begin;
         if (!begin)
@@ -288,18 +288,14 @@ static bool encode_name(struct kineto_text *kineto, uint32_t name) {
     return true;
 }
 
-/* Lists the events of a process and encodes their names. False: out of memory. */
-static bool select_events(struct kineto_text *kineto, int64_t process) {
+/* Encodes the names of the events. False: out of memory. */
+static bool encode_names(struct kineto_text *kineto) {
     const struct nsys_report *report = kineto->report;
     const struct nsys_events *events = &report->events;
-    kineto->rows = malloc((events->n + 1) * sizeof *kineto->rows);
     kineto->encoded = calloc(report->names.n + 1, sizeof *kineto->encoded);
-    bool ok = kineto->rows && kineto->encoded && buffer_reserve(&kineto->names, 64);
-    for (uint64_t i = 0; i < events->n && ok; i++) {
-        row_t event = report->order[i];
-        if (events->process[event] != process)
-            continue;
-        kineto->rows[kineto->n++] = event;
+    bool ok = kineto->encoded && buffer_reserve(&kineto->names, 64);
+    for (size_t i = 0; i < kineto->n && ok; i++) {
+        row_t event = kineto->rows[i];
         ok = encode_name(kineto, events->name[event]);
         if (ok && (events->category[event] == NSYS_CPU_OP || events->category[event] == NSYS_ANNOTATION))
             ok = encode_name(kineto, report->ranges[events->detail[event]].domain);
@@ -309,18 +305,18 @@ static bool select_events(struct kineto_text *kineto, int64_t process) {
 
 enum sutra_status nsys_write_kineto(const struct nsys_report *report, struct sutra_context *context, int64_t rank,
                                     struct buffer *text, struct sutra_error *error) {
-    struct kineto_text kineto = {.report = report};
-    int64_t process = NSYS_NONE;
+    const uint32_t at = nsys_find_rank(report, rank);
+    const row_t first = report->rank_first[at];
+    struct kineto_text kineto = {
+        .report = report, .rows = report->rank_events + first, .n = report->rank_first[at + 1] - first};
     char head[240];
-    for (uint32_t i = 0; i < report->n_ranks; i++)
-        process = report->ranks[i].rank == rank ? report->ranks[i].process : process;
-    bool ok = select_events(&kineto, process);
+    bool ok = encode_names(&kineto);
     size_t n_pieces = (kineto.n + PIECE_EVENTS - 1) / PIECE_EVENTS, n_bytes = 0;
     kineto.pieces = calloc(n_pieces + 1, sizeof *kineto.pieces);
     ok = ok && kineto.pieces;
     if (ok) {
         pool_run(context->pool, n_pieces, write_piece, &kineto);
-        write_steps(&kineto, rank, pid_of(process), &kineto.pieces[n_pieces]);
+        write_steps(&kineto, at, pid_of(report->ranks[at].process), &kineto.pieces[n_pieces]);
         write_flows(&kineto, &kineto.pieces[n_pieces]);
     }
     for (size_t i = 0; i <= n_pieces && ok; i++) {
@@ -346,7 +342,6 @@ enum sutra_status nsys_write_kineto(const struct nsys_report *report, struct sut
         buffer_append_text(text, "\n]}\n");
     }
     free(kineto.pieces);
-    free(kineto.rows);
     free(kineto.encoded);
     buffer_free(&kineto.names);
     return ok && !text->failed ? SUTRA_OK : error_memory(error);

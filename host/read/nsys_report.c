@@ -6,6 +6,7 @@
  *
  * O(n log n) for n events.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,12 @@ static enum sutra_status set_devices(struct nsys_report *report, int64_t process
             report->ranks[i].n_devices = (uint32_t)n;
         }
     return SUTRA_OK;
+}
+
+uint32_t nsys_find_rank(const struct nsys_report *report, int64_t rank) {
+    uint32_t at = 0;
+    BISECT(at, report->n_ranks, report->ranks[at].rank < rank);
+    return at < report->n_ranks && report->ranks[at].rank == rank ? at : report->n_ranks;
 }
 
 int64_t nsys_rank_of(const struct nsys_report *report, int64_t process) {
@@ -409,6 +416,36 @@ static enum sutra_status find_steps(struct nsys_report *report, const char *anno
     return ok ? SUTRA_OK : error_memory(error);
 }
 
+/* ---- Events and steps of each rank ---- */
+
+static enum sutra_status list_by_rank(struct nsys_report *report, struct sutra_error *error) {
+    const struct nsys_events *events = &report->events;
+    struct arena *arena = &report->arena;
+    const row_t n_events = (row_t)events->n, n_steps = (row_t)report->n_steps;
+    const uint32_t n_ranks = report->n_ranks;
+    report->rank_first = arena_alloc(arena, (size_t)n_ranks + 2, sizeof *report->rank_first);
+    report->step_first = arena_alloc(arena, (size_t)n_ranks + 2, sizeof *report->step_first);
+    report->rank_events = arena_alloc(arena, n_events, sizeof *report->rank_events);
+    report->rank_steps = arena_alloc(arena, n_steps, sizeof *report->rank_steps);
+    struct arena_mark mark = arena_mark(arena);
+    uint32_t *number = arena_alloc(arena, MAX(n_events, n_steps), sizeof *number); /* n_ranks: no rank */
+    row_t *steps = arena_alloc(arena, n_steps, sizeof *steps);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n_events; i++) { /* neighbouring rows mostly have the same process */
+        bool is_same = i && events->process[i] == events->process[i - 1];
+        number[i] = is_same ? number[i - 1] : nsys_find_rank(report, nsys_rank_of(report, events->process[i]));
+    }
+    rows_bucket(report->order, n_events, number, n_ranks + 1, report->rank_first, report->rank_events);
+    for (row_t i = 0; i < n_steps; i++) {
+        steps[i] = i;
+        number[i] = nsys_find_rank(report, report->steps[i].rank);
+    }
+    rows_bucket(steps, n_steps, number, n_ranks + 1, report->step_first, report->rank_steps);
+    arena_release(arena, mark);
+    return SUTRA_OK;
+}
+
 /* ---- Reports ---- */
 
 /* Connects the events of a report. */
@@ -428,7 +465,9 @@ static enum sutra_status connect_events(struct nsys_report *report, struct sutra
     free(process);
     if (!status)
         status = nsys_match_collectives(report, error);
-    return status ? status : find_steps(report, annotation, error);
+    if (!status)
+        status = find_steps(report, annotation, error);
+    return status ? status : list_by_rank(report, error);
 }
 
 #ifdef SUTRA_SQLITE
@@ -555,6 +594,73 @@ enum sutra_status nsys_source_convert(struct source *source, struct sutra_contex
         status = nsys_write_kineto(
             &report, context, options->rank == NSYS_ALL_RANKS ? report.ranks[0].rank : options->rank, &text, error);
     nsys_report_free(&report);
+    if (!status)
+        status = source_replace(source, &text, error);
+    buffer_free(&text);
+    return status;
+}
+
+/* ---- Shared reports ---- */
+
+struct nsys_shared {
+    pthread_mutex_t mutex;
+    size_t n_left; /* tasks that have not read their rank */
+    bool is_read, is_report;
+    enum sutra_status status;
+    struct sutra_error error;
+    struct nsys_report report;
+};
+
+struct nsys_shared *nsys_shared_new(size_t n_tasks) {
+    struct nsys_shared *shared = calloc(1, sizeof *shared);
+    if (shared) {
+        shared->n_left = n_tasks;
+        pthread_mutex_init(&shared->mutex, NULL);
+    }
+    return shared;
+}
+
+void nsys_shared_free(struct nsys_shared *shared) {
+    if (!shared)
+        return;
+    nsys_report_free(&shared->report);
+    pthread_mutex_destroy(&shared->mutex);
+    free(shared);
+}
+
+enum sutra_status nsys_shared_read(struct nsys_shared *shared, struct source *source, struct sutra_context *context,
+                                   const char *stage, const struct source_input *input, struct sutra_error *error) {
+    struct buffer text = {0};
+    *source = (struct source){.pool = context->pool};
+    pthread_mutex_lock(&shared->mutex);
+    if (!shared->is_read) {
+        struct source opened;
+        const struct nsys_options options = {.rank = NSYS_ALL_RANKS};
+        shared->is_read = true;
+        shared->status = source_read(&opened, context, stage, input, &shared->error);
+        shared->is_report = shared->status || is_sqlite(opened.bytes, opened.size);
+        if (!shared->status && shared->is_report)
+            shared->status = nsys_report_read(&shared->report, context, &opened, &options, &shared->error);
+        if (opened.name)
+            source_close(&opened);
+    }
+    pthread_mutex_unlock(&shared->mutex);
+    if (!shared->is_report)
+        return source_read(source, context, stage, input, error);
+    enum sutra_status status = shared->status;
+    if (status)
+        *error = shared->error;
+    else
+        status = source_set_names(source, input->name, error);
+    if (!status && nsys_find_rank(&shared->report, source->rank) == shared->report.n_ranks)
+        status = error_file(error, SUTRA_USAGE, source->name, "no rank %lld in the report: it has %u ranks",
+                            (long long)source->rank, shared->report.n_ranks);
+    if (!status)
+        status = nsys_write_kineto(&shared->report, context, source->rank, &text, error);
+    pthread_mutex_lock(&shared->mutex);
+    if (--shared->n_left == 0)
+        nsys_report_free(&shared->report);
+    pthread_mutex_unlock(&shared->mutex);
     if (!status)
         status = source_replace(source, &text, error);
     buffer_free(&text);

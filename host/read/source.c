@@ -528,8 +528,7 @@ bool rank_path_split(const char *path, char **file, int64_t *rank) {
     return *file;
 }
 
-/* Opens `path` with the options that are set in *source. */
-static enum sutra_status open_source(struct source *source, const char *path, struct sutra_error *error) {
+enum sutra_status source_set_names(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
     source->rank = SOURCE_ALL_RANKS;
     if (!rank_path_split(path, &source->path, &source->rank))
@@ -545,6 +544,17 @@ static enum sutra_status open_source(struct source *source, const char *path, st
         source_close(source);
         return error_memory(error);
     }
+    return SUTRA_OK;
+}
+
+/* Opens `path` with the options that are set in *source. */
+static enum sutra_status open_source(struct source *source, const char *path, struct sutra_error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    enum sutra_status named = source_set_names(source, path, error);
+    if (named)
+        return named;
+    if (source->path)
+        path = source->path;
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
     enum sutra_status status;

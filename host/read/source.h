@@ -73,6 +73,9 @@ struct source {
  */
 bool rank_path_split(const char *path, char **file, int64_t *rank);
 
+/* Sets name, path and rank of a source that is not open. SUTRA_SYSTEM: out of memory. */
+enum sutra_status source_set_names(struct source *source, const char *path, struct sutra_error *error);
+
 /* Opens `path`; "-" is standard input. Of a streamed or compressed input that is not JSON only the first bytes are
  * read. `most` limits the bytes in memory; 0: the default. SUTRA_DATA: empty, too large or corrupt. */
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error);

@@ -737,9 +737,7 @@ static void fill_text(const void *arg, size_t number, struct buffer *out) {
 
 enum sutra_status sutra_nsys_write_trace(struct sutra_context *context, const struct sutra_nsys *nsys, int64_t rank,
                                          const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    bool is_rank = false;
-    for (uint32_t i = 0; i < nsys->report.n_ranks; i++)
-        is_rank |= nsys->report.ranks[i].rank == rank;
+    bool is_rank = nsys_find_rank(&nsys->report, rank) < nsys->report.n_ranks;
     if (!is_rank || (nsys->rank != NSYS_ALL_RANKS && nsys->rank != rank))
         return error_set(error, SUTRA_USAGE, "no rank %" PRId64 " in the report: it has %u ranks", rank,
                          nsys->report.n_ranks);
