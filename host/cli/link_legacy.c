@@ -329,6 +329,8 @@ static const char *const description[] = {
     "the n-th operators of both traces match, within 20 positions. Under the name trace_link, the messages are "
     "identical too. Without --exact-match, exact match is tried first. If it does not fit, the call trees are aligned, "
     "and operators may be missing in either trace.",
+    "The last line of the summary is the result, as of 'sutra link'. Under the name trace_link, the summary is printed "
+    "only on a terminal or with --verbose.",
     "If no option selects how to match and the traces are given as HOST DEVICE, sutra uses the annotation that 'sutra "
     "info' recommends, provided that all operators match by position.",
     "With --verbose, prints the messages of the log of trace_link.py. The name trace_link prints the log in its "
