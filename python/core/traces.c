@@ -226,6 +226,7 @@ static enum sutra_status run_critical_path(struct job *job, struct sutra_context
         .annotation = job->texts[0],
         .instance = (uint64_t)job->numbers[0],
         .hta_version = (enum sutra_hta_version)job->numbers[1],
+        .step = job->texts[1],
     };
     RETURN_THING(job, sutra_critical_path_find(context, job->things[0]->thing, &options, &made, &job->error),
                  sutra_critical_path);
@@ -253,7 +254,7 @@ const struct operation trace_operations[] = {
     {"tree_write", {"tree"}, 1, 1, RETURNS_NUMBER, run_tree_write, NULL},
     {"correlation", {"device_trace", "?host_trace"}, 0, 1, RETURNS_THING, run_correlation, &correlation_kind},
     {"correlation_write", {"correlation"}, 1, 1, RETURNS_NUMBER, run_correlation_write, NULL},
-    {"critical_path", {"device_trace"}, 1, 2, RETURNS_THING, run_critical_path, &critical_path_kind},
+    {"critical_path", {"device_trace"}, 2, 2, RETURNS_THING, run_critical_path, &critical_path_kind},
     {"critical_path_write", {"critical_path"}, 1, 1, RETURNS_NOTHING, run_critical_path_write, NULL},
     {0},
 };

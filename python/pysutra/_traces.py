@@ -91,7 +91,7 @@ class DeviceTrace(Tabular):
         return self.events()
 
     def critical_path(self, annotation: Optional[str] = None, instance: int = 0, hta_version: str = "0.5",
-                      progress: Optional[Progress] = None) -> "CriticalPath":
+                      step: Step = None, progress: Optional[Progress] = None) -> "CriticalPath":
         """Finds the critical path.
 
         Args:
@@ -99,8 +99,9 @@ class DeviceTrace(Tabular):
                 "": the full trace.
             instance: index of the event among the events of this name, from 0.
             hta_version: rules of Holistic Trace Analysis "0.5" or "0.6".
+            step: number of a profiler step, or a range such as "3-5", instead of an annotation.
         """
-        return CriticalPath(self, annotation, instance, hta_version, progress)
+        return CriticalPath(self, annotation, instance, hta_version, step, progress)
 
     def tree(self, host: Optional["HostTrace"] = None, progress: Optional[Progress] = None) -> "Tree":
         """Builds the call tree, with kernels, self and total times. A host trace adds tensor ids."""
@@ -266,10 +267,10 @@ class CriticalPath(Tabular):
     FORMATS = {"text": 0, "json": 1, "chrome": 2}
 
     def __init__(self, device: DeviceTrace, annotation: Optional[str], instance: int, hta_version: str,
-                 progress: Optional[Progress]) -> None:
+                 step: Step, progress: Optional[Progress]) -> None:
         self._context = device._context
-        self._thing = self._run("critical_path", (device._thing,), (annotation,), (instance, self.HTA_VERSIONS[hta_version]),
-                                progress)
+        self._thing = self._run("critical_path", (device._thing,), (annotation, Part(step).texts[0]),
+                                (instance, self.HTA_VERSIONS[hta_version]), progress)
 
     @property
     def report(self) -> Dict[str, float]:

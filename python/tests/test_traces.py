@@ -94,6 +94,16 @@ def test_path_edges_equal_the_file(device, tmp_path):
     assert sum(edge["weight"] for edge in edges if edge["critical"]) == report["us"]
 
 
+def test_path_of_a_step_equals_the_path_of_its_annotation(device):
+    names = sorted({event["name"] for event in load(device)["traceEvents"] if event["name"].startswith("ProfilerStep#")})
+    with pysutra.DeviceTrace(device) as trace:
+        for name in names[:-1]:  # HTA ignores the last step
+            with trace.critical_path(name) as by_name, trace.critical_path(step=int(name.partition("#")[2])) as by_step:
+                assert by_step.report == by_name.report
+        with pytest.raises(pysutra.SutraError, match="exclude each other"):
+            trace.critical_path("forward", step=1)
+
+
 def test_columns_outlive_everything(device):
     trace = pysutra.DeviceTrace(device)
     table = pyarrow.table(trace)

@@ -48,7 +48,7 @@ complete chakra_trace_link --log-level W
 complete /usr/bin/chakra_trace_link --out
 for name in link info critical-path tree correlate convert "analyze hta" gen help completion man; do
     options_of "$name" | sort >expected
-    bash ../complete_words sutra $name -- | grep '^--' | sort | diff expected - && echo "$name: $(wc -l <expected) options"
+    bash ../complete_words sutra $name -- | grep '^--' | sort | diff expected - && echo "$name: all options"
 done
 
 echo "at a terminal:"
