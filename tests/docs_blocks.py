@@ -458,7 +458,7 @@ def check_options(pages, runner):
                 runner.failures.append(f"{path}: no command '{words[0]}'")
                 continue
             for word in words:
-                option = re.match(r"--?[a-z][a-z-]*", word)
+                option = re.match(r"--?[a-z][a-z0-9-]*", word)
                 if option and not re.search(r"(?:^|[ ,])" + re.escape(option.group()) + r"(?:[ ,]|$)", help_text, re.MULTILINE):
                     runner.failures.append(f"{path}: {words[0]} has no option {option.group()}")
 
