@@ -12,6 +12,7 @@
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "columns/hash_tables.h"
+#include "read/device_trace.h"
 #include "read/document.h"
 #include "read/nsys.h"
 #include "read/trace_head.h"
@@ -350,6 +351,8 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
         context->notes_places = false;
         context->ahead = AHEAD_NOTHING;
         context->report = NULL;
+        if (!status)
+            status = device_trace_check_events(*trace, &task->error);
     }
     if (status)
         return status;

@@ -11,6 +11,8 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
 #include "sutra/sutra.h"
 #include "text/strings.h"
 
@@ -88,10 +90,14 @@ static enum sutra_status fill_stream(struct columns_job *columns, struct ArrowAr
         status = sutra_trace_kind_of(context, path, &kind, error);
     if (!status && kind == SUTRA_TRACE_HOST) {
         status = sutra_host_trace_read(context, path, &columns->host, error);
+        if (!status)
+            status = host_trace_check_nodes(columns->host, error);
         return status ? status : sutra_host_trace_arrow(context, columns->host, &wanted, stream, error);
     }
     if (!status)
         status = sutra_device_trace_read(context, path, &columns->device, error);
+    if (!status)
+        status = device_trace_check_events(columns->device, error);
     if (status || columns->table != TABLE_LAUNCHES)
         return status ? status : sutra_device_trace_arrow(context, columns->device, &wanted, stream, error);
     const struct sutra_correlation_options launches = {.size = sizeof launches, .kind = SUTRA_CORRELATION_AC2G};

@@ -362,6 +362,10 @@ static int convert_file(struct job *job) {
     enum sutra_status status = job_open(job, job->output, &error);
     if (!status)
         status = sutra_convert(job->context, convert->input, &convert->options, &convert->converted, &error);
+    if (!status)
+        sutra_converted_report(convert->converted, &report);
+    if (!status && !report.n_plus_nodes && !convert->options.compat)
+        status = error_file(&error, SUTRA_DATA, convert->input, "the trace has no nodes: link a trace with operators");
     if (!status && convert->options.keep_times)
         status = sutra_converted_run_faithful(job->context, convert->converted, NULL, &convert->faithful.options,
                                               &faithful, &error);

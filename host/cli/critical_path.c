@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
+#include "read/device_trace.h"
 #include "sutra/critical_path.h"
 #include "text/quantities.h"
 
@@ -251,6 +252,8 @@ static int find_path(struct job *job) {
     enum sutra_status status = job_open(job, job->output, &error);
     if (!status)
         status = sutra_device_trace_read(job->context, job->inputs[0], &path->trace, &error);
+    if (!status)
+        status = device_trace_check_events(path->trace, &error);
     if (!status && path->rules == RULES_FULL) {
         status = sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, &error);
         if (!status)

@@ -15,6 +15,8 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
 #include "read/source.h"
 #include "sutra/nsys.h"
 #include "text/quantities.h"
@@ -401,6 +403,8 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
         progress_clear(&job->watch.progress);
         sutra_host_trace_summary(info->host, &summary);
         print_host(json, path, &summary);
+        if (job->watch.warnings && host_trace_check_nodes(info->host, error))
+            message_warn("%s: %s", path, error->message);
         return SUTRA_OK;
     }
     struct sutra_device_summary summary = {.size = sizeof summary};
@@ -409,6 +413,8 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
         return status;
     progress_clear(&job->watch.progress);
     print_device(json, path, &summary);
+    if (job->watch.warnings && device_trace_check_events(info->device, error))
+        message_warn("%s: %s", path, error->message);
     return SUTRA_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "read/device_trace.h"
 #include "sutra/merge.h"
 #include "sutra/rewrite.h"
 #include "text/quantities.h"
@@ -284,6 +285,8 @@ static int cut(struct job *job) {
         status = sutra_output_check(cut->host_output, &error);
     if (!status)
         status = sutra_device_trace_read(job->context, cut->traces[DEVICE], &cut->device, &error);
+    if (!status)
+        status = device_trace_check_events(cut->device, &error);
     if (!status && host)
         status = sutra_host_trace_read(job->context, host, &cut->host, &error);
     if (!status)

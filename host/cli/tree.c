@@ -13,6 +13,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "read/device_trace.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
 
@@ -77,6 +78,8 @@ static enum sutra_status read_profile(struct profile_job *profile, bool is_event
     if (is_events)
         return sutra_profile_read(job->context, trace, &profile->profile, error);
     status = sutra_device_trace_read(job->context, trace, &profile->device, error);
+    if (!status)
+        status = device_trace_check_events(profile->device, error);
     if (!status && host)
         status = sutra_host_trace_read(job->context, host, &profile->host, error);
     return status ? status

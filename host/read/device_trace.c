@@ -705,3 +705,12 @@ void sutra_device_trace_free(struct sutra_device_trace *trace) {
     event_columns_free(trace->columns);
     device_trace_unref(trace);
 }
+
+enum sutra_status device_trace_check_events(const struct sutra_device_trace *trace, struct sutra_error *error) {
+    for (row_t event = 0; event < trace->events.n; event++)
+        if (trace->events.phase[event] != 'M')
+            return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, trace->document.source.name,
+                      "the trace has no events: record at least one step between start() and stop() of torch.profiler, "
+                      "and export the trace after stop()");
+}

@@ -29,6 +29,9 @@ struct sutra_device_trace {
  * columns are left, and the last reference frees them. */
 void device_trace_unref(struct sutra_device_trace *trace);
 
+/* SUTRA_DATA: the trace has no events besides metadata, so that there is nothing to analyze. O(metadata events). */
+enum sutra_status device_trace_check_events(const struct sutra_device_trace *trace, struct sutra_error *error);
+
 /* Finds the fields of an event in the trace's text, for fields without a column. O(length of the event). */
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
                 struct event_spans *places);

@@ -352,3 +352,10 @@ void sutra_host_trace_free(struct sutra_host_trace *trace) {
     document_free(&trace->document);
     host_trace_unref(trace);
 }
+
+enum sutra_status host_trace_check_nodes(const struct sutra_host_trace *trace, struct sutra_error *error) {
+    return trace->nodes.n ? SUTRA_OK
+                          : error_file(error, SUTRA_DATA, trace->document.source.name,
+                                       "the trace has no nodes: record at least one step between start() and stop() of "
+                                       "ExecutionTraceObserver");
+}

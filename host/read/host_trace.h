@@ -18,6 +18,9 @@ struct sutra_host_trace {
     struct holders holders;    /* references to the columns */
 };
 
+/* SUTRA_DATA: the trace has no nodes. */
+enum sutra_status host_trace_check_nodes(const struct sutra_host_trace *trace, struct sutra_error *error);
+
 /* Releases a reference to the nodes; see device_trace_unref(). */
 void host_trace_unref(struct sutra_host_trace *trace);
 

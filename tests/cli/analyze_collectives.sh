@@ -41,7 +41,7 @@ echo "--- NCCL of one rank launches no collective"
 cp "$DATA/link/h200_nccl/device.json.gz" nccl.json.gz
 quietly sutra analyze collectives nccl.json.gz
 echo "--- nothing"
-echo '{"traceEvents": []}' >empty.json
+echo '{"traceEvents": [{"ph": "i", "name": "Record Window End", "pid": 1, "tid": 1, "ts": 1, "s": "g"}]}' >empty.json
 quietly sutra analyze collectives empty.json -o empty
 quietly sutra analyze collectives empty.json -o empty --compat tracelens
 quietly sutra analyze collectives

@@ -19,7 +19,7 @@ cat bare/overheads_bare.json bare/breakdown.json
 echo
 echo "{\"traceEvents\": [$(event cpu_op a 1 -5 ''), $(event cpu_op b 2 5 ''), $(event cpu_op c 3 5 '')]}" >odd.json
 quietly sutra analyze dlrm odd.json
-echo '{"traceEvents": []}' >empty.json
+echo '{"traceEvents": [{"ph": "i", "name": "Record Window End", "pid": 1, "tid": 1, "ts": 1, "s": "g"}]}' >empty.json
 quietly sutra analyze dlrm empty.json
 quietly sutra analyze dlrm odd.json --module-marker '## '
 # A file for each stream, or one for all of many.

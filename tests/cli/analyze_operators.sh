@@ -11,7 +11,7 @@ head -n 3 compat/ops_summary.csv
 quietly sutra analyze operators trace.json.gz -o json --table-format json -q
 head -n 2 json/operator_categories.json
 
-echo '{"traceEvents": []}' >empty.json
+echo '{"traceEvents": [{"ph": "i", "name": "Record Window End", "pid": 1, "tid": 1, "ts": 1, "s": "g"}]}' >empty.json
 quietly sutra analyze operators empty.json -o empty --compat tracelens
 head empty/ops_summary.csv empty/kernels.csv
 

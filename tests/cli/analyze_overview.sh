@@ -13,7 +13,7 @@ quietly sutra analyze trace.json.gz -q
 sutra analyze trace.json.gz -q --stats - | grep -E 'n_ranks|n_findings'
 
 # Without anything to say.
-echo '{"traceEvents": []}' >empty.json
+echo '{"traceEvents": [{"ph": "i", "name": "Record Window End", "pid": 1, "tid": 1, "ts": 1, "s": "g"}]}' >empty.json
 quietly sutra analyze empty.json
 quietly sutra analyze empty.json -f json
 printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k\\u001b[31m", "pid": 0, "tid": 7, "ts": 1, "dur": 5}]}' >strange

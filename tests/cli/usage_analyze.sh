@@ -13,7 +13,7 @@ try sutra analyze hta nowhere.json
 try sutra analyze hta nowhere.json other.json
 mkdir folder
 try sutra analyze hta folder
-echo '{"traceEvents": []}' >trace.json
+echo '{"traceEvents": [{"ph": "i", "name": "Record Window End", "pid": 1, "tid": 1, "ts": 1, "s": "g"}]}' >trace.json
 try sutra analyze hta trace.json -o trace.json
 try sutra analyze hta trace.json -o no/where
 try sutra analyze hta trace.json --stats trace.json

@@ -15,6 +15,7 @@
 #include "cli/analyze/analysis.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
+#include "read/device_trace.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
 
@@ -376,6 +377,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (is_single(self)) {
         const char *input = job->inputs[0];
         if ((status = sutra_device_trace_read(context, input, &self->trace, error)) ||
+            (status = device_trace_check_events(self->trace, error)) ||
             (status = sutra_device_trace_restrict(context, self->trace, &analysis->restriction, error)) ||
             (status = sutra_dlrm_analyze(context, self->trace, &self->options, &self->dlrm, error)) ||
             !analysis->results.target)

@@ -1,0 +1,33 @@
+# Traces without events or nodes: an error with the remedy, no empty analysis.
+. "$TOOLS/common.sh"
+traces
+echo '[]' >list.json
+echo '{"traceEvents": []}' >events.json
+echo '{"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}]}' >names.json
+echo '{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}' >nodes.json
+try sutra analyze events.json
+try sutra columns nodes.json -o out.arrow
+try sutra convert nodes.json -o out.et
+for command in 'analyze IN -o out' 'analyze operators IN -o out' 'analyze kernels IN' 'analyze hta IN -o out' 'analyze dlrm IN -o out' \
+    'analyze collectives IN' 'critical-path IN -o out.txt' 'critical-path IN --rules full' 'tree IN -o out.json' \
+    'correlate IN -o out.json' 'diff IN device.json -o out' 'diff device.json IN' 'diff IN IN' 'cut IN -o out.json' \
+    'columns IN -o out.arrow' 'columns IN --table launches -o out.arrow'; do
+    for file in list.json events.json names.json; do
+        text=$(sutra $(echo "$command" | sed "s/IN/$file/g") 2>&1)
+        code=$?
+        case $code$text in
+        65*"$file: the trace has no events: record at least one step"*) ;;
+        *) echo "sutra $command, $file: exit $code, $text" ;;
+        esac
+    done
+done
+ls | grep '^out'
+echo "-- one of several ranks"
+try sutra analyze device.json events.json -q 2>&1 | grep -v '^ ' | head -4
+echo "-- commands that describe, repair or link a trace"
+for file in list.json events.json names.json nodes.json; do
+    try sutra info $file 2>&1 | sed '/kind/d; /  [a-z]/d'
+done
+try sutra repair list.json -q
+sutra link host.json events.json -o linked.json -q 2>&1
+sutra link nodes.json device.json -o linked.json -q 2>&1 | grep -v 'is of process'
