@@ -108,6 +108,52 @@ static int is_et_name(const struct dirent *entry) {
     return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
 }
 
+static int is_pickle_name(const struct dirent *entry) {
+    static const char *const endings[] = {".pickle", ".pkl", NULL};
+    return ends_in_any(entry->d_name, endings);
+}
+
+static int is_unexported_name(const struct dirent *entry) {
+    static const char *const endings[] = {".nsys-rep", ".qdrep", NULL};
+    return ends_in_any(entry->d_name, endings);
+}
+
+static int is_archive_name(const struct dirent *entry) {
+    static const char *const endings[] = {".tar", ".tgz", ".zip", ".xz", ".bz2", NULL};
+    return ends_in_any(entry->d_name, endings);
+}
+
+static int is_folder_name(const struct dirent *entry) {
+    return entry->d_type == DT_DIR && entry->d_name[0] != '.';
+}
+
+/* The files of a directory in which no file has the expected name, and their command: ", but it contains ...", or "". */
+static const char *describe_folder(const char *folder) {
+    static const struct {
+        int (*filter)(const struct dirent *entry);
+        const char *text;
+    } kinds[] = {
+        {is_pickle_name, ", but it contains pickles: of memory snapshots, use 'sutra analyze memory DIR'"},
+        {is_et_name, ", but it contains .et files: use 'sutra check DIR' or 'sutra simulate DIR'"},
+        {is_report_name, ", but it contains SQLite databases: of profilers, use 'sutra analyze DIR'"},
+        {is_json_name, ", but it contains JSON or compressed files: of traces, use 'sutra analyze DIR'"},
+        {is_unexported_name,
+         ", but it contains reports of Nsight Systems: export them with 'nsys export --type sqlite REPORT.nsys-rep'"},
+        {is_archive_name, ", but it contains archives: unpack them"},
+        {is_folder_name, ", and its directories are not searched: name one of them"},
+    };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct dirent **entries = NULL;
+        int n = scandir(folder, &entries, kinds[i].filter, NULL);
+        for (int k = 0; k < n; k++)
+            free(entries[k]);
+        free(entries);
+        if (n > 0)
+            return kinds[i].text;
+    }
+    return "";
+}
+
 static int add_folder(struct trace_list *list, const char *folder, enum trace_names names) {
     struct dirent **entries = NULL;
     size_t n_before = list->n;
@@ -142,9 +188,10 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
                             "writes one for each rank of a job",
                             folder);
     if (names == NAMES_REPORT)
-        return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite", folder);
-    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst", folder,
-                        names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "");
+        return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite%s", folder,
+                            describe_folder(folder));
+    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst%s", folder,
+                        names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "", describe_folder(folder));
 }
 
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {

@@ -18,3 +18,20 @@ done
 cp host.json 'my host.json'
 try sutra info device.json 'my host.json'
 ls
+echo "-- directories of other files"
+for name in pickles/a.pickle ets/rank.0.et reports/a.sqlite exports/a.nsys-rep archives/a.tar outer/inner/device.json jsons/device.json; do
+    mkdir -p "${name%/*}"
+    : >"$name"
+done
+for dir in pickles ets exports archives outer; do
+    try sutra analyze $dir
+done
+for dir in reports ets; do
+    try sutra analyze memory $dir
+done
+for dir in jsons ets; do
+    try sutra analyze nsys $dir
+done
+try sutra merge pickles -o all.json
+try sutra diff pickles jsons
+try sutra link ets jsons -o out
