@@ -179,8 +179,8 @@ void message_note(const char *text);
 int job_list_inputs(struct job *job, enum trace_names names);
 /* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */
 int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
-/* For commands that inspect the first operand before they read it: a stream (standard input, a pipe, a device) is copied
- * to a file in memory, which becomes the standard input and the operand. */
+/* For commands that inspect the first operand before they read it: copies a stream (standard input, a pipe, a device)
+ * to a file in memory, which becomes standard input and the operand. */
 int job_spool_operand(struct job *job);
 /* Sets the output to standard output if no option names one, unless standard output is a terminal. */
 int job_check_terminal(struct job *job);

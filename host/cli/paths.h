@@ -54,8 +54,8 @@ bool path_ends_in(const char *path, const char *extension);
  * Names without a known extension are accepted. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
 int path_check_format(const char *path, const char *formats);
 
-/* Checks that inputs exist, before any work; elements may be NULL. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting the
- * first one that is missing. */
+/* Checks that inputs exist, before any work; elements may be NULL. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting
+ * the first missing input. */
 int paths_check_inputs(const char *const *paths, size_t n);
 
 /* Whether both paths name one regular file: the same inode, or, if neither exists, the same name in the same directory.

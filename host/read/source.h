@@ -122,16 +122,16 @@ void source_map_pages(void *arg);
 void source_close(struct source *source);
 
 /* Copies a stream ("-": standard input; a pipe or a device) to a new file in memory, *file, that can be opened and read
- * several times. Of a format that no command reads, it copies only the first bytes. The limit is that of source_open().
- */
+ * several times. Of a format that no command reads, it copies only the first bytes. `most` limits the bytes, as for
+ * source_open(). */
 enum sutra_status source_spool(const char *path, uint64_t most, int *file, struct sutra_error *error);
 
 /* An error at a byte of the source; counts the lines up to there. */
 __attribute__((format(printf, 4, 5))) enum sutra_status
 source_error(const struct source *source, struct sutra_error *error, uint64_t offset, const char *format, ...);
 
-/* The error for an input of another format, at a byte: names the format that was expected and the one that was found,
- * with the remedy of file_kind(), or if it has none `advice` (": ...", or ""). */
+/* The error for an input of another format, at a byte: names the expected format and the format of the input, and
+ * appends the remedy of file_kind(), or `advice` (": ...", or "") for formats without a remedy. */
 enum sutra_status source_refuse(const struct source *source, uint64_t offset, const char *expected, const char *advice,
                                 struct sutra_error *error);
 
