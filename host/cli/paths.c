@@ -323,7 +323,8 @@ int paths_check_inputs(const char *const *paths, size_t n) {
     struct stat found;
     for (size_t i = 0; i < n; i++)
         if (paths[i] && !path_is_stream(paths[i]) && !stat_file(paths[i], &found))
-            return message_fail(SUTRA_NO_INPUT, "%s: cannot be opened: %s", paths[i], strerror(errno));
+            return message_fail(SUTRA_NO_INPUT, "%s: cannot be opened: %s%s", paths[i], strerror(errno),
+                                strstr(paths[i], "://") ? ": sutra reads local files: download it first" : "");
     return SUTRA_OK;
 }
 

@@ -890,6 +890,12 @@ static int simulate(struct job *job) {
         status = read_reference(simulate, &error);
     if (!status)
         status = run_simulations(simulate, &error);
+    uint64_t n_nodes = 0;
+    for (uint32_t i = 0; !status && i < sutra_simulation_ranks(simulate->simulation); i++)
+        n_nodes += rank_at(simulate->simulation, i).n_nodes;
+    if (!status && n_nodes == 0)
+        status =
+            error_file(&error, SUTRA_DATA, job->inputs[0], "no nodes to simulate: link or convert the trace again");
     if (!status && job->output)
         status = sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, &error);
     if (!status && simulate->folder)

@@ -522,7 +522,8 @@ static enum sutra_status read_text(struct document *document, struct document_pa
         return status;
     if (!context->options.lenient) {
         size_t length = error ? strlen(error->message) : 0;
-        if (error && may_be_json(document->source.bytes, document->source.size))
+        const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n");
+        if (error && *text && may_be_json(document->source.bytes, document->source.size))
             snprintf(error->message + length, sizeof error->message - length, " (try 'sutra repair', or --lenient)");
         return status;
     }

@@ -29,5 +29,7 @@ for file in list.json events.json names.json nodes.json; do
     try sutra info $file 2>&1 | sed '/kind/d; /  [a-z]/d'
 done
 try sutra repair list.json -q
+: >rank.0.et
+try sutra simulate rank.0.et
 sutra link host.json events.json -o linked.json -q 2>&1
 sutra link nodes.json device.json -o linked.json -q 2>&1 | grep -v 'is of process'

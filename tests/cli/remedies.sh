@@ -35,3 +35,8 @@ done
 try sutra merge pickles -o all.json
 try sutra diff pickles jsons
 try sutra link ets jsons -o out
+echo "-- other inputs"
+echo ' ' >blank.json
+for command in 'analyze blank.json' 'analyze https://example.org/trace.json'; do
+    try sutra $command
+done
