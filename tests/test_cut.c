@@ -177,6 +177,19 @@ static void selected_events_are_kept(void **state) {
     pair_free(&pair);
 }
 
+static void host_trace_is_required_to_write_it(void **state) {
+    (void)state;
+    struct pair pair = read_pair();
+    const struct sutra_selection selection = {.size = sizeof selection};
+    struct sutra_cut *cut = NULL;
+    struct sutra_error error;
+    assert_int_equal(sutra_cut_run(context, pair.device, NULL, &selection, &cut, NULL), SUTRA_OK);
+    assert_int_equal(sutra_cut_write_host(context, cut, "/dev/null", NULL, &error), SUTRA_USAGE);
+    assert_non_null(strstr(error.message, "no host trace"));
+    sutra_cut_free(cut);
+    pair_free(&pair);
+}
+
 static void text_between_events_is_kept(void **state) {
     static const struct {
         const char *text, *kept;
@@ -266,6 +279,7 @@ static void kept_events_are_counted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selected_events_are_kept),
+        cmocka_unit_test(host_trace_is_required_to_write_it),
         cmocka_unit_test(text_between_events_is_kept),
         cmocka_unit_test(impossible_selections_are_errors),
         cmocka_unit_test(kept_events_are_counted),

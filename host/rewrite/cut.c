@@ -257,6 +257,8 @@ enum sutra_status sutra_cut_write(struct sutra_context *context, const struct su
 
 enum sutra_status sutra_cut_write_host(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
                                        uint64_t *n_bytes, struct sutra_error *error) {
+    if (!cut->host)
+        return error_set(error, SUTRA_USAGE, "no host trace to write: pass the host trace to the cut");
     const struct host_nodes *nodes = &cut->host->nodes;
     const struct kept_text kept = {.source = &cut->host->document.source,
                                    .text = nodes->text,

@@ -56,8 +56,8 @@ enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutr
                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
                                 struct sutra_cut **cut, struct sutra_error *error);
 
-/* Write the device trace, or the host trace (required), as sutra_linked_write() does. *n_bytes (may be NULL):
- * uncompressed bytes. */
+/* Write the device trace, or the host trace (SUTRA_USAGE without one), as sutra_linked_write() does. *n_bytes (may be
+ * NULL): uncompressed bytes. */
 enum sutra_status sutra_cut_write(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
                                   uint64_t *n_bytes, struct sutra_error *error);
 enum sutra_status sutra_cut_write_host(struct sutra_context *context, const struct sutra_cut *cut, const char *path,

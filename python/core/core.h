@@ -131,7 +131,7 @@ enum return_type { RETURNS_NOTHING, RETURNS_THING, RETURNS_STREAM, RETURNS_NUMBE
 struct operation {
     const char *name;
     const char *things[THINGS_MAX]; /* names of their kinds; "?kind": optional; "*": any; NULL: none */
-    size_t n_texts, n_numbers;      /* minimum counts */
+    size_t n_texts, n_numbers;      /* minimum counts; texts after n_texts are items of lists, which are not None */
     enum return_type returns;
     enum sutra_status (*run)(struct job *job, struct sutra_context *context);
     const struct kind *result_kind;

@@ -232,11 +232,11 @@ static enum sutra_status run_diff_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation finding_operations[] = {
-    {"overview", {NULL}, RESTRICTION_TEXTS + 3, 2 + RESTRICTION_NUMBERS, RETURNS_THING, run_overview, &overview_kind},
+    {"overview", {NULL}, RESTRICTION_TEXTS + 2, 2 + RESTRICTION_NUMBERS, RETURNS_THING, run_overview, &overview_kind},
     {"overview_page", {"overview"}, 1, 0, RETURNS_NUMBER, run_overview_page, NULL},
     {"collectives",
      {NULL},
-     RESTRICTION_TEXTS + 1,
+     RESTRICTION_TEXTS,
      4 + RESTRICTION_NUMBERS,
      RETURNS_THING,
      run_collectives,

@@ -68,9 +68,15 @@ bool parse_texts(struct job *job, PyObject *texts) {
         return false;
     }
     job->n_texts = (size_t)n;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!copy_text(PyTuple_GetItem(texts, i), &job->texts[i]))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *text = PyTuple_GetItem(texts, i);
+        if (text == Py_None && (size_t)i >= job->operation->n_texts) {
+            PyErr_SetString(PyExc_TypeError, "a list of texts contains None");
             return false;
+        }
+        if (!copy_text(text, &job->texts[i]))
+            return false;
+    }
     return true;
 }
 

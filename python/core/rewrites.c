@@ -142,7 +142,7 @@ const struct operation rewrite_operations[] = {
     {"cut", {"device_trace", "?host_trace"}, 1, 6, RETURNS_THING, run_cut, &cut_kind},
     {"cut_write", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write, NULL},
     {"cut_write_host", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write_host, NULL},
-    {"merge", {NULL}, 3, 7, RETURNS_THING, run_merge, &merged_kind},
+    {"merge", {NULL}, 2, 7, RETURNS_THING, run_merge, &merged_kind},
     {"repair", {NULL}, 1, 0, RETURNS_THING, run_repair, &repair_kind},
     {"repair_write", {"repair"}, 1, 0, RETURNS_NUMBER, run_repair_write, NULL},
     {0},

@@ -148,7 +148,7 @@ static enum sutra_status run_pipeline_page(struct job *job, struct sutra_context
 }
 
 const struct operation simulation_operations[] = {
-    {"simulate", {NULL}, 2, SIMULATE_NUMBERS, RETURNS_THING, run_simulation, &simulation_kind},
+    {"simulate", {NULL}, 1, SIMULATE_NUMBERS, RETURNS_THING, run_simulation, &simulation_kind},
     {"pipeline", {"simulation"}, 0, 0, RETURNS_THING, run_pipeline, &pipeline_kind},
     {"pipeline_page", {"pipeline"}, 1, 0, RETURNS_NOTHING, run_pipeline_page, NULL},
     {"simulate_trace", {"simulation"}, 1, 0, RETURNS_NUMBER, run_simulation_trace, NULL},

@@ -114,6 +114,8 @@ def test_cut_equals_the_program_output(job, tmp_path):
         assert (tmp_path / f"ours.{name}").read_bytes() == (tmp_path / f"theirs.{name}").read_bytes()
     with pysutra.DeviceTrace(job[0]) as trace, pysutra.cut(trace, side="gpu", min_us=5, python=False) as part:
         assert part.report["n_operators_kept"] == 0
+        with pytest.raises(pysutra.SutraError, match="no host trace"):
+            part.write_host(tmp_path / "no.json")
         assert len(trace.events(["ts"])) == part.report["n_events"]
 
 

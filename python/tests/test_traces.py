@@ -207,6 +207,25 @@ def test_columns_that_are_not_there_are_named(device):
             trace.events(["a\0b"])
 
 
+def test_none_in_a_list_of_names_raises(device):
+    with pysutra.DeviceTrace(device) as trace:
+        for call in (lambda: trace.events([None]), lambda: trace.events(args=[None]),
+                     lambda: pysutra.analyze.hta([device], kept_annotations=[None]),
+                     lambda: pysutra.analyze.hta_rank(trace, kept_annotations=[None]),
+                     lambda: pysutra.diff(trace, trace, renames={None: "a"}),
+                     lambda: pysutra.diff(device, device, renames={"a": None}),
+                     lambda: pysutra.simulate([device], [None])):
+            with pytest.raises(TypeError, match="None"):
+                call()
+
+
+def test_no_paths_are_an_error():
+    for call in (pysutra.analyze.overview, pysutra.analyze.hta, pysutra.analyze.operators, pysutra.analyze.collectives,
+                 pysutra.analyze.memory):
+        with pytest.raises(pysutra.SutraError, match="no (traces|inputs)"):
+            call([])
+
+
 def test_warnings_are_pythons(write_trace, device):
     again = load(device)["traceEvents"]
     for event in again:

@@ -487,6 +487,8 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
     enum sutra_status status = copy_options(options, &known, error);
     if (status)
         return status;
+    if (n_paths == 0)
+        return error_set(error, SUTRA_USAGE, "no inputs");
     const char *const *against = known.n_against ? known.against_paths : &known.against;
     const size_t n[2] = {n_paths, known.n_against ? known.n_against : known.against != NULL};
     if (n[1] && n[0] != n[1] && (n[0] == 1 || n[1] == 1))
