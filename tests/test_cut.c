@@ -278,10 +278,8 @@ static void kept_events_are_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selected_events_are_kept),
-        cmocka_unit_test(host_trace_is_required_to_write_it),
-        cmocka_unit_test(text_between_events_is_kept),
-        cmocka_unit_test(impossible_selections_are_errors),
+        cmocka_unit_test(selected_events_are_kept),    cmocka_unit_test(host_trace_is_required_to_write_it),
+        cmocka_unit_test(text_between_events_is_kept), cmocka_unit_test(impossible_selections_are_errors),
         cmocka_unit_test(kept_events_are_counted),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);

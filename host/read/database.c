@@ -21,10 +21,10 @@
 #define PROGRESS_STEPS 10000 /* instructions of SQLite between two calls of check_progress() */
 
 /* Limit of the rows and texts of a database, as a multiple of the file: a row has at least 4 bytes of the file, and
- * UTF-16 becomes UTF-8 with up to 1.5 times the bytes. Only a corrupt file refers to the same bytes again and again. */
+ * UTF-16 becomes UTF-8 with up to 1.5 times the bytes. Only a corrupt file refers to the same bytes many times. */
 #define ROW_BYTES_MIN    4
 #define MAX_BYTES_FACTOR 4
-#define COUNT_BYTES_STEP 4096 /* a connection adds this much at once to the count that all connections share */
+#define COUNT_BYTES_STEP 4096 /* a connection adds its bytes to the shared count in steps of this size */
 
 #define TEXT_BYTES_MAX ((uint64_t)1 << 28)
 

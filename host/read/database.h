@@ -11,8 +11,8 @@
  * (decompressed, piped) is read in place. Each thread opens a connection of its own.
  *
  * Databases may be corrupt or adversarial. Views, virtual tables and generated columns compute rows and texts from
- * nothing, so they are errors. Pages that are in several places of a tree repeat rows and texts, so those are counted
- * over all connections, and limited by the size of the file.
+ * nothing, so they are errors. Pages to which a tree refers repeatedly repeat rows and texts, so the rows and texts of
+ * all connections are counted, and limited by the size of the file.
  */
 #ifndef READ_DATABASE_H
 #define READ_DATABASE_H
@@ -39,7 +39,7 @@ struct database {
     sqlite3 *handle;
     struct database_file *file;
     const struct sutra_context *context;
-    uint64_t n_bytes;     /* not yet added to those of the file */
+    uint64_t n_bytes;     /* not yet added to n_bytes of the file */
     uint64_t n_rows_left; /* of the prepared scan, by its range of rowids */
 };
 

@@ -4,7 +4,7 @@
  *     rocpd_kernel_dispatch --kernel_id--> rocpd_info_kernel_symbol      rocpd_region --name_id--> rocpd_string
  *            |--agent_id, pid, tid--> rocpd_info_agent, _process, _thread       |--event_id--> rocpd_event: correlation
  *
- * Each name is a view of the tables NAME_<uuid>, of several processes in a merged report, which are read in its place.
+ * Each name is a view of the tables NAME_<uuid>, of several processes in a merged report; the reader reads the tables.
  * Schema 3 has start and end in each row; schema 4 refers to rocpd_timestamp and rocpd_track. Regions of HIP are calls,
  * regions of markers (roctx) are ranges. Each of the three large tables is read by a thread with its own connection.
  * O(n log n).
