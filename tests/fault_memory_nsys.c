@@ -1,10 +1,15 @@
 /*
  * fault_memory_nsys.c - runs out of memory at every allocation of sutra, one after the other, while a report of
- * Nsight Systems and a rocpd database are read, summarized and converted.
+ * Nsight Systems and a rocpd database are read, summarized and converted, and while tasks share a report.
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the expected files; the sanitizers detect leaks.
  */
+#include "base/error.h"
+#include "columns/traces.h"
+#include "context/context.h"
 #include "fault_files.h"
+#include "read/device_trace.h"
+#include "read/nsys.h"
 
 #define CORPUS "tests/fuzz/corpus/nsys/"
 
@@ -60,7 +65,43 @@ static void any_allocation_may_fail(void **state) {
     free(reports.bytes[1]);
 }
 
+/* Reads both ranks of a report, which is read once. */
+static enum sutra_status read_shared(void *arg, struct sutra_error *error) {
+    static const char *const paths[2] = {CORPUS "full.sqlite/rank0", CORPUS "full.sqlite/rank1"};
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *context = NULL;
+    struct nsys_shared *shared = nsys_shared_new(2);
+    enum sutra_status status = shared ? sutra_context_create(&options, &context, error) : error_memory(error);
+    for (int i = 0; i < 2 && !status; i++) {
+        struct sutra_device_trace *trace = NULL;
+        context->report = shared;
+        status = sutra_device_trace_read(context, paths[i], &trace, error);
+        if (!status)
+            *(row_t *)arg = trace->events.n;
+        sutra_device_trace_free(trace);
+    }
+    sutra_context_free(context);
+    nsys_shared_free(shared);
+    return status;
+}
+
+static void check_nothing(void *arg, long n, enum sutra_status status) {
+    (void)arg, (void)n, (void)status;
+}
+
+static void any_allocation_of_a_shared_report_may_fail(void **state) {
+    (void)state;
+#ifndef SUTRA_SQLITE
+    skip();
+#endif
+    row_t n_events = 0;
+    const struct refusable refusable = {.arg = &n_events, .work = read_shared, .check = check_nothing};
+    assert_true(refuse_each(&refusable, false) > 50);
+    assert_true(n_events > 10);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(any_allocation_of_a_shared_report_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
