@@ -24,6 +24,7 @@
 #include "text/strings.h"
 #ifdef SUTRA_SQLITE
 #include "read/database.h"
+#include "read/file_kind.h"
 #endif
 
 const char *const nsys_category_names[NSYS_N_CATEGORIES] = {
