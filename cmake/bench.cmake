@@ -21,7 +21,7 @@ target_link_libraries(call_tree PRIVATE sutra_objects)
 # Matching by each engine.
 add_executable(match_engines bench/match_engines.c)
 target_link_libraries(match_engines PRIVATE sutra_objects)
-if(CMAKE_CUDA_COMPILER)
+if(NOT NO_CUDA)
   target_sources(match_engines PRIVATE bench/gpu_floors.cu)
   target_compile_options(match_engines PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   target_compile_definitions(match_engines PRIVATE HAVE_GPU_FLOORS)

@@ -1,7 +1,7 @@
 /*
  * simulate.c - `sutra simulate`: computes the times that a simulator would find for a job's .et files, and what-ifs.
  *
- *     .et files --> simulation with the changes, without them, with one more change each --> page or JSON, trace
+ *     .et files --> simulation with the changes, without them, with one more change each --> text or JSON, trace
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,46 +27,12 @@
 #include "text/strings.h"
 #include "write/json.h"
 
-#define N_NAMES    10 /* minimum number of names on the page */
-#define N_SHOWN    32 /* maximum */
-#define NAME_WIDTH 38
-#define RANKS_MAX  16 /* ranks on the page */
-#define NODES_MAX  8
-#define WAIT_WIDTH 24
-#define WAITS_MAX  5
-#define STRAGGLES  1.05 /* times as slow as the median */
+#define NODES_MAX 8
 
 static const char *const works[] = {"processor", "computation", "communication"}; /* JSON */
-static const char *const work_words[] = {"CPU", "computation", "communication", "waits"};
 
-static double us_of(uint64_t ns) {
-    return (double)ns / 1000;
-}
-
-/* Functions that return element i of a simulation by value. */
-#define ELEMENT(name, type, index, fill)                                                                               \
-    static struct type name(const struct sutra_simulation *simulation, index i) {                                      \
-        struct type made = {.size = sizeof made};                                                                      \
-        fill(simulation, i, &made);                                                                                    \
-        return made;                                                                                                   \
-    }
-ELEMENT(rank_at, sutra_simulated_rank, uint32_t, sutra_simulation_rank)
-ELEMENT(name_at, sutra_simulated_name, uint64_t, sutra_simulation_name)
-ELEMENT(wait_at, sutra_simulated_wait, uint64_t, sutra_simulation_wait)
-ELEMENT(link_at, sutra_network_link, uint64_t, sutra_simulation_link)
-ELEMENT(path_step_at, sutra_simulated_step, uint64_t, sutra_simulation_step)
-
-static double change_percent(uint64_t after, uint64_t before) {
-    return before ? 100 * ((double)after / (double)before - 1) : (double)NAN;
-}
-
-/*
- * The largest error of a what-if, in percent of the job; NaN: unknown. With a resource per stream: seen on jobs with a
- * known answer. With one resource per GPU the error depends on the job, but not by a rule on its overlap: it differs
- * from the answer of the files for streams by at most 0.6 % in 155 what-ifs of 31 jobs with a known answer.
- */
-static double error_bound(const struct simulate_job *simulate, bool no_straggler, uint64_t ns, uint64_t reference_ns,
-                          uint64_t job_ns) {
+double error_bound(const struct simulate_job *simulate, bool no_straggler, uint64_t ns, uint64_t reference_ns,
+                   uint64_t job_ns) {
     if (simulate->options.gpu_streams)
         return !sutra_et_ranks_gpu_streams(simulate->ranks) ? (double)NAN : no_straggler ? 3 : 0.5;
     if (!simulate->reference || !job_ns)
@@ -74,304 +40,12 @@ static double error_bound(const struct simulate_job *simulate, bool no_straggler
     return 100 * fabs((double)ns - (double)reference_ns) / (double)job_ns + (no_straggler ? 3 : 1);
 }
 
-/* The same for a what-if of the summary; no job without communication has a known answer. */
-static double summary_error(const struct simulate_job *simulate, int what_if) {
+double summary_error(const struct simulate_job *simulate, enum what_if what_if) {
     if (what_if == WHAT_IF_NO_COMMUNICATION)
         return (double)NAN;
     const bool no_straggler = what_if == WHAT_IF_NO_STRAGGLER || simulate->options.no_straggler;
     return error_bound(simulate, no_straggler, simulate->what_if_ns[what_if], simulate->reference_what_if_ns[what_if],
                        sutra_simulation_time_ns(simulate->simulation));
-}
-
-/* ---- The page ---- */
-
-/* Prints shares of the kinds of work on the critical path. */
-static void print_path_shares(const struct sutra_simulation *simulation) {
-    uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
-    for (uint64_t i = 0; i < n; i++) {
-        struct sutra_simulated_step step = path_step_at(simulation, i);
-        sums[step.work] += step.end_ns - step.start_ns;
-    }
-    for (int work = 0; work < 3; work++)
-        printf("%s %s %s", work ? "," : "", work_words[work], share_text((double)sums[work], (double)end).text);
-}
-
-/* A what-if whose nodes are on less than this share of the critical path needs an explanation. */
-#define EXPLAINED_PERCENT 0.5
-
-/* Prints why the options changed no duration, one line per option. */
-static void print_unused_options(const struct simulate_job *simulate, const struct sutra_simulated_change *change) {
-    uint64_t comm_ns = 0;
-    for (uint32_t i = 0; i < sutra_simulation_ranks(simulate->before); i++)
-        comm_ns += rank_at(simulate->before, i).comm_ns;
-    const char *small = "all durations change by less than a microsecond";
-    const char *no_comm = "the job has no communication";
-    for (size_t i = 0; i < simulate->scales.n; i++) {
-        const char *text = simulate->scales.texts[i];
-        printf("no change: --scale %s: %s\n", text,
-               strtod(strrchr(text, ':') + 1, NULL) == 1 ? "a factor of 1 changes no duration"
-               : change->n_rounded                       ? small
-                                                         : "no selected node takes time");
-    }
-    for (size_t i = 0; i < simulate->removals.n; i++)
-        printf("no change: --remove %s: no selected node takes time\n", simulate->removals.texts[i]);
-    if (simulate->options.no_launch_latency)
-        printf("no change: --no-launch-latency: %s\n", change->n_rounded ? small : "no node has launch latency");
-    if (simulate->overlap)
-        printf("no change: --overlap comm: %s\n", no_comm);
-    if (simulate->bandwidth)
-        printf("no change: --bandwidth %s: %s\n", simulate->bandwidth,
-               comm_ns == 0                       ? no_comm
-               : simulate->options.bandwidth == 1 ? "a factor of 1 changes no duration"
-                                                  : small);
-    if (simulate->options.network)
-        printf("no change: --network %s: %s\n", simulate->options.network,
-               comm_ns == 0 ? no_comm
-               : sutra_simulation_n_links(simulate->simulation) == 0
-                   ? "the files record no bytes of matched collectives"
-                   : small);
-    if (simulate->options.no_straggler)
-        puts("no change: --straggler none: no rank computes over 5 % longer than the median rank");
-}
-
-static uint64_t count_nodes(const struct sutra_simulation *simulation) {
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++)
-        n += rank_at(simulation, i).n_nodes;
-    return n;
-}
-
-/* Prints why a what-if has no effect, or almost none: it changes no duration, or nodes that are not on the critical
- * path. */
-static void print_lack_of_effect(const struct simulate_job *simulate) {
-    const struct sutra_simulation *before = simulate->before;
-    const uint64_t end = sutra_simulation_time_ns(simulate->simulation), before_ns = sutra_simulation_time_ns(before);
-    const double percent = change_percent(end, before_ns);
-    struct sutra_simulated_change change = {.size = sizeof change};
-    if (!(fabs(percent) < EXPLAINED_PERCENT))
-        return;
-    if (!sutra_simulation_change(simulate->simulation, before, &change)) {
-        if (end == before_ns)
-            printf("no change: %s\n", count_nodes(simulate->simulation) == count_nodes(before)
-                                          ? "the recorded job has this number of layers, micro-batches or replicas"
-                                          : "the added or removed nodes are not on the critical path");
-        return;
-    }
-    if (change.n_nodes == 0) {
-        print_unused_options(simulate, &change);
-        return;
-    }
-    printf("%s change: %s, ", end == before_ns ? "no" : "little",
-           counted_text(change.n_nodes, "changed node", "changed nodes").text);
-    if (end == before_ns && change.path_ns)
-        printf("but a path without them is as long as the critical path:");
-    else if (change.path_ns)
-        printf("%s of the critical path:", share_text((double)change.path_ns, (double)before_ns).text);
-    else
-        printf("none on the critical path:");
-    print_path_shares(before);
-    struct sutra_simulated_name longest = {.size = sizeof longest};
-    for (uint64_t i = 0; i < sutra_simulation_n_names(before); i++) {
-        struct sutra_simulated_name name = name_at(before, i);
-        if (name.path_ns > longest.path_ns)
-            longest = name;
-    }
-    struct shortened shown;
-    if (longest.name) {
-        short_names(&longest.name, 1, WAIT_WIDTH, &shown);
-        printf(", most in ");
-        shortened_print(&shown, 0);
-        printf(" (%s)", time_text(us_of(longest.path_ns)).text);
-    }
-    putchar('\n');
-}
-
-static void print_summary(const struct simulate_job *simulate) {
-    uint32_t n = sutra_simulation_ranks(simulate->simulation);
-    const uint64_t n_nodes = count_nodes(simulate->simulation), end = sutra_simulation_time_ns(simulate->simulation);
-    const uint64_t n_ran = n_nodes - sutra_simulation_n_deadlocked(simulate->simulation);
-    printf("%s simulated", time_text(us_of(end)).text);
-    const uint64_t before_ns = simulate->before ? sutra_simulation_time_ns(simulate->before) : 0;
-    if (simulate->before)
-        printf(" (%s), %s without the what-if", change_text(change_percent(end, before_ns)).text,
-               time_text(us_of(before_ns)).text);
-    printf(": %s of ", counted_text(n_nodes, "node", "nodes").text);
-    printf("%s", counted_text(n, "rank", "ranks").text);
-    if (n_ran < n_nodes)
-        printf(", only %s ran", count_text(n_ran).text);
-    putchar('\n');
-    if (simulate->before)
-        print_lack_of_effect(simulate);
-    if (simulate->interval.high_ns)
-        printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
-               time_text(us_of(simulate->interval.high_ns)).text,
-               simulate->interval.has_one_size
-                   ? "; the collectives of a kind have one size, which does not determine the bandwidth"
-                   : "");
-    if (simulate->before && simulate->reference)
-        printf("%s with a resource per stream: error at most %.1f %% of the job\n",
-               time_text(us_of(simulate->reference_ns)).text,
-               error_bound(simulate, simulate->options.no_straggler, end, simulate->reference_ns, before_ns));
-}
-
-static void print_ranks(const struct sutra_simulation *simulation) {
-    uint32_t n = sutra_simulation_ranks(simulation);
-    printf("\n  %4s %14s %14s %14s %14s %13s\n", "rank", "time", "CPU", "computation", "communication", "waits");
-    for (uint32_t i = 0; i < n && i < RANKS_MAX; i++) {
-        struct sutra_simulated_rank rank = rank_at(simulation, i);
-        printf("  %4" PRIu64 " %14s", rank.rank, time_text(us_of(rank.time_ns)).text);
-        printf(" %14s", time_text(us_of(rank.cpu_ns)).text);
-        printf(" %14s", time_text(us_of(rank.compute_ns)).text);
-        printf(" %14s", time_text(us_of(rank.comm_ns)).text);
-        printf(" %13s\n", time_text(us_of(rank.wait_ns)).text);
-    }
-    if (n > RANKS_MAX)
-        printf("  and %s\n", counted_text(n - RANKS_MAX, "more rank", "more ranks").text);
-}
-
-/* How much of the time of all ranks each kind of work ran in. */
-static void print_use(const struct sutra_simulation *simulation) {
-    double sums[4] = {0}, whole = 0;
-    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
-        struct sutra_simulated_rank rank = rank_at(simulation, i);
-        const uint64_t ns[] = {rank.cpu_ns, rank.compute_ns, rank.comm_ns, rank.wait_ns};
-        for (int kind = 0; kind < 4; kind++)
-            sums[kind] += (double)ns[kind];
-        whole += (double)rank.time_ns;
-    }
-    printf("  shares:");
-    for (int kind = 0; kind < 4; kind++)
-        printf("%s %s %s", kind ? "," : "", work_words[kind], share_text(sums[kind], whole).text);
-    putchar('\n');
-}
-
-/* Where ranks wait for each other most. */
-static void print_waits(const struct sutra_simulation *simulation) {
-    uint64_t longest = 0, sum = 0;
-    struct sutra_simulated_name name = {.size = sizeof name};
-    for (uint64_t i = 0; i < sutra_simulation_n_names(simulation); i++) {
-        uint64_t wait = name_at(simulation, i).wait_ns;
-        sum += wait;
-        if (wait > longest) {
-            longest = wait;
-            name = name_at(simulation, i);
-        }
-    }
-    if (longest == 0)
-        return;
-    struct shortened shown;
-    short_names(&name.name, 1, WAIT_WIDTH, &shown);
-    printf("  ranks wait most at ");
-    shortened_print(&shown, 0);
-    printf(": %s of %s\n", time_text(us_of(longest)).text, time_text(us_of(sum)).text);
-}
-
-/* The longest waits of one rank for another. */
-static void print_rank_waits(const struct sutra_simulation *simulation) {
-    uint64_t n = sutra_simulation_n_waits(simulation);
-    for (uint64_t i = 0; i < n && i < WAITS_MAX; i++) {
-        struct sutra_simulated_wait wait = wait_at(simulation, i);
-        printf("  rank %" PRIu64 " waits for rank %" PRIu64 ": %s, %s\n", wait.rank, wait.awaited,
-               time_text(us_of(wait.ns)).text, counted_text(wait.n, "time", "times").text);
-    }
-    if (n > WAITS_MAX)
-        printf("  and %s\n", counted_text(n - WAITS_MAX, "more pair of ranks", "more pairs of ranks").text);
-}
-
-/* Ranks that compute clearly more slowly than the median rank. */
-static void print_stragglers(const struct sutra_simulation *simulation) {
-    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
-        struct sutra_simulated_rank rank = rank_at(simulation, i);
-        if (rank.gpu_slowness > STRAGGLES)
-            printf("  straggler: the GPU of rank %" PRIu64 " takes %.2f times as long as the median GPU\n", rank.rank,
-                   rank.gpu_slowness);
-        if (rank.cpu_slowness > STRAGGLES)
-            printf("  straggler: the CPU of rank %" PRIu64 " takes %.2f times as long as the median CPU\n", rank.rank,
-                   rank.cpu_slowness);
-    }
-}
-
-static void print_network(const struct sutra_simulation *simulation) {
-    uint64_t n = sutra_simulation_n_links(simulation);
-    if (n == 0)
-        return;
-    printf("\n  %-16s %6s %10s %10s %14s %10s\n", "network", "ranks", "transfers", "alpha", "bandwidth", "residual");
-    for (uint64_t i = 0; i < n; i++) {
-        struct sutra_network_link link = link_at(simulation, i);
-        printf("  %-16s %6" PRIu64 " %10" PRIu64, link.kind, link.n_ranks, link.n_transfers);
-        printf(" %7.1f us", link.alpha_us);
-        if (isfinite(link.bytes_per_s))
-            printf(" %9.2f GB/s", link.bytes_per_s / 1e9);
-        else
-            printf(" %14s", "-");
-        printf(" %7.1f us%s\n", link.residual_us, link.is_fitted ? "" : "  one size");
-    }
-}
-
-static void print_what_ifs(const struct simulate_job *simulate) {
-    static const char *const words[N_WHAT_IFS] = {[WHAT_IF_NO_STRAGGLER] = "no rank slower than the median",
-                                                  [WHAT_IF_NETWORK] = "twice the bandwidth",
-                                                  [WHAT_IF_NO_COMMUNICATION] = "communication takes no time"};
-    uint64_t end = sutra_simulation_time_ns(simulate->simulation);
-    if (!simulate->what_ifs)
-        return;
-    printf("\n  %-32s %14s %9s%s %12s\n", "what-if", "time", "change", simulate->reference ? "        streams" : "",
-           "max. error");
-    for (int worth = 0; worth < N_WHAT_IFS; worth++) {
-        double bound = summary_error(simulate, worth);
-        printf("  %-32s %14s %9s ", words[worth], time_text(us_of(simulate->what_if_ns[worth])).text,
-               change_text(change_percent(simulate->what_if_ns[worth], end)).text);
-        if (simulate->reference)
-            printf("%14s ", time_text(us_of(simulate->reference_what_if_ns[worth])).text);
-        if (isnan(bound))
-            printf("%12s\n", "unknown");
-        else
-            printf("%10.1f %%\n", bound);
-    }
-}
-
-static void print_names(const struct simulate_job *simulate) {
-    uint64_t n = sutra_simulation_n_names(simulate->simulation), end = sutra_simulation_time_ns(simulate->simulation);
-    uint64_t n_shown = MAX(simulate->n_sensitivity, N_NAMES);
-    unsigned width = NAME_WIDTH + screen_columns_more();
-    const char *names[N_SHOWN];
-    struct shortened shorts[N_SHOWN];
-    n_shown = MIN(n_shown, N_SHOWN);
-    n_shown = MIN(n_shown, n);
-    for (uint64_t i = 0; i < n_shown; i++)
-        names[i] = name_at(simulate->simulation, i).name;
-    short_names(names, n_shown, width, shorts);
-    printf("\n  %-*s %6s %12s %8s", (int)width, "longest by name", "nodes", "execution", "of path");
-    puts(simulate->n_sensitivity ? "  removed" : "");
-    for (uint64_t i = 0; i < n_shown; i++) {
-        struct sutra_simulated_name name = name_at(simulate->simulation, i);
-        printf("  ");
-        shortened_print(&shorts[i], width);
-        printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
-        printf(" %8s", share_text((double)name.path_ns, (double)end).text);
-        if (i < simulate->n_sensitivity)
-            printf("  %7s", change_text(change_percent(name.free_ns, end)).text);
-        putchar('\n');
-    }
-}
-
-static void print_page(const struct simulate_job *simulate) {
-    print_summary(simulate);
-    print_ranks(simulate->simulation);
-    print_use(simulate->simulation);
-    print_waits(simulate->simulation);
-    print_rank_waits(simulate->simulation);
-    if (sutra_simulation_n_waits(simulate->simulation))
-        print_stragglers(simulate->simulation);
-    if (simulate->bandwidth || simulate->options.network || simulate->what_ifs)
-        print_network(simulate->simulation);
-    print_what_ifs(simulate);
-    if (simulate->shows_pipeline)
-        pipeline_print(simulate->pipeline, RANKS_MAX);
-    printf("\ncritical path, %s:", counted_text(sutra_simulation_n_steps(simulate->simulation), "step", "steps").text);
-    print_path_shares(simulate->simulation);
-    putchar('\n');
-    print_names(simulate);
 }
 
 /* ---- JSON ---- */
@@ -919,7 +593,7 @@ static int simulate(struct job *job) {
     if (simulate->format)
         exit_code = print_json(simulate);
     else
-        print_page(simulate);
+        simulation_print(simulate);
     fflush(stdout);
     if (!job->quiet)
         warn_missing_data(simulate->simulation);

@@ -1,8 +1,8 @@
 /*
- * simulate.h - the state of `sutra simulate`, shared by the command (simulate.c), the files of its what-ifs
- * (simulate_write.c), and the output of pipelines (simulate_pipeline.c).
+ * simulate.h - the state of `sutra simulate`, shared by the command (simulate.c), its text (simulate_text.c), the
+ * files of its what-ifs (simulate_write.c), and the output of pipelines (simulate_pipeline.c).
  *
- *     arguments --> struct simulate_job --> ranks, simulations --> page, JSON, trace
+ *     arguments --> struct simulate_job --> ranks, simulations --> text, JSON, trace
  *                                                             \--> changed files, as --write requests
  */
 #ifndef CLI_SIMULATE_H
@@ -46,6 +46,44 @@ struct simulate_job {
     char no_reference[700];           /* why the job of the files has none; "": it has one, or needs none */
     uint64_t reference_ns, reference_what_if_ns[N_WHAT_IFS]; /* its times with the same changes */
 };
+
+/* ---- Elements of a simulation ---- */
+
+static inline double us_of(uint64_t ns) {
+    return (double)ns / 1000;
+}
+
+/* Each returns element i by value. */
+#define ELEMENT(name, type, index, fill)                                                                               \
+    static inline struct type name(const struct sutra_simulation *simulation, index i) {                               \
+        struct type made = {.size = sizeof made};                                                                      \
+        fill(simulation, i, &made);                                                                                    \
+        return made;                                                                                                   \
+    }
+ELEMENT(rank_at, sutra_simulated_rank, uint32_t, sutra_simulation_rank)
+ELEMENT(name_at, sutra_simulated_name, uint64_t, sutra_simulation_name)
+ELEMENT(wait_at, sutra_simulated_wait, uint64_t, sutra_simulation_wait)
+ELEMENT(link_at, sutra_network_link, uint64_t, sutra_simulation_link)
+ELEMENT(path_step_at, sutra_simulated_step, uint64_t, sutra_simulation_step)
+#undef ELEMENT
+
+/* ---- Text (simulate_text.c) ---- */
+
+/*
+ * The largest error of a what-if, in percent of the job; NaN: unknown. With a resource per stream: seen on jobs with a
+ * known answer. With one resource per GPU the error depends on the job, but not by a rule on its overlap: it differs
+ * from the answer of the files for streams by at most 0.6 % in 155 what-ifs of 31 jobs with a known answer.
+ */
+double error_bound(const struct simulate_job *simulate, bool no_straggler, uint64_t ns, uint64_t reference_ns,
+                   uint64_t job_ns);
+
+/* The same for a what-if of the summary; no job without communication has a known answer. */
+double summary_error(const struct simulate_job *simulate, enum what_if what_if);
+
+/* Prints the result. */
+void simulation_print(const struct simulate_job *simulate);
+
+/* ---- Changed files (simulate_write.c) ---- */
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
 bool rank_digits(const char *name, const char **digits, const char **end);
