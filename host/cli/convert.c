@@ -229,6 +229,8 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", *compat ? "compat" : "lines");
     if (faithful_is_requested(&convert->faithful) && !faithful)
         return message_fail(SUTRA_USAGE, "--gpu and --min-idle-us need --faithful");
+    if (convert->astra && (exit_code = path_check_format(convert->astra, "")) != SUTRA_OK)
+        return exit_code;
     if (convert->astra && *compat)
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");

@@ -18,6 +18,7 @@
 #include "read/source.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
+#include "text/strings.h"
 #include "write/json.h"
 
 #define SAMPLE_SECONDS 0.005
@@ -73,6 +74,9 @@ int job_check_stats(const char *stats, const char *output, const char *const *in
     for (size_t i = 0; stats && i < n_inputs; i++)
         if (inputs[i] && paths_same(stats, inputs[i]))
             return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
+    if (stats && (text_ends_in(stats, ".gz") || text_ends_in(stats, ".zst") || path_other_format(stats, ".json")))
+        return message_fail(SUTRA_USAGE, "%s: the statistics are JSON without compression: end the name in .json",
+                            stats);
     if (stats && output && (paths_same(stats, output) || (path_is_stream(stats) && path_is_stream(output))))
         return message_fail(SUTRA_USAGE, "%s: the output and the statistics are the same file", stats);
     return SUTRA_OK;

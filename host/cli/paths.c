@@ -298,25 +298,28 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int path_check_format(const char *path, const char *formats) {
+const char *path_other_format(const char *path, const char *formats) {
     static const char *const extensions[] = {
-        ".json",    ".et",      ".arrow",   ".csv",  ".pftrace",  ".html",   ".svg",      ".dot",
-        ".graphml", ".parquet", ".feather", ".xlsx", ".tsv",      ".pdf",    ".png",      ".md",
-        ".pickle",  ".pkl",     ".db",      ".zip",  ".perfetto", ".sqlite", ".nsys-rep", ".xz",
-        ".bz2",     ".lz4",     ".7z",      ".tar",  ".tgz",      ".br",     NULL};
-    struct stat found;
-    if (path_is_stream(path) || (!*formats && stat(path, &found) == 0))
-        return SUTRA_OK;
+        ".json",    ".et",       ".arrow", ".csv", ".pftrace", ".html", ".svg",    ".dot", ".graphml", ".parquet",
+        ".feather", ".xlsx",     ".tsv",   ".pdf", ".png",     ".md",   ".pickle", ".pkl", ".db",      ".zip",
+        ".sqlite",  ".nsys-rep", ".xz",    ".bz2", ".lz4",     ".7z",   ".tar",    ".tgz", ".br",      NULL};
     for (const char *const *extension = extensions; *extension; extension++)
         if (path_ends_in(path, *extension) && !strstr(formats, *extension))
-            return *formats
-                       ? message_fail(SUTRA_USAGE,
-                                      "%s: this command does not write %s files: end the name in %s, with .gz or "
-                                      ".zst to compress",
-                                      path, *extension, formats)
-                       : message_fail(SUTRA_USAGE, "%s: the output is a directory of several files: name it without %s",
-                                      path, *extension);
-    return SUTRA_OK;
+            return *extension;
+    return NULL;
+}
+
+int path_check_format(const char *path, const char *formats) {
+    struct stat found;
+    const char *extension = path_other_format(path, formats);
+    if (!extension || (!*formats && stat(path, &found) == 0))
+        return SUTRA_OK;
+    return *formats ? message_fail(SUTRA_USAGE,
+                                   "%s: this command does not write %s files: end the name in %s, with .gz or .zst to "
+                                   "compress",
+                                   path, extension, formats)
+                    : message_fail(SUTRA_USAGE, "%s: the output is a directory of several files: name it without %s",
+                                   path, extension);
 }
 
 int paths_check_inputs(const char *const *paths, size_t n) {

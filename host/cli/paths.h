@@ -49,9 +49,11 @@ bool path_is_stream(const char *path);
 /* Whether the name ends in `extension`, followed by .gz, .zst or nothing. */
 bool path_ends_in(const char *path, const char *extension);
 
-/* Checks the name of an output: it must not have the extension of a format that the command does not write. `formats`:
- * the extensions that it writes, such as ".json or .et", which may be followed by .gz or .zst; "": a new directory.
- * Names without a known extension are accepted. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
+/* The extension of the name if it is known and not in `formats`, such as ".json or .et", before .gz or .zst; else NULL. */
+const char *path_other_format(const char *path, const char *formats);
+
+/* Refuses the name of an output with the extension of a format that the command does not write. `formats` "": the output
+ * is a directory. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
 int path_check_format(const char *path, const char *formats);
 
 /* Checks that inputs exist, before any work; elements may be NULL. Returns SUTRA_OK, or SUTRA_NO_INPUT after reporting

@@ -391,6 +391,8 @@ static int check(struct job *job) {
             return message_fail(SUTRA_USAGE, "--hop: '%s' is not a number of microseconds", simulate->hop);
     }
     int exit_code = simulate->tables_folder ? path_check_format(simulate->tables_folder, "") : SUTRA_OK;
+    if (exit_code == SUTRA_OK && simulate->folder)
+        exit_code = path_check_format(simulate->folder, "");
     if (exit_code != SUTRA_OK)
         return exit_code;
     char *folder = (char *)simulate->reference_folder; /* struct operands has words of argv */

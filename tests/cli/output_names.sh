@@ -15,7 +15,8 @@ for command in 'columns device.json -o e.csv' 'columns device.json -o e.parquet'
     'draw rank.0.et --collectives -o x.png' 'gen --events 10 --host x.et --device d.json' \
     'gen --events 10 --ranks 2 --host hosts.json' 'analyze device.json -o x.html' 'analyze hta device.json -o x.csv' \
     'analyze operators device.json -o x.xlsx' 'analyze nsys report.sqlite -o x.arrow' 'analyze memory m.pickle -o x.html' \
-    'diff device.json plus.json -o x.html' 'simulate rank.0.et -o x.json' 'simulate rank.0.et --trace x.csv'; do
+    'diff device.json plus.json -o x.html' 'simulate rank.0.et -o x.json' 'simulate rank.0.et --trace x.csv' 'simulate rank.0.et --write w.et' \
+    'convert plus.json -o x.et --astra a.json' 'cut device.json -o x.json --stats s.csv' 'cut device.json -o x.json --stats s.json.gz'; do
     try sutra $command
 done
 ls | diff before - | grep -v before
