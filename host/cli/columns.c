@@ -90,14 +90,10 @@ static enum sutra_status fill_stream(struct columns_job *columns, struct ArrowAr
         status = sutra_trace_kind_of(context, path, &kind, error);
     if (!status && kind == SUTRA_TRACE_HOST) {
         status = sutra_host_trace_read(context, path, &columns->host, error);
-        if (!status)
-            status = host_trace_check_nodes(columns->host, error);
         return status ? status : sutra_host_trace_arrow(context, columns->host, &wanted, stream, error);
     }
     if (!status)
         status = sutra_device_trace_read(context, path, &columns->device, error);
-    if (!status)
-        status = device_trace_check_events(columns->device, error);
     if (status || columns->table != TABLE_LAUNCHES)
         return status ? status : sutra_device_trace_arrow(context, columns->device, &wanted, stream, error);
     const struct sutra_correlation_options launches = {.size = sizeof launches, .kind = SUTRA_CORRELATION_AC2G};
@@ -120,6 +116,11 @@ static int write_columns(struct job *job) {
         status = sutra_columns_write(job->context, &stream, job->output, &n_rows, &job->figures.output_bytes, &error);
     if (status)
         return job_fail(job, &error);
+    /* A table without rows is a valid result, but rarely the expected one. */
+    bool is_empty = columns->host ? host_trace_check_nodes(columns->host, &error) != SUTRA_OK
+                                  : device_trace_check_events(columns->device, &error) != SUTRA_OK;
+    if (is_empty && job->watch.warnings)
+        message_warn("%s: %s", error.file, error.message);
     job_measure_inputs(job);
     if (!job->quiet && !path_is_stream(job->output)) {
         const struct summary_row rows[] = {{n_rows, "rows", true}};
