@@ -24,7 +24,6 @@
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
-#include "text/strings.h"
 #include "write/json.h"
 
 #define NODES_MAX 8

@@ -1,5 +1,6 @@
 /*
- * simulate_text.c - the text of `sutra simulate`: the time, why a what-if has no effect, ranks, waits, the critical path.
+ * simulate_text.c - the text of `sutra simulate`: the time, why a what-if has no effect, ranks, waits, the critical
+ * path.
  */
 #include <inttypes.h>
 #include <math.h>
