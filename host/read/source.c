@@ -504,6 +504,10 @@ enum sutra_status source_replace(struct source *source, struct buffer *bytes, st
 static enum sutra_status finish_open(struct source *source, enum sutra_status status, struct sutra_error *error) {
     if (!status)
         status = expand(source, error);
+    if (!status && source->rank != SOURCE_ALL_RANKS && !is_sqlite(source->bytes, source->size))
+        status = error_file(error, SUTRA_DATA, source->name,
+                            "only a report of a profiler has ranks as paths: name the file without /rank%lld",
+                            (long long)source->rank);
     if (status)
         source_close(source);
     return status;

@@ -37,6 +37,6 @@ try sutra diff pickles jsons
 try sutra link ets jsons -o out
 echo "-- other inputs"
 echo ' ' >blank.json
-for command in 'analyze blank.json' 'analyze https://example.org/trace.json'; do
+for command in 'analyze blank.json' 'analyze https://example.org/trace.json' 'analyze device.json/rank0'; do
     try sutra $command
 done
