@@ -16,14 +16,14 @@ failed() {
 json=""
 et="--format et --gpu one"
 begin=$(date +%s%N)
-"$SUTRA" link hosts devices -o whole.json -q || exit 1
+"$SUTRA" link hosts devices -o whole-json -q || exit 1
 most=$((($(date +%s%N) - begin) / 1000000 + 10)) # milliseconds that it takes
 # shellcheck disable=SC2086
-"$SUTRA" link hosts devices -o whole.et $et -q || exit 1
+"$SUTRA" link hosts devices -o whole-et $et -q || exit 1
 
 # bound FOLDER: the time and the error of a what-if with one resource.
 bound() { "$SUTRA" simulate "$1" --scale gpu:2 --format json | grep 'time_us\|error_percent' | head -n 4; }
-bound whole.et >bound
+bound whole-et >bound
 grep -q 'error_percent": [0-9]' bound || failed "no bound"
 
 # disturb N: kills a run, half of the times as soon as it has begun to write, and looks at what it left.
@@ -43,12 +43,12 @@ disturb() {
     { wait $program; } 2>/dev/null && code=0 || code=1
     n_hit=$((n_hit + code))
     for file in out/rank.*.$form out/.job/rank.*.streams.et; do
-        [ ! -e "$file" ] || cmp -s "$file" "whole.$form/${file#out/}" || failed "$signal: $file is not whole"
+        [ ! -e "$file" ] || cmp -s "$file" "whole-$form/${file#out/}" || failed "$signal: $file is not whole"
     done
     [ "$(ls out/rank.*.$form 2>/dev/null | wc -l)" = 6 ] || n_half=$((n_half + 1))
     # shellcheck disable=SC2086
     "$SUTRA" link hosts devices -o out -q $options || failed "the run after $signal: exit $?"
-    diff -r -x .job -x job.json "whole.$form" out || failed "the run after $signal"
+    diff -r -x .job -x job.json "whole-$form" out || failed "the run after $signal"
     [ $form = json ] || bound out | cmp -s - bound || failed "the bound after $signal"
     [ -z "$(find out -name '.*.tmp')" ] || failed "left over after $signal: $(find out -name '.*.tmp')"
     rm -r out

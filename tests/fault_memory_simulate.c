@@ -12,15 +12,17 @@ enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, FILE_RANK_0, FILE_RANK_1, N
 #define ET_NODE(id, name, type, us, deps, attributes)                                                                  \
     "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "','dataDeps':[" deps                   \
     "],'attr':[" attributes "]}\n"
-#define ON_CPU "{'name':'is_cpu_op','boolVal':true}"
-#define ON_GPU "{'name':'is_cpu_op','boolVal':false},{'name':'stream','int64Val':'7'}"
-#define SEND   ON_GPU ",{'name':'comm_dst','int32Val':1},{'name':'comm_tag','int32Val':3}"
-#define TAKE   ON_GPU ",{'name':'comm_src','int32Val':0},{'name':'comm_tag','int32Val':3}"
+#define ON_CPU    "{'name':'is_cpu_op','boolVal':true}"
+#define ON_GPU    "{'name':'is_cpu_op','boolVal':false},{'name':'stream','int64Val':'7'}"
+#define OF_NODE_1 "],'ctrlDeps':['1'" /* ends the attributes */
+#define SEND      ON_GPU ",{'name':'comm_dst','int32Val':1},{'name':'comm_tag','int32Val':3}"
+#define TAKE      ON_GPU ",{'name':'comm_src','int32Val':0},{'name':'comm_tag','int32Val':3}"
 
 /* Nodes out of order, a duplicate node, collectives, a message, and a dependency on a missing node. */
 static const char rank_0[] = "{}\n" ET_NODE("3", "all-reduce", "COMM_COLL_NODE", "7", "2,9", ON_GPU)
-    ET_NODE("1", "a", "COMP_NODE", "5", "", ON_CPU) ET_NODE("2", "gemm", "COMP_NODE", "5", "1", ON_GPU)
-        ET_NODE("2", "gemm", "COMP_NODE", "6", "1", ON_GPU) ET_NODE("4", "send", "COMM_SEND_NODE", "2", "3", SEND);
+    ET_NODE("1", "a", "COMP_NODE", "5", "", ON_CPU) ET_NODE("2", "gemm", "COMP_NODE", "5", "1", ON_GPU OF_NODE_1)
+        ET_NODE("2", "gemm", "COMP_NODE", "6", "1", ON_GPU OF_NODE_1)
+            ET_NODE("4", "send", "COMM_SEND_NODE", "2", "3", SEND);
 static const char rank_1[] = "{}\n" ET_NODE("1", "all-reduce", "COMM_COLL_NODE", "7", "", ON_GPU)
     ET_NODE("2", "receive", "COMM_RECV_NODE", "2", "1", TAKE);
 

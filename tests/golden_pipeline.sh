@@ -22,7 +22,7 @@ make both pp=2 dp=2 micro=3 layers=4
 make experts dp=4 experts=1 skew=2 micro=2
 make flat dp=2
 "$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables >pipeline.json
-"$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables.json --table-format json >/dev/null
+"$SUTRA" simulate pipeline --pipeline --format json --quiet -o tables_json --table-format json >/dev/null
 "$SUTRA" simulate pipeline --micro-batches 16 --pipeline --format json --quiet >changed.json
 for job in longer both experts flat; do
     "$SUTRA" simulate $job --pipeline --format json --quiet >$job.json
@@ -70,7 +70,7 @@ for row in experts["experts"]:
 assert load("flat.json") == {"bubbles": None, "passes": None, "experts": None}
 
 for name, key in (("pipeline_bubbles", "bubbles"), ("pipeline_passes", "passes")):
-    for table in (list(csv.DictReader(open(f"tables/{name}.csv"))), json.load(open(f"tables.json/{name}.json"))):
+    for table in (list(csv.DictReader(open(f"tables/{name}.csv"))), json.load(open(f"tables_json/{name}.json"))):
         assert len(table) == len(job[key]) and list(table[0]) == list(job[key][0])
         for a, b in zip(table, job[key]):
             for column, value in b.items():

@@ -17,24 +17,24 @@ report dlrm_synth dlrm "$case"
 report dlrm_compat dlrm "$case" --compat --full-trace
 report operators_synth operators "$case"
 report kernels_synth kernels "$case"
-for trace in hostile streams long tiny huge bare empty big; do
+for trace in hostile streams long tiny huge bare big; do
     report hta_$trace hta "$work/$trace.json"
     report operators_$trace operators "$work/$trace.json"
     report kernels_$trace kernels "$work/$trace.json"
-    [ $trace = empty ] || report dlrm_$trace dlrm "$work/$trace.json"
+    report dlrm_$trace dlrm "$work/$trace.json"
 done
 mkdir -p "$work/out"
 # overview NAME TRACE... : the same of all that is known.
 overview() {
     "$SUTRA" analyze "${@:2}" -o "$work/out/overview_$1" -q 2>"$work/err" || failed "$1: $(head -n 1 "$work/err")"
 }
-for trace in hostile streams long huge bare empty; do
+for trace in hostile streams long huge bare; do
     overview $trace "$work/$trace.json"
 done
 overview synth "$case"
 overview modules tests/fuzz/corpus/operators/whole.json
 overview many "$work/many"
-for trace in synth hostile tiny bare empty; do
+for trace in synth hostile tiny bare; do
     other=$work/$trace.json
     [ $trace = synth ] && other=$case
     "$SUTRA" diff "$work/big.json" "$other" -o "$work/out/diff_$trace" -q 2>"$work/err" ||

@@ -116,7 +116,7 @@ check("matmul: synchronization is not the cause", [s["suspect"] for s in run.not
 near("matmul: synchronizing calls", run.not_the_cause[0]["apparent_percent"],
      run.percent_in(run.of(lambda e: e["cat"] == "cuda_runtime" and "Synchronize" in e["name"])), 0.01)
 with tempfile.TemporaryDirectory() as tables:
-    subprocess.run([sutra, "analyze", "operators", PATHS["matmul"], "--format", "json", "-o", tables, "-q"], check=True)
+    subprocess.run([sutra, "analyze", "operators", PATHS["matmul"], "--table-format", "json", "-o", tables, "-q"], check=True)
     rates = json.load(open(f"{tables}/rates.json"))[0]
 near("matmul: TFLOP/s", rates["tflops_per_s"],
      len(products) * 2 * 8192**3 / sum(end - start for start, end in products) / 1e3, 0.001)

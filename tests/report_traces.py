@@ -48,7 +48,6 @@ if __name__ == "__main__":
     write(os.path.join(folder, "tiny.json"), trace(["k"], 3, [7], 4, scale=0.001))
     write(os.path.join(folder, "huge.json"), trace(["k", "l"], 30, [7], 5, scale=10**12))
     write(os.path.join(folder, "bare.json"), {"traceEvents": [event("a", "cpu_op", 1, 2)]})
-    write(os.path.join(folder, "empty.json"), {"traceEvents": []})
     os.mkdir(os.path.join(folder, "many"))
     for rank in range(70):
         write(os.path.join(folder, "many", f"rank{rank}.json"),

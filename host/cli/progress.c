@@ -45,6 +45,7 @@ static struct guarded guarded[INTERRUPT_SLOTS], guarded_folder, created[CREATED_
 static unsigned n_created;
 static atomic_int interrupt_state; /* enum run_state */
 static atomic_int held_signal;     /* the signal that arrived while held, or 0 */
+static atomic_int n_holds;         /* calls of interrupt_hold() without a release */
 
 /* ---- Removal, safe in a signal handler ---- */
 
@@ -155,12 +156,14 @@ void interrupt_guard_start(void) {
 
 void interrupt_hold(void) {
     int expected = RUNNING;
-    if (!atomic_compare_exchange_strong(&interrupt_state, &expected, HELD))
+    if (atomic_fetch_add(&n_holds, 1) == 0 && !atomic_compare_exchange_strong(&interrupt_state, &expected, HELD))
         interrupt_wait_if_ending();
 }
 
 void interrupt_release(void) {
     int expected = HELD;
+    if (atomic_fetch_sub(&n_holds, 1) > 1)
+        return;
     atomic_compare_exchange_strong(&interrupt_state, &expected, RUNNING);
     int signal_number = atomic_exchange(&held_signal, 0);
     if (signal_number)

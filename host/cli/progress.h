@@ -44,7 +44,7 @@ void interrupt_guard_set_folder(const char *path);
 void interrupt_guard_add_created(const char *path);
 void interrupt_guard_remove_empty(void);
 
-/* Between these calls a signal waits: for steps that must be complete or not begun. They do not nest. */
+/* Between these calls a signal waits: for steps that must be complete or not begun. They nest. */
 void interrupt_hold(void);
 void interrupt_release(void);
 

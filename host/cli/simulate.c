@@ -392,6 +392,8 @@ static int check(struct job *job) {
     int exit_code = simulate->tables_folder ? path_check_format(simulate->tables_folder, "") : SUTRA_OK;
     if (exit_code == SUTRA_OK && simulate->folder)
         exit_code = path_check_format(simulate->folder, "");
+    if (exit_code == SUTRA_OK)
+        exit_code = paths_check_inputs(&simulate->reference_folder, 1);
     if (exit_code != SUTRA_OK)
         return exit_code;
     char *folder = (char *)simulate->reference_folder; /* struct operands has words of argv */
