@@ -68,8 +68,7 @@ enum sutra_status database_bounds(struct database *database, struct database_tab
 
 /* Prepares a scan of the columns, at most 32, which are separated by spaces; absent columns are NULL in each row. Rows
  * from first_row to last_row; all, if first_row > last_row. The caller finalizes *scan before it prepares the next
- * one. SUTRA_DATA: a view, or a
- * generated column. */
+ * one. SUTRA_DATA: a view, or a generated column. */
 enum sutra_status database_prepare(struct database *database, const struct database_table *table, const char *columns,
                                    sqlite3_stmt **scan, struct sutra_error *error);
 

@@ -238,6 +238,8 @@ enum sutra_status output_error_missing(const char *path, struct sutra_error *err
     if (*folder && stat(folder, &found) && errno == ENOENT)
         status = error_file(error, SUTRA_NO_OUTPUT, path,
                             "the directory %s does not exist: create it with 'mkdir -p %s'", folder, folder);
+    if (status && error)
+        error->os_error = ENOENT;
     free(folder);
     return status;
 }

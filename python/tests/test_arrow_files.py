@@ -53,7 +53,7 @@ def test_types_of_columns(write_trace, tmp_path):
 
 def test_tables_of_an_analysis(device, tmp_path):
     for form in "arrow", "json":
-        subprocess.run([pysutra.program(), "analyze", "hta", device, "--format", form, "-o", str(tmp_path / form), "-q"], check=True)
+        subprocess.run([pysutra.program(), "analyze", "hta", device, "--table-format", form, "-o", str(tmp_path / form), "-q"], check=True)
     names = sorted(os.listdir(tmp_path / "arrow"))
     tables = [name for name in names if name.endswith(".arrow")]
     others = [name[:-5] for name in sorted(os.listdir(tmp_path / "json")) if name.endswith(".json") and name != "rules.json"]
