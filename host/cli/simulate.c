@@ -39,7 +39,7 @@ double error_bound(const struct simulate_job *simulate, bool no_straggler, uint6
     return 100 * fabs((double)ns - (double)reference_ns) / (double)job_ns + (no_straggler ? 3 : 1);
 }
 
-double summary_error(const struct simulate_job *simulate, enum what_if what_if) {
+double summary_error(const struct simulate_job *simulate, int what_if) {
     if (what_if == WHAT_IF_NO_COMMUNICATION)
         return (double)NAN;
     const bool no_straggler = what_if == WHAT_IF_NO_STRAGGLER || simulate->options.no_straggler;

@@ -77,8 +77,8 @@ ELEMENT(path_step_at, sutra_simulated_step, uint64_t, sutra_simulation_step)
 double error_bound(const struct simulate_job *simulate, bool no_straggler, uint64_t ns, uint64_t reference_ns,
                    uint64_t job_ns);
 
-/* The same for a what-if of the summary; no job without communication has a known answer. */
-double summary_error(const struct simulate_job *simulate, enum what_if what_if);
+/* The same for enum what_if of the summary; no job without communication has a known answer. */
+double summary_error(const struct simulate_job *simulate, int what_if);
 
 /* Prints the result. */
 void simulation_print(const struct simulate_job *simulate);
