@@ -110,10 +110,10 @@ static void payloads_follow_their_schema(void **state) {
 
 static void communication_kernels_are_known_by_name(void **state) {
     (void)state;
-    assert_true(kernel_communicates("ncclDevKernel_AllReduce", 23));
-    assert_true(kernel_communicates("void vllm::cross_device_reduce_1stage<float>", 44));
-    assert_true(kernel_communicates("RCCL", 4));
-    assert_false(kernel_communicates("gemm", 4));
+    assert_true(nsys_kernel_communicates("ncclDevKernel_AllReduce", 23));
+    assert_true(nsys_kernel_communicates("void vllm::cross_device_reduce_1stage<float>", 44));
+    assert_true(nsys_kernel_communicates("RCCL", 4));
+    assert_false(nsys_kernel_communicates("gemm", 4));
 }
 
 static void folds_equal_a_plain_loop(void **state) {

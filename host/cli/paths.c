@@ -144,7 +144,7 @@ static const char *describe_folder(const char *folder) {
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         struct dirent **entries = NULL;
-        int n = scandir(folder, &entries, kinds[i].filter, NULL);
+        int n = scandir(folder, &entries, kinds[i].filter, alphasort);
         for (int k = 0; k < n; k++)
             free(entries[k]);
         free(entries);

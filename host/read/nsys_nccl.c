@@ -81,8 +81,8 @@ static bool list_nccl(struct nsys_report *report, struct nccl_ranges *nccl) {
     }
     for (row_t i = 0; i < events->n && nccl->n && !arena->failed; i++) {
         if (events->category[i] != NSYS_KERNEL || report->launch[events->detail[i]] == ROW_NONE ||
-            !kernel_communicates(strings_text(&report->names, events->name[i]),
-                                 strings_length(&report->names, events->name[i])))
+            !nsys_kernel_communicates(strings_text(&report->names, events->name[i]),
+                                      strings_length(&report->names, events->name[i])))
             continue;
         row_t call = report->launch[events->detail[i]];
         nccl->kernels[nccl->n_kernels++] = (struct nccl_kernel){

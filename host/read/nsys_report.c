@@ -540,8 +540,8 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
     enum sutra_status status = SUTRA_OK;
     /* SQLite opens no database in memory whose header names a write-ahead log; a copied log is not there anyway. A file
      * on standard input has no path, and its private mapping is the database in memory. */
-    if ((source->memory || !source->path) && source->size > 20 && source->bytes[18] == 2) {
-        char *header = source->mapping ? source->mapping : source->memory;
+    char *header = source->mapping ? source->mapping : source->memory;
+    if (header && (source->memory || !source->path) && source->size > 20 && header[18] == 2) {
         if (source->mapping && mprotect(source->mapping, 20, PROT_READ | PROT_WRITE))
             return error_memory(error);
         header[18] = header[19] = 1;

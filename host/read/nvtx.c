@@ -131,7 +131,7 @@ bool nvtx_step_read(const char *text, size_t n, int64_t *step) {
     return false;
 }
 
-bool kernel_communicates(const char *name, size_t n) {
+bool nsys_kernel_communicates(const char *name, size_t n) {
     static const char *const words[] = {"nccl", "rccl", "cross_device_reduce", "deep_ep", "dpsk::ep"};
     bool found = false;
     for (size_t i = 0; i < sizeof words / sizeof *words && !found; i++)

@@ -34,8 +34,8 @@ bool nvtx_label_read(const char *text, size_t n, struct nvtx_label *label);
  * case, then spaces, _ : # or -, then the number. */
 bool nvtx_step_read(const char *text, size_t n, int64_t *step);
 
-/* Whether a kernel communicates between GPUs. */
-bool kernel_communicates(const char *name, size_t n);
+/* Whether a kernel of a report communicates between GPUs, by its name. */
+bool nsys_kernel_communicates(const char *name, size_t n);
 
 /* Fields of the payloads of NCCL. */
 enum nccl_payload_field { NCCL_COMMUNICATOR, NCCL_N_RANKS, NCCL_RANK, NCCL_BYTES, NCCL_N_FIELDS };

@@ -132,7 +132,7 @@ source_error(const struct source *source, struct sutra_error *error, uint64_t of
 
 /* The error for an input of another format, at a byte: names the expected format and the format of the input, and
  * appends the remedy of file_kind(), or `advice` (": ...", or "") for formats without a remedy. */
-enum sutra_status source_refuse(const struct source *source, uint64_t offset, const char *expected, const char *advice,
+enum sutra_status source_refuse(const struct source *source, uint64_t at, const char *expected, const char *advice,
                                 struct sutra_error *error);
 
 #endif

@@ -26,6 +26,6 @@ void markdown_code(const struct markdown *markdown, const char *text, size_t len
 void markdown_path(const struct markdown *markdown, const char *path);
 
 /* Reduces an absolute path to its last part, unless paths are kept. */
-void markdown_reduce_path(const struct markdown *markdown, const char **path, size_t *length);
+void markdown_reduce_path(const struct markdown *markdown, const char **word, size_t *length);
 
 #endif

@@ -467,10 +467,11 @@ static enum sutra_status add_gpu(struct sutra_nsys *nsys, const struct engine *e
             continue;
         start[n_timed] = events->start[event];
         end[n_timed] = event_end;
-        set[n_timed++] = is_memory ? MEMORY
-                         : kernel_communicates(strings_text(&report->names, name), strings_length(&report->names, name))
-                             ? COMMUNICATION
-                             : COMPUTE;
+        set[n_timed++] =
+            is_memory ? MEMORY
+            : nsys_kernel_communicates(strings_text(&report->names, name), strings_length(&report->names, name))
+                ? COMMUNICATION
+                : COMPUTE;
     }
     add_stream_gaps(nsys, gpu, kernels, n_kernels);
 
