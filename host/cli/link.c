@@ -360,6 +360,7 @@ static const struct option_row options[] = {
      .help = "combine the results of all shards of a job in OUT without reading traces, and write job.json",
      .group = jobs},
     ROWS_OF_CHAKRA_TRACE_LINK(group_more),
+    PAIR_ROW_LOG_LEVEL,
     ROWS_RULES,
     JOB_ROWS_DEVICE,
     JOB_ROW_LENIENT,

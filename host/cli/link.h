@@ -32,13 +32,14 @@ struct pair_job {
 extern const char *const log_level_names[];
 
 #define PAIR_ROWS_STATS JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET
-/* Of the names of other programs. */
+/* Of the programs that sutra replaces; --quiet and --verbose are our own. */
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \
             .choices = log_level_names,                                                                                \
-            .help = "print messages of LEVEL and above: DEBUG, INFO, WARNING (as --quiet), ERROR or CRITICAL (no "     \
-                    "warnings) (default: INFO)"                                                                        \
+            .help = "print messages of LEVEL and above, as chakra_trace_link does: DEBUG (as --verbose), INFO, "       \
+                    "WARNING (as --quiet), ERROR or CRITICAL (no warnings) (default: INFO)",                           \
+            .group = group_more                                                                                        \
     }
 
 /* The checks return SUTRA_OK, or SUTRA_USAGE after reporting the error. */

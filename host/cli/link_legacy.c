@@ -64,9 +64,7 @@ static const struct stage_share stages[] = {
     {0},
 };
 
-/* The options of trace_link. `sutra link-legacy` has all but the first. */
 static const struct option_row options[] = {
-    PAIR_ROW_LOG_LEVEL,
     {"et-file", 0, OPTION_FILE, "HOST", AT(pair_job, traces[HOST_TRACE]),
      .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
     {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
@@ -85,6 +83,7 @@ static const struct option_row options[] = {
     JOB_ROW_MAX_OUTPUT(legacy_job, options.most_bytes, "ET+"),
     {"all-launches", 0, OPTION_FLAG, AT(legacy_job, options.all_launches),
      .help = "use every call that launches GPU activities, not only cudaLaunchKernel and cudaMemcpyAsync"},
+    PAIR_ROW_LOG_LEVEL,
     {"compat-approximate", 0, OPTION_FLAG, AT(legacy_job, options.positional),
      .help = "write the durations by id of trace_link.py's approximate match as JSON, for operators at equal positions "
              "of call trees of equal size (default output: -)",
@@ -355,7 +354,7 @@ const struct command link_legacy_command = {
     .writes = ".json",
     .synopses = synopses,
     .description = description,
-    .options = options + 1,
+    .options = options,
     .examples = examples,
     .n_operands_max = 2,
     LEGACY_WORK,

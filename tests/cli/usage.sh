@@ -21,7 +21,7 @@ try sutra link h d -o x --threads=-1
 try sutra link h d -o x -T 99999999999999999999
 try sutra link h d -o x -T ''
 try sutra link h d -o x --device gpu
-try sutra link h d -o x --log-level INFO
+try sutra link h d -o x --log-level LOUD
 try chakra_trace_link --rank 0 --log-level LOUD
 try sutra link h d -o x -q -v
 try sutra link h d -o x --strict --lenient
