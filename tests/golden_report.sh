@@ -48,6 +48,10 @@ for trace in synth hostile; do
     sed -n '/<main/,/<dl/p' "$work/out/diff_$trace/report.html" | sed -n 3p | grep -qxF "<p>${sentence}</p>" ||
         failed "diff $trace does not begin with: $sentence"
 done
+# Call paths of collectives have the color of communication.
+"$SUTRA" gen --events 3k --ranks 2 --straggler-rank 1 --host "$work/hosts" --device "$work/devices" -q &&
+    "$SUTRA" diff "$work"/devices/device.{0,1}.json -o "$work/out/diff_ranks" -q 2>"$work/err" &&
+    grep -q '<rect class="c1' "$work/out/diff_ranks/charts/changed_paths.svg" || failed "diff_ranks: $(cat "$work/err")"
 for analysis in dlrm operators kernels; do
     report all $analysis "$case"
 done

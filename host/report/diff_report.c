@@ -44,6 +44,15 @@ static uint64_t count_changed(const struct sutra_table *table) {
     return n;
 }
 
+/* Where the last operator of a call path begins. */
+static size_t last_of_path(const char *path, size_t length) {
+    static const char separator[] = " / ";
+    const char *last = path, *found;
+    while ((found = memmem(last, length - (size_t)(last - path), separator, sizeof separator - 1)))
+        last = found + sizeof separator - 1;
+    return (size_t)(last - path);
+}
+
 /* Bars of the first of n_changed rows, labelled by the first column. */
 static void show_bars(struct page *page, const struct sutra_table *table, uint64_t n_changed, enum labels labels,
                       const char *name, const char *title, const char *description) {
@@ -63,8 +72,9 @@ static void show_bars(struct page *page, const struct sutra_table *table, uint64
     for (uint64_t row = 0; row < bars.n_rows; row++) {
         size_t length;
         const char *text = table_get_text(table, 0, row, &length);
-        enum colour colour = labels == LABELS_KERNELS ? colour_of_work(text, length) : COLOUR_COMPUTE;
-        colours[row] = (int)(labels == LABELS_OPERATORS ? colour_of_operator(text, length) : colour);
+        size_t last = labels == LABELS_PATHS ? last_of_path(text, length) : 0;
+        colours[row] = (int)(labels == LABELS_KERNELS ? colour_of_work(text, length)
+                                                      : colour_of_operator(text + last, length - last));
     }
     if (bars.n_rows)
         page_chart(page, name, title, description, changes_draw, &bars);
