@@ -245,9 +245,14 @@ def int_expected(text):
         return "-"
 
 
+# First characters of ten or more digits that are newer than Unicode 14: Python 3.12 and later read some of them.
+NEWER_DIGITS = [(0x10D40, 10), (0x116D0, 20), (0x11BF0, 10), (0x11F50, 10), (0x1CCF0, 10), (0x1E4F0, 10), (0x1E5F1, 10)]
+
+
 def check_int(check, n, rng):
     sys.set_int_max_str_digits(4300)
-    texts = [form % chr(c) for c in range(1, 0x110000) for form in ("%s", "%s7", "1%s")]
+    newer = {first + i for first, n_digits in NEWER_DIGITS for i in range(n_digits)}
+    texts = [form % chr(c) for c in range(1, 0x110000) if c not in newer for form in ("%s", "%s7", "1%s")]
     texts += ["".join(rng.choices("00123_+- \n\u0665\u3000\U0001d7ce", k=rng.randrange(9))) for _ in range(n // 5)]
     texts += ["", "\0", "5\0", "5\0 ", "9" * 4300, "9" * 4301, "0" * 4300, "0" * 4301, "0" * 4299 + "7"]
     texts += ["_".join("1" * 4300), "-" + "9" * 4300]

@@ -354,6 +354,8 @@ static void read_node(struct et_reader *reader, struct wire wire) {
             case 10:
                 read_node_attribute(reader, &field);
                 break;
+            default:
+                break;
             }
         } else if (field.type == WIRE_VARINT) {
             switch (field.number) {
@@ -368,6 +370,8 @@ static void read_node(struct et_reader *reader, struct wire wire) {
                 break;
             case 7:
                 node.duration_us = field.bits;
+                break;
+            default:
                 break;
             }
         }

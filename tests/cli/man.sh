@@ -10,7 +10,7 @@ while read -r page name; do
     [ "$page" = sutra ] && mv text program && mv page.1 program.1 && continue
     [ $(grep -c "^\.BR $(echo "$page" | sed 's/-/\\\\-/g') (1)" program.1) = 1 ] || echo "sutra(1) does not list $page once"
 done <list
-grep '^[A-Z]\|^ *sutra-link(1)' -A 1 program | sed 's/  */ /g; s/ [0-9]*\.[0-9.]* / VERSION /'
+grep --no-group-separator '^[A-Z]\|^ *sutra-link(1)' -A 1 program | sed 's/  */ /g; s/ [0-9]*\.[0-9.]* / VERSION /'
 for code in $(sutra help exit-codes | sed 's/^ *\([0-9]*\)  .*/\1/'); do
     grep -q "^ *$code\b" program || echo "lacks exit code $code"
 done

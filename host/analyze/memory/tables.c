@@ -349,7 +349,7 @@ static void add_only(struct memory_writing *w, const struct memory_device *x, co
 
 static bool add_comparison_json(struct memory_writing *w, const struct memory_device_pair *pair, bool is_first) {
     const struct memory_input *inputs = w->memory->inputs;
-    const struct memory_device *a = pair->of[0], *b = pair->of[1], *named = pair->of[a ? 0 : 1];
+    const struct memory_device *a = pair->of[0], *b = pair->of[1], *named = a ? a : b;
     out_add(w->text, is_first ? "{\"device\": " : ",\n{\"device\": ");
     add_string(w, named->name);
     add_change(w, "peak_active", a ? a->active[a->peak] : 0, b ? b->active[b->peak] : 0);

@@ -280,14 +280,13 @@ struct kernel_table {
  */
 
 #define SHORT_US 10 /* microseconds */
-#define SHORT_US 10
 
 enum { HISTOGRAM_BINS = 100 };
 
 /* The bin of a value as numpy.histogram() finds it. */
 static int bin_of(const double *edges, double value) {
     double width = edges[HISTOGRAM_BINS] - edges[0];
-    int bin = (int)((value - edges[0]) / width * HISTOGRAM_BINS);
+    int bin = (int)((value - edges[0]) / width * (double)HISTOGRAM_BINS);
     bin = bin >= HISTOGRAM_BINS ? HISTOGRAM_BINS - 1 : bin;
     if (value < edges[bin])
         bin--;
@@ -308,7 +307,7 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
         return;
     /* edges of equal bins as numpy.linspace() */
     double start = min == max ? min - 0.5 : min, end = min == max ? max + 0.5 : max;
-    double step = (end - start) / HISTOGRAM_BINS;
+    double step = (end - start) / (double)HISTOGRAM_BINS;
     for (int i = 0; i < HISTOGRAM_BINS; i++)
         edges[i] = i * step + start;
     edges[HISTOGRAM_BINS] = end;
