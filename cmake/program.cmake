@@ -43,11 +43,3 @@ foreach(name ${SUTRA_NAMES})
   install(FILES ${MANUAL_PAGES}/${name}.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT unpackaged)
 endforeach()
 add_custom_target(sutra_made ALL DEPENDS ${MADE_FILES} ${MANUAL_PAGES}/sutra.1.gz)
-
-# manual_page_alias(NAME COMPONENT): `man NAME` shows the page of sutra.
-function(manual_page_alias name component)
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/made/${name}.1.gz)
-  file(CREATE_LINK sutra.1.gz ${path} SYMBOLIC)
-  install(FILES ${path} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
-endfunction()
-file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/made)

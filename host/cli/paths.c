@@ -16,6 +16,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "read/file_kind.h"
 #include "read/source.h"
 #include "sutra/error.h"
 #include "sutra/nsys.h"
@@ -114,8 +115,7 @@ static int is_pickle_name(const struct dirent *entry) {
 }
 
 static int is_unexported_name(const struct dirent *entry) {
-    static const char *const endings[] = {".nsys-rep", ".qdrep", NULL};
-    return ends_in_any(entry->d_name, endings);
+    return *entry->d_name != '.' && is_unexported_report(entry->d_name);
 }
 
 static int is_archive_name(const struct dirent *entry) {
@@ -137,8 +137,7 @@ static const char *describe_folder(const char *folder) {
         {is_et_name, ", but it contains .et files: use 'sutra check DIR' or 'sutra simulate DIR'"},
         {is_report_name, ", but it contains SQLite databases: of profilers, use 'sutra analyze DIR'"},
         {is_json_name, ", but it contains JSON or compressed files: of traces, use 'sutra analyze DIR'"},
-        {is_unexported_name,
-         ", but it contains reports of Nsight Systems: export them with 'nsys export --type sqlite REPORT.nsys-rep'"},
+        {is_unexported_name, ", but it contains reports of Nsight Systems: export them with " NSYS_EXPORT},
         {is_archive_name, ", but it contains archives: unpack them"},
         {is_folder_name, ", and its directories are not searched: name one of them"},
     };
@@ -447,7 +446,7 @@ enum sutra_status folder_create(const char *path, struct sutra_error *error) {
     if (reason == ENOTDIR && stat(path, &found) == 0)
         return error_file(error, SUTRA_NO_OUTPUT, path,
                           "expected a directory, found a file: name another directory, or remove the file");
-    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot create the directory: %s", strerror(reason));
+    return error_os(error, SUTRA_NO_OUTPUT, path, reason, "cannot create the directory");
 }
 
 int folder_make(const char *path) {

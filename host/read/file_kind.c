@@ -17,8 +17,7 @@
 #define TO_UTF_8   " FILE > UTF8.json'"
 #define OTHER_TOOL ": pandas, polars and DuckDB read it; sutra reads the trace that it was made from"
 #define CONVERT    ": convert it to a device trace with 'sutra convert REPORT -o TRACE.json.gz'"
-#define EXPORT                                                                                                         \
-    ": export the report with 'nsys export --type sqlite REPORT.nsys-rep', and use the REPORT.sqlite that it writes"
+#define EXPORT     ": export the report with " NSYS_EXPORT ", and use the REPORT.sqlite that it writes"
 
 /* Bytes at an offset, after white space if `skips_space`. Of rows that begin equally, the longest is first. */
 static const struct {
@@ -154,11 +153,13 @@ static struct file_kind kind_of_json(const char *bytes, size_t size) {
     return (struct file_kind){FILE_JSON, "JSON of another kind", ""};
 }
 
+bool is_unexported_report(const char *path) {
+    return text_ends_in(path, ".nsys-rep") || text_ends_in(path, ".qdrep") || text_ends_in(path, ".qdstrm");
+}
+
 struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
-    static const char *const unexported[] = {".nsys-rep", ".qdrep", ".qdstrm"};
-    for (size_t i = 0; i < sizeof unexported / sizeof *unexported; i++)
-        if (text_ends_in(path, unexported[i]) && !is_sqlite(bytes, size))
-            return (struct file_kind){FILE_OTHER, "a report of Nsight Systems", EXPORT};
+    if (is_unexported_report(path) && !is_sqlite(bytes, size))
+        return (struct file_kind){FILE_OTHER, "a report of Nsight Systems", EXPORT};
     size_t spaces = skip_spaces(bytes, size);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t at = kinds[i].skips_space ? spaces : kinds[i].offset;

@@ -15,6 +15,10 @@ bool may_be_json(const char *bytes, size_t size);
 bool is_sqlite(const char *bytes, size_t size);
 bool may_be_trace(const char *bytes, size_t size);
 
+/* Whether a file is a report of Nsight Systems that is not exported, by its name; and the command that exports it. */
+bool is_unexported_report(const char *path);
+#define NSYS_EXPORT "'nsys export --type sqlite REPORT.nsys-rep'"
+
 enum file_format {
     FILE_UNKNOWN,
     FILE_OTHER,

@@ -697,7 +697,7 @@ enum sutra_status source_spool(const char *path, uint64_t most, int *file, struc
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            status = error_file(error, SUTRA_IO, name, "cannot be read: %s", strerror(errno));
+            status = error_os(error, SUTRA_IO, name, errno, "cannot be read");
         n_chunk += got > 0 ? (size_t)got : 0;
         more = got > 0;
         if (status || (more && n_chunk < sizeof chunk))

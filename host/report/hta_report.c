@@ -227,9 +227,9 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
     uint64_t n_written = 0;
     struct page_section shown[sizeof sections / sizeof *sections];
     memcpy(shown, sections, sizeof sections);
-    if (source->with_overview)
-        shown[sizeof sections / sizeof *sections - 2].words =
-            "CPU overheads and dominating operators: sutra analyze dlrm TRACE -o DIR.";
+    for (struct page_section *section = shown; source->with_overview && section->id; section++)
+        if (strcmp(section->id, "missing") == 0) /* the reader has the findings */
+            section->words = "CPU overheads and dominating operators: sutra analyze dlrm TRACE -o DIR.";
     const struct rank_title title = title_of_ranks("GPU time", first->rank, source->sums.n_ranks);
     const struct page_frame frame = {.title = title.title,
                                      .path = first->path,

@@ -519,7 +519,7 @@ static void copy_text(const struct sutra_table *table, const char *column, uint6
 /* A roofline of the operators of one rank. */
 struct rank_roofline {
     struct roofline_point points[POINTS_SHOWN];
-    uint64_t n_points, n_rated; /* operators with a rate, of which n_points are shown */
+    uint64_t n_points, n_rated; /* shown operators, and all operators with a rate */
     struct buffer names;        /* of all points */
     struct roofline_peak peaks[PEAKS_SHOWN];
     char peak_names[PEAKS_SHOWN][32];

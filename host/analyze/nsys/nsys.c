@@ -609,8 +609,7 @@ static enum sutra_status open_report(struct nsys_report *report, struct sutra_co
     if (is_sqlite(source.bytes, source.size))
         status = nsys_report_read(report, context, &source, options, error);
     else
-        status = source_refuse(&source, 0, "the SQLite database of a report",
-                               ": 'nsys export --type sqlite REPORT.nsys-rep' writes one", error);
+        status = source_refuse(&source, 0, "the SQLite database of a report", ": " NSYS_EXPORT " writes one", error);
     source_close(&source);
     return status;
 }

@@ -365,7 +365,7 @@ static enum sutra_status on_rank_done(void *arg, struct sutra_context *context, 
     if (!dlrm)
         return analysis_share_copy(analysis, rank->place, folder, error);
     if (!path_make_folder(folder))
-        return error_file(error, SUTRA_NO_OUTPUT, folder, "cannot create the directory: %s", strerror(errno));
+        return error_os(error, SUTRA_NO_OUTPUT, folder, errno, "cannot create the directory");
     return write_rank(self, context, dlrm, rank->path, folder, error);
 }
 
