@@ -301,7 +301,7 @@ int command_run(const struct command *command, int argc, char **argv, const stru
     if (subcommand)
         return command_run(subcommand, argc - 1, argv + 1, team);
     if (word && !strpbrk(word, "./") && access(word, F_OK))
-        return command_unknown(command->commands, command->called, word);
+        return command_unknown(command->commands, command->called, "command or file", word);
     if (team && !command->is_shared)
         return message_fail(SUTRA_USAGE, "%s runs in one process: call sutra without mpirun", command->called);
 

@@ -92,11 +92,11 @@ const struct command *command_find(const struct command *const *table, const cha
     return NULL;
 }
 
-int command_unknown(const struct command *const *table, const char *called, const char *name) {
+int command_unknown(const struct command *const *table, const char *called, const char *kind, const char *name) {
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; table[i]; i++)
         nearest_try(&nearest, table[i]->name);
     if (nearest.word)
-        return message_fail(SUTRA_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest.word);
-    return message_fail(SUTRA_USAGE, "unknown command '%s'; see '%s --help'", name, called);
+        return message_fail(SUTRA_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name, nearest.word);
+    return message_fail(SUTRA_USAGE, "unknown %s '%s'; see '%s --help'", kind, name, called);
 }

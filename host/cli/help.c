@@ -191,14 +191,14 @@ static int find_described(const struct job *job, const struct command **parent, 
     if (!(*command = command_find(other_names, operands->words[0])))
         *command = command_find(commands, operands->words[0]);
     if (!*command)
-        return command_unknown(commands, "sutra", operands->words[0]);
+        return command_unknown(commands, "sutra", "command", operands->words[0]);
     for (unsigned i = 1; i < operands->n; i++) {
         *parent = *command;
         if (!(*parent)->commands)
             return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see '%s --help'", operands->words[i],
                                 job->command->called);
         if (!(*command = command_find((*parent)->commands, operands->words[i])))
-            return command_unknown((*parent)->commands, (*parent)->called, operands->words[i]);
+            return command_unknown((*parent)->commands, (*parent)->called, "command", operands->words[i]);
     }
     return SUTRA_OK;
 }

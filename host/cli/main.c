@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/job.h"
@@ -39,7 +40,12 @@ static int dispatch(int argc, char **argv) {
     if (*word == '-')
         return message_fail(SUTRA_USAGE, "unknown option '%s'; see 'sutra --help'", word);
     const struct command *command = command_find(commands, word);
-    return command ? command_run(command, argc - 1, argv + 1, NULL) : command_unknown(commands, "sutra", word);
+    if (command)
+        return command_run(command, argc - 1, argv + 1, NULL);
+    if (access(word, F_OK) == 0)
+        return message_fail(SUTRA_USAGE,
+                            "a command is missing before '%s', as in 'sutra analyze TRACE'; see 'sutra --help'", word);
+    return command_unknown(commands, "sutra", "command", word);
 }
 
 int main(int argc, char **argv) {

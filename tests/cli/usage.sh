@@ -4,6 +4,8 @@ try sutra
 try sutra lnik
 try sutra halp
 try sutra zzzzzz
+touch trace.json
+try sutra trace.json
 try sutra help lnk
 try sutra --frob
 try sutra link --treads 3
