@@ -170,7 +170,7 @@ void help_command_print(const struct command *command);
 const struct command *command_find(const struct command *const *table, const char *name);
 
 /* Reports that a table has no command of this name, and suggests the nearest one; returns the exit code. `called` is
- * the command line before the name: "sutra"; `kind` is what the name can be: "command". */
+ * the command line before the name: "sutra"; `kind` names the expected words: "command". */
 int command_unknown(const struct command *const *table, const char *called, const char *kind, const char *name);
 
 /* Reports that a table has no option with this long name, and suggests the nearest one; returns the exit code. */
