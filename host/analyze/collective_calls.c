@@ -14,6 +14,7 @@
 #include "columns/column.h"
 #include "facts/collectives.h"
 #include "facts/names.h"
+#include "facts/times.h"
 #include "read/document.h"
 #include "read/json.h"
 #include "text/numbers.h"
@@ -614,9 +615,9 @@ static uint32_t intern_kind(struct call_reader *r, row_t event, uint8_t kernel) 
 bool event_moments(const struct device_events *events, row_t event, int64_t base_ns, int64_t *start_ns,
                    int64_t *end_ns) {
     double ts_ns = number_as_double(number_at(events->ts, event)) * 1e3;
-    double dur_ns = number_as_double(number_at(events->dur, event)) * 1e3;
+    double dur_ns = number_as_double(number_at(events->usable_dur, event)) * 1e3;
     double last_ns = (double)base_ns + ts_ns + dur_ns;
-    if (!(events->flags[event] & EVENT_HAS_TS && events->flags[event] & EVENT_HAS_DUR) || dur_ns < 0)
+    if (!(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event))
         return false;
     if (!(fabs(ts_ns) < MOMENT_MOST && fabs(dur_ns) < MOMENT_MOST && fabs(last_ns) < MOMENT_MOST) ||
         fabs((double)base_ns) > MOMENT_MOST)

@@ -223,10 +223,10 @@ static double trace_us(const struct device_events *events) {
     for (row_t event = 0; event < events->n; event++) {
         double ts = number_as_double(number_at(events->ts, event));
         if (events->phase[event] == 'M' || !(events->flags[event] & EVENT_HAS_DUR) ||
-            !exact_time_is_known(events, event))
+            !time_is_usable(events, event))
             continue;
         first = fmin(first, ts);
-        last = fmax(last, ts + number_as_double(number_at(events->dur, event)));
+        last = fmax(last, ts + number_as_double(number_at(events->usable_dur, event)));
     }
     return first < last ? last - first : 0;
 }
@@ -277,7 +277,7 @@ static int64_t skipped_time(const struct device_events *events, const struct sel
     for (row_t event = 0; event < events->n; event++) {
         const uint8_t kind = selection->kind[event];
         if ((kind != SELECTED_WORK && (kind < SELECTED_OPERATOR || kind > SELECTED_PYTHON)) ||
-            !(events->flags[event] & EVENT_HAS_DUR) || !exact_time_is_known(events, event))
+            !(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event))
             continue;
         const double ts = number_as_double(number_at(events->ts, event));
         first = fmin(first, ts);

@@ -1,6 +1,8 @@
 /*
  * traces.c - implements traces.h.
  */
+#include <stdlib.h>
+
 #include "columns/traces.h"
 
 const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
@@ -51,6 +53,10 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
 }
 
 void device_events_free(struct device_events *events) {
+    if (events->usable_dur.bits != events->dur.bits) {
+        free(events->usable_dur.bits);
+        free(events->usable_dur.kind);
+    }
     columns_free(events, columns, DEVICE_EVENT_N_COLUMNS);
     *events = (struct device_events){0};
 }
@@ -61,6 +67,7 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
         if (!kept[row])
             continue;
         number_set(events->ts, n, number_at(events->ts, row));
+        number_set(events->usable_dur, n, number_at(events->usable_dur, row));
         number_set(events->dur, n, number_at(events->dur, row));
         if (events->notes_places)
             events->places[n] = events->places[row];

@@ -75,6 +75,7 @@ enum event_flag {
     EVENT_HAS_NAME = 64,
     EVENT_HAS_WAIT = 128,       /* args has "wait_on_stream" or "wait_on_cuda_event_record_corr_id" */
     EVENT_HAS_COLLECTIVE = 256, /* args has "Collective name" */
+    EVENT_UNUSABLE = 512,       /* our analyses skip the event (facts/validity.h) */
 };
 
 /* X(type, name) for each column except the numbers. */
@@ -118,6 +119,7 @@ struct device_events {
     value_key *id;                  /* these three only during reading; then they move to */
     uint32_t *arguments, *launches; /* read/event_columns.h */
     struct number_column ts, dur;
+    struct number_column usable_dur; /* durations for our analyses (facts/validity.h): `dur`, unless some differ */
 #define X(type, name) type *name;
     DEVICE_EVENT_COLUMNS(X)
 #undef X

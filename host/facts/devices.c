@@ -133,7 +133,7 @@ static bool list_launches(struct launch_counting *of, struct device_summary *sum
                 return false;
             continue;
         }
-        if (!exact_time_is_known(events, event))
+        if (!time_is_usable(events, event))
             continue;
         int64_t start = exact_start_ns(of->trace, &of->times, event);
         if (name & NAME_BEGINS_CAPTURE)

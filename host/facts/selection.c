@@ -72,7 +72,7 @@ static int64_t start_of(const struct selection_choice *choice, row_t event) {
 }
 
 static int64_t end_of(const struct selection_choice *choice, row_t event) {
-    return start_of(choice, event) + ns_of_us(number_at(choice->events->dur, event));
+    return start_of(choice, event) + ns_of_us(number_at(choice->events->usable_dur, event));
 }
 
 /* The time range: of the selected steps, narrowed to the times from the first start of the trace. SUTRA_DATA: there is
@@ -90,7 +90,7 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
     for (row_t event = 0; event < events->n; event++) {
         enum selected_kind kind = (enum selected_kind)choice->selection->kind[event];
         if ((kind != SELECTED_WORK && (kind < SELECTED_OPERATOR || kind > SELECTED_PYTHON)) ||
-            !(events->flags[event] & EVENT_HAS_DUR) || !exact_time_is_known(events, event) ||
+            !(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event) ||
             category_roles(events, choice->roles, event) & CATEGORY_SYNC)
             continue;
         int64_t start = start_of(choice, event);

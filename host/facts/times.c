@@ -5,7 +5,6 @@
 
 #include "facts/times.h"
 #include "text/numbers.h"
-#include "text/quantities.h"
 
 /* Microseconds from which the spacing of doubles exceeds a nanosecond. */
 #define US_COARSE 0x1p43
@@ -33,11 +32,6 @@ enum sutra_status exact_times_find(struct sutra_context *context, const struct s
         times->text = n ? column.place : NULL;
     arena_release(scratch, mark);
     return status;
-}
-
-void warn_about_untimed(struct sutra_context *context, uint64_t n, const char *one, const char *several) {
-    if (n)
-        context_warn(context, "%s no valid start time and duration: skipped", counted_text(n, one, several).text);
 }
 
 int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event) {

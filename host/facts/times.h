@@ -27,8 +27,9 @@
 
 /* Times of a larger magnitude (some 95 years from 1970) are invalid: the sum of two fits 64 bits as nanoseconds. False
  * for NaN. */
+#define SOUND_US_MAX 3e15
 static inline bool us_are_sound(double us) {
-    return fabs(us) <= 3e15;
+    return fabs(us) <= SOUND_US_MAX;
 }
 
 struct exact_times {
@@ -48,8 +49,10 @@ static inline bool exact_time_is_known(const struct device_events *events, row_t
            us_are_sound(dur) && dur >= 0;
 }
 
-/* Warns if n > 0 events have no valid time; `one` or `several` is the subject, with "has" or "have". */
-void warn_about_untimed(struct sutra_context *context, uint64_t n, const char *one, const char *several);
+/* The same for our analyses, which skip events that validity.h marks. */
+static inline bool time_is_usable(const struct device_events *events, row_t event) {
+    return exact_time_is_known(events, event) && !(events->flags[event] & EVENT_UNUSABLE);
+}
 
 /* Sound microseconds as nanoseconds, rounded half to even. */
 static inline int64_t ns_of_us(struct number us) {

@@ -553,6 +553,7 @@ static void adopt_columns(struct sutra_device_trace *trace, struct document_part
     columns->n = all->n;
     columns->capacity = all->capacity;
     *events = *columns;
+    events->usable_dur = events->dur;
 }
 
 static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutra_context *context,
@@ -629,7 +630,7 @@ static enum sutra_status mark_npu_events(struct sutra_device_trace *trace, struc
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status read_trace(struct sutra_context *context, const struct source_input *input,
+enum sutra_status device_trace_read(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
@@ -655,16 +656,6 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     else
         *trace = made;
     return status;
-}
-
-enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
-                                          struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct source_input){.name = path}, trace, error);
-}
-
-enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
-                                           size_t size, struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct source_input){name, true, bytes, size}, trace, error);
 }
 
 /* ---- Access to events ---- */
@@ -693,6 +684,7 @@ void device_trace_unref(struct sutra_device_trace *trace) {
     if (!refcount_release(&trace->holders))
         return;
     device_events_free(&trace->events);
+    free(trace->validity);
     strings_free(&trace->strings);
     free(trace->categories);
     free(trace);

@@ -12,18 +12,25 @@
 #include "read/event_fields.h"
 #include "sutra/trace.h"
 
+struct trace_validity;
+
 struct sutra_device_trace {
     struct document document;
     struct device_events events;
-    struct strings strings;         /* names and categories */
-    uint64_t n_fields_dropped;      /* fields of the wrong type, ignored */
-    uint64_t n_not_objects;         /* elements of an array of events that are no objects: rows without fields */
-    uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
-    struct sutra_count *categories; /* made for the summary */
-    struct kept_columns *columns;   /* requested later: event_columns.h */
-    int64_t skipped_ns;             /* from the first event to the first one that a restriction keeps */
-    struct holders holders;         /* references to the columns */
+    struct strings strings;          /* names and categories */
+    uint64_t n_fields_dropped;       /* fields of the wrong type, ignored */
+    uint64_t n_not_objects;          /* elements of an array of events that are no objects: rows without fields */
+    uint64_t n_lower_external;       /* events with an "external id", as some older traces write it */
+    struct sutra_count *categories;  /* made for the summary */
+    struct kept_columns *columns;    /* requested later: event_columns.h */
+    int64_t skipped_ns;              /* from the first event to the first one that a restriction keeps */
+    struct trace_validity *validity; /* facts/validity.h */
+    struct holders holders;          /* references to the columns */
 };
+
+/* Reads a trace for sutra_device_trace_read() (facts/validity.c), which checks its events. */
+enum sutra_status device_trace_read(struct sutra_context *context, const struct source_input *input,
+                                    struct sutra_device_trace **trace, struct sutra_error *error);
 
 /* Releases a reference to the events' columns, which refcount_add() added. If the owner has freed the trace, only the
  * columns are left, and the last reference frees them. */

@@ -23,8 +23,8 @@
 
 /* ---- The part of one trace: its collectives, and the compute time of its GPU ---- */
 
-static enum sutra_status sum_work(struct collective_part *part, struct sutra_context *context,
-                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
+static enum sutra_status sum_work(struct collective_part *part, const struct sutra_device_trace *trace,
+                                  struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     const struct strings *strings = &trace->strings;
     struct arena scratch = {0};
@@ -32,7 +32,6 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
     struct kernel_kinds kinds = kernel_kinds_begin(events, strings, roles, &scratch);
     enum sutra_status status = arena_status(&scratch, error);
     int64_t base_ns = trace_base_ns(trace);
-    uint64_t n_untimed = 0;
     part->first_ns = INT64_MAX;
     part->last_ns = INT64_MIN;
     for (row_t i = 0; i < events->n && !status; i++) {
@@ -41,17 +40,13 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
         enum device_class class = category & CATEGORY_WORK ? kernel_class_of_event(&kinds, i) : DEVICE_NO_WORK;
         if (class == DEVICE_NO_WORK)
             continue;
-        if (!event_moments(events, i, base_ns, &start_ns, &end_ns)) {
-            n_untimed++;
+        if (!event_moments(events, i, base_ns, &start_ns, &end_ns))
             continue;
-        }
         part->first_ns = MIN(start_ns, part->first_ns);
         part->last_ns = MAX(end_ns, part->last_ns);
         if (class == DEVICE_COMPUTE && !(category & CATEGORY_SET))
             part->compute_ns += (double)moment_minus(end_ns, start_ns);
     }
-    if (!status)
-        warn_about_untimed(context, n_untimed, "GPU activity has", "GPU activities have");
     arena_free(&scratch);
     return status;
 }
@@ -68,7 +63,7 @@ enum sutra_status collective_part_read(struct collective_part *part, struct sutr
         return nccl_rows_read(&part->nccl, context, trace, error);
     enum sutra_status status = collective_calls_read(&part->calls, context, trace, rank, error);
     if (!status)
-        status = sum_work(part, context, trace, error);
+        status = sum_work(part, trace, error);
     return status;
 }
 

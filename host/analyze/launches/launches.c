@@ -104,7 +104,7 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
         return error_memory(error);
     for (row_t i = 0; i < lists->n_device; i++) {
         row_t event = lists->device[i];
-        if (!exact_time_is_known(events, event))
+        if (!(tracelens ? exact_time_is_known(events, event) : time_is_usable(events, event)))
             continue;
         uint8_t kind = KIND_COMPUTE, class;
         if (tracelens) {
@@ -168,7 +168,7 @@ static enum sutra_status find_calls_by_correlation(const struct engine *engine, 
     for (int of_runtime = 0; of_runtime < 2; of_runtime++) /* first the calls of drivers */
         for (row_t i = 0; i < lists->n_calls; i++) {
             row_t call = lists->call[i];
-            if (!exact_time_is_known(events, call) || !is_correlation(events->correlation[call]) ||
+            if (!time_is_usable(events, call) || !is_correlation(events->correlation[call]) ||
                 (category_roles(events, model->roles, call) & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0))
                 continue;
             keys[n_keys] = events->correlation[call];
@@ -268,7 +268,7 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
 
     for (row_t i = 0; i < search->lists->n_calls; i++) {
         row_t call = search->lists->call[i];
-        if (!exact_time_is_known(model->events, call))
+        if (!time_is_usable(model->events, call))
             continue;
         uint32_t thread = event_thread(&search->threads, model->events, call);
         if (thread == PAIR_NONE)
@@ -705,8 +705,4 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
                        (lists.n_device - model->devices.n - model->n_syncs);
     arena_release(scratch, mark);
     return launch_model_attribute(model, arena, scratch, error);
-}
-
-void launch_model_warn(struct sutra_context *context, const struct launch_model *model) {
-    warn_about_untimed(context, model->n_untimed, "event has", "events have");
 }

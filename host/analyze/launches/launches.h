@@ -118,9 +118,6 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
                                      unsigned rules, struct arena *arena, struct arena *scratch,
                                      struct launch_model *model, struct sutra_error *error);
 
-/* Warns about events without known times; call once for each trace. */
-void launch_model_warn(struct sutra_context *context, const struct launch_model *model);
-
 /* Determines launchers again, after links or devices->replayed have changed. */
 enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                          struct sutra_error *error);
@@ -167,7 +164,7 @@ static inline int64_t start_ticks(const struct launch_model *model, const struct
 static inline int64_t end_ticks(const struct launch_model *model, row_t event, int64_t start) {
     struct number ts = number_at(model->events->ts, event), dur = number_at(model->events->dur, event);
     if (!(model->rules & LAUNCHES_TRACELENS))
-        return start + ns_of_us(dur);
+        return start + ns_of_us(number_at(model->events->usable_dur, event));
     return llrint((number_as_double(ts) + number_as_double(dur)) * model->ticks_per_us);
 }
 

@@ -393,7 +393,6 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status) {
-        launch_model_warn(context, &reading);
         status = graph_kernels_find(context, &reading, overview->captures.n ? &overview->captures : NULL, rank_number,
                                     &arena, &scratch, &graphs, error);
     }
