@@ -138,7 +138,8 @@ static const struct tree_case cases[] = {
          TRACE(CALL("l", "1", "13", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':7") "," GPU(
              "j", "14", "1", "'correlation':7") "," GPU("k", "40", "9", "'correlation':7") "," GPU("i", "1", "2",
                                                                                                    "'correlation':7")),
-     .tree = "i<l l<- j<l m<- k<m "},
+     .tree = "i<l l<- j<l m<- k<m ",
+     .warning = "1 of 3 GPU activities starts before its launch call"},
     {.name = "two_starts_without_an_end_are_counted",
      .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," FLOW(
          "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16")),

@@ -580,12 +580,12 @@ static const struct dlrm_case warnings[] = {
      COMPAT},
     {"a share of device time below 99 % is told, with what became of the rest",
      TRACE(OP("profiler::_record_function_enter", 4, 1, 9) "," LABEL("## f", 10, 5) "," KERNEL(
-         "outside", 7, 2, 40,
+         "outside", 5, 2, 40,
          69) "," OP("a", 20, 9,
                     1) "," LAUNCH(21, 1, 70) "," KERNEL("k", 7, 22, 90,
                                                         70) "," LAUNCH(40, 1,
-                                                                       71) "," KERNEL("root", 7, 42, 50,
-                                                                                      71) "," KERNEL("alone", 7, 43, 20,
+                                                                       71) "," KERNEL("root", 8, 42, 50,
+                                                                                      71) "," KERNEL("alone", 9, 43, 20,
                                                                                                      72) "," END),
      "1 GPU activity skipped: no call has that correlation\n"
      "only 45.0 % of the device time is attributed to operators: of 200 us, 40 us start outside the window, 20 us have "

@@ -392,7 +392,7 @@ static void traces_are_held_or_read_twice(void **state) {
     memset(name, 'n', sizeof name - 1);
     snprintf(text, sizeof text,
              "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":8,\"name\":\"%s\",\"tid\":8,\"ts\":5,"
-             "\"args\":{\"correlation\":6}}]}",
+             "\"args\":{\"correlation\":6}},{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":9,\"dur\":1}]}",
              name);
     add_file(&merging.folder, "rank2.json", text);
     for (size_t i = 0; i < COUNT(room); i++) {

@@ -403,8 +403,8 @@ static void add_event(struct random_trace *trace, const char *category, int i, i
     char text[256];
     snprintf(text, sizeof text,
              "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"n%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
-             "\"args\":{\"stream\":7,\"correlation\":%d}}",
-             trace->text.length > 20 ? "," : "", category, i, tid, start, stop - start, correlation);
+             "\"args\":{\"stream\":%d,\"correlation\":%d}}",
+             trace->text.length > 20 ? "," : "", category, i, tid, start, stop - start, i, correlation);
     buffer_append(&trace->text, text, strlen(text));
 }
 
@@ -423,7 +423,7 @@ static void make_random(struct random_trace *trace, struct random *random) {
     for (int i = 0; i < WORKS; i++) {
         int wanted = (int)random_below(random, HOSTS);
         trace->call_of[i] = trace->hosts[wanted].kind == HOST_CALL ? wanted : -1;
-        trace->start[i] = (int)random_below(random, TICKS);
+        trace->start[i] = 1 + (int)random_below(random, TICKS);
         trace->stop[i] = trace->start[i] + (int)random_below(random, 40);
         add_event(trace, "kernel", i, 7, trace->start[i], trace->stop[i], wanted);
     }

@@ -63,9 +63,9 @@ static void gaps_are_split_by_launch_delay_cause(void **state) {
          TRACE(STEP(1, 0, 40) "," LAUNCH(1, 2, 1) "," KERNEL("k", 7, 0, 10, 9) "," KERNEL("l", 7, 30, 10, 1)),
          "compute 0-10 | queued 10-30 | compute 30-40"},
         {"an operator, its launch",
-         TRACE(STEP(1, 0, 100) "," OP("aten::mm", 15, 80) "," LAUNCH(80, 5, 1) "," KERNEL("k", 7, 0, 10, 9) "," KERNEL(
+         TRACE(STEP(1, 0, 100) "," OP("aten::mm", 15, 80) "," LAUNCH(80, 5, 1) "," KERNEL("k", 7, 1, 9, 9) "," KERNEL(
              "l", 7, 90, 10, 1)),
-         "compute 0-10 | host 10-80 aten::mm | launch 80-90 aten::mm | compute 90-100"},
+         "? 0-1 | compute 1-10 | host 10-80 aten::mm | launch 80-90 aten::mm | compute 90-100"},
         {"work that starts long after its launch, whose call was long",
          TRACE(STEP(1, 0, 4000) "," LAUNCH(100, 1500, 1) "," KERNEL("l", 7, 2000, 2000, 1)),
          "host 0-100 | slow 100-1600 cudaLaunchKernel | not started 1600-2000 | compute 2000-4000"},

@@ -332,7 +332,9 @@ static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
     struct arena arena = {0};
     struct job_verdict job;
     struct sutra_error error;
-    assert_int_equal(job_verdict_make(ranks, 3, &found, &arena, &job, &error), SUTRA_OK);
+    assert_int_equal(
+        job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, &arena, &job, &error),
+        SUTRA_OK);
     const struct sutra_verdict *verdict = &job.verdict;
     assert_true(fabs(verdict->step_us - 1000) < 1e-9);
     assert_int_equal(verdict->rank, 1); /* the median compute */

@@ -19,6 +19,7 @@
 /* A verdict with these shares of a step of 100 ms. */
 static struct sutra_verdict verdict_of(const double shares[SUTRA_N_PARTS]) {
     struct sutra_verdict verdict = {.kind = SUTRA_VERDICT_STEPS,
+                                    .reliable = true,
                                     .kind_name = "steps",
                                     .why = "The GPU waits for kernel launches 41% of each step.",
                                     .step_us = 100000,

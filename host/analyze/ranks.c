@@ -132,14 +132,15 @@ static void pass_turn(struct rank_run *run) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* Claims the rank of a task whose turn it is, unless an earlier trace has it. */
+/* Claims the rank of a task whose turn it is, unless an earlier trace has it: one with GPU activity, if this one has. */
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
     struct pair_entry *claim = pair_table_insert(&run->claims, (uint64_t)rank, 0);
     if (!claim)
         return error_memory(error);
-    if (claim->number != PAIR_NONE)
+    bool is_taken = claim->number != PAIR_NONE && (tasks[number].is_idle || !tasks[claim->number].is_idle);
+    if (is_taken)
         return error_file(error, SUTRA_DATA, tasks[number].path, "duplicate rank %lld, also in %s", (long long)rank,
                           tasks[claim->number].path);
     claim->number = (uint32_t)number;
@@ -207,6 +208,10 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
         codec_check(codec, n == 0 || lines[n - 1] == 0);
         task->warnings = (struct buffer){.bytes = lines, .length = codec->failure ? 0 : n, .capacity = n};
     }
+    codec_value(codec, &task->validity);
+    for (int kind = 0; kind < N_DEFECTS && codec_decodes(codec); kind++)
+        codec_check(codec,
+                    memchr(task->validity.defects[kind].example, 0, sizeof task->validity.defects[kind].example));
 }
 
 /* Writes the result, or why there is none, and frees it. The context of all tasks registers one temporary file at a
@@ -284,13 +289,14 @@ static enum sutra_status decode_result(struct rank_run *run, size_t number, cons
     }
     if (task->status)
         return task->status;
+    task->is_idle = task->validity.n_activities == 0;
     status = claim_rank(run, number, &task->error);
     if (status)
         return status;
     analysis->codec(run->arg, number, &codec);
     codec_check(&codec, codec.at == codec.end);
     status = codec_outcome(&codec, task, number, source->name, shard);
-    if (!status && analysis->visit_decoded)
+    if (!status && analysis->visit_decoded && !task->is_idle)
         status = rank_run_visit(run, number, analysis->visit_decoded, run->arg, &task->error);
     return status;
 }
@@ -347,17 +353,23 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
         context->notes_places = tasks->notes_places;
         context->ahead = tasks->ahead;
         context->report = task->report;
+        context->holds_defects = run->tasks->n > 1;
         status = sutra_device_trace_read(context, task->path, trace, &task->error);
         context->notes_places = false;
         context->ahead = AHEAD_NOTHING;
         context->report = NULL;
+        context->holds_defects = false;
         if (!status)
             status = device_trace_check_events(*trace, &task->error);
     }
     if (status)
         return status;
+    task->validity = *(*trace)->validity;
+    task->is_idle = task->validity.n_activities == 0;
     task->rank = rank_number(*trace, task->path, number, &task->source);
     status = check_rank(run, task);
+    if (!status && context->options.strict && tasks->n > 1)
+        status = validity_report(context, &task->validity, task->path, &task->error);
     if (!status && restriction_is_part(&tasks->restriction)) {
         status = sutra_device_trace_restrict(context, *trace, &tasks->restriction, &task->error);
         status = error_name_file(&task->error, status, task->path);
@@ -369,8 +381,10 @@ static void run_task_in(struct rank_run *run, size_t number, struct sutra_contex
     const struct rank_analysis *analysis = run->analysis;
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_device_trace *trace = NULL;
+    const struct rank_task *first = run->tasks->first_pass ? &run->tasks->first_pass->list[number] : NULL;
     task->stamp = file_stamp_at(task->path); /* before reading: later changes differ from it */
-    task->status = read_trace(run, number, context, &trace);
+    task->status = first && first->status ? error_hand_on(&task->error, first->status, &first->error)
+                                          : read_trace(run, number, context, &trace);
     if (!run->team) { /* else the process that decodes all results claims the ranks */
         wait_turn(run, number);
         if (!task->status)
@@ -381,7 +395,7 @@ static void run_task_in(struct rank_run *run, size_t number, struct sutra_contex
         sutra_device_trace_free(trace);
     else
         task->status = analysis->analyze(run->arg, run, number, context, trace, &task->error);
-    if (!task->status && !run->team && analysis->visit)
+    if (!task->status && !run->team && analysis->visit && !task->is_idle)
         task->status = rank_run_visit(run, number, analysis->visit, run->arg, &task->error);
     if (task->status)
         free_result(run->tasks, number);
@@ -431,13 +445,13 @@ static void run_here(struct rank_run *run) {
     const struct rank_tasks *tasks = run->tasks;
     unsigned n_threads = pool_threads(run->context->pool);
     run->n_threads = tasks->n < n_threads ? n_threads / (unsigned)tasks->n : 1;
-    if (tasks->n == 1 && !tasks->is_second_pass) {
+    if (tasks->n == 1 && !tasks->first_pass) {
         run->context->warns_of = tasks->names_traces ? tasks->list->path : NULL;
         run_task_in(run, 0, run->context);
         run->context->warns_of = NULL;
         return;
     }
-    if (run->context->options.device == SUTRA_DEVICE_CUDA && !tasks->is_second_pass)
+    if (run->context->options.device == SUTRA_DEVICE_CUDA && !tasks->first_pass)
         context_warn(run->context, "analyzing several ranks on the CPU, one rank per thread");
     stage_begin(run->context, tasks->stage ? tasks->stage : "analyze ranks", tasks->n);
     run->context->stage_held = true; /* visitors write files with this context */
@@ -548,6 +562,57 @@ static void warn_about_skipped(const struct rank_run *run) {
                      n_hosts, host->path);
 }
 
+/* Skips traces without GPU activity, unless no trace has any: then they are ranks, whose results are shown here. */
+static void settle_idle_tasks(struct rank_run *run) {
+    const struct rank_tasks *tasks = run->tasks;
+    rank_visit *visit = run->team ? run->analysis->visit_decoded : run->analysis->visit;
+    bool is_idle_job = true;
+    for (size_t i = 0; i < tasks->n; i++)
+        is_idle_job = is_idle_job && (tasks->list[i].status || tasks->list[i].is_idle);
+    for (size_t i = 0; i < tasks->n; i++) {
+        struct rank_task *task = &tasks->list[i];
+        if (!task->is_idle || task->is_unselected || task->status == SUTRA_SYSTEM)
+            continue;
+        if (!is_idle_job)
+            task->status = error_file(&task->error, SUTRA_DATA, task->path,
+                                      "no GPU activity, unlike the other traces: not a rank");
+        else if (!task->status && visit)
+            task->status = rank_run_visit(run, i, visit, run->arg, &task->error);
+        if (task->status)
+            free_result(run->tasks, i);
+    }
+}
+
+/* Sums up the defects of the analyzed traces, each with its ranks; reports those of several traces, one line each. */
+static enum sutra_status join_defects(const struct rank_run *run, struct sutra_error *error) {
+    struct rank_tasks *tasks = run->tasks;
+    for (size_t i = 0; i < tasks->n_analyzed; i++)
+        validity_add(&tasks->validity, &tasks->list[tasks->order[i]].validity);
+    tasks->defects = arena_zeros(&tasks->arena, N_DEFECTS, sizeof *tasks->defects);
+    for (int kind = 0; kind < N_DEFECTS && tasks->defects; kind++) {
+        struct rank_list list = {0};
+        uint64_t n = 0;
+        for (size_t i = 0; i < tasks->n_analyzed; i++) {
+            const struct rank_task *task = &tasks->list[tasks->order[i]];
+            if (!task->validity.defects[kind].count)
+                continue;
+            rank_list_add(&list, task->rank);
+            n++;
+        }
+        if (n == 0)
+            continue;
+        char ranks[RANK_LIST_TEXT + 16] = "";
+        if (tasks->n > 1)
+            snprintf(ranks, sizeof ranks, "%s %s", n == 1 ? "rank" : "ranks", rank_list_text(&list));
+        const struct defect_text message = defect_message(&tasks->validity, (enum trace_defect_kind)kind, ranks);
+        const char *copy = arena_text(&tasks->arena, message.text, strlen(message.text));
+        tasks->defects[tasks->n_defects++] = defect_publish(&tasks->validity, (enum trace_defect_kind)kind, copy);
+        if (tasks->n > 1 && !tasks->first_pass)
+            context_warn(run->context, "%s", message.text);
+    }
+    return arena_status(&tasks->arena, error);
+}
+
 static int compare_tasks(const void *left, const void *right, void *arg) {
     const struct rank_task *tasks = arg;
     size_t i = *(const size_t *)left, j = *(const size_t *)right;
@@ -564,6 +629,8 @@ static int compare_tasks(const void *left, const void *right, void *arg) {
 /* Sorts the tasks, reports warnings, and fails if the run or all traces failed. */
 static enum sutra_status finish_tasks(struct rank_run *run, struct sutra_error *error) {
     struct rank_tasks *tasks = run->tasks;
+    if (!tasks->is_elsewhere)
+        settle_idle_tasks(run);
     qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     for (size_t i = 0; i < tasks->n; i++) {
         tasks->n_selected += !tasks->list[i].is_unselected;
@@ -571,14 +638,15 @@ static enum sutra_status finish_tasks(struct rank_run *run, struct sutra_error *
     }
     if (tasks->is_elsewhere)
         return SUTRA_OK;
-    enum sutra_status status = find_fatal_error(run, !tasks->is_second_pass, error);
+    enum sutra_status status = find_fatal_error(run, !tasks->first_pass, error);
     if (status)
         return status;
     if (tasks->n_analyzed == 0)
         return report_no_rank(run, error);
-    if (!tasks->is_second_pass)
+    status = join_defects(run, error);
+    if (!status && !tasks->first_pass)
         warn_about_skipped(run);
-    return SUTRA_OK;
+    return status;
 }
 
 /* Shares the report of consecutive tasks that read its ranks, REPORT/rankN. False: out of memory. */
@@ -633,6 +701,8 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
         status = run_shard(&run, error);
     else if (!status)
         run_here(&run);
+    if (!status)
+        status = finish_tasks(&run, error);
     for (size_t i = 0; i < tasks->n; i++) {
         if (i == 0 || tasks->list[i].report != tasks->list[i - 1].report)
             nsys_shared_free(tasks->list[i].report);
@@ -641,8 +711,6 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     pthread_mutex_destroy(&run.visiting);
     pthread_mutex_destroy(&run.mutex);
     pair_table_free(&run.claims);
-    if (!status)
-        status = finish_tasks(&run, error);
     for (size_t i = 0; i < tasks->n; i++)
         buffer_free(&tasks->list[i].warnings);
     if (!status && !tasks->is_elsewhere && analysis->merge)
@@ -657,6 +725,8 @@ enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_a
                                  .order = from->order,
                                  .n_selected = from->n_selected,
                                  .n_analyzed = from->n_analyzed,
+                                 .defects = from->defects,
+                                 .n_defects = from->n_defects,
                                  .analysis = analysis};
     tasks->results = arena_zeros(&tasks->arena, tasks->n, analysis->result_size);
     tasks->n = tasks->results ? tasks->n : 0;

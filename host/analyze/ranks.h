@@ -12,7 +12,9 @@
  *
  * Traces of unselected ranks are not read if their beginning records the rank. The others are restricted to the
  * selected events. A trace that cannot be read or analyzed, or whose rank an earlier trace has, is skipped with a
- * warning; in a strict context that is an error, as it is if no trace is left.
+ * warning; in a strict context that is an error, as it is if no trace is left. A trace without GPU activity, such as a
+ * coordinator's, is no rank if other traces have some: it is skipped with a warning, too. Defects of the traces
+ * (facts/validity.h) are reported once for all ranks.
  */
 #ifndef ANALYZE_RANKS_H
 #define ANALYZE_RANKS_H
@@ -27,6 +29,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "context/context.h"
+#include "facts/validity.h"
 #include "read/device_trace.h"
 #include "sutra/trace.h"
 
@@ -110,27 +113,32 @@ struct rank_task {
     enum sutra_rank_source source;
     enum sutra_status status; /* SUTRA_OK, or why it is skipped */
     struct sutra_error error;
-    bool ends_run;              /* the error is not the trace's: no other task can succeed */
-    struct nsys_shared *report; /* whose ranks several tasks read, or NULL; of the first task, which frees it */
-    bool is_unselected;         /* the rank is not selected, which is the reason in the status */
-    struct buffer warnings;     /* lines, each with a NUL */
+    bool ends_run;                  /* the error is not the trace's: no other task can succeed */
+    struct nsys_shared *report;     /* whose ranks several tasks read, or NULL; of the first task, which frees it */
+    bool is_unselected;             /* the rank is not selected, which is the reason in the status */
+    bool is_idle;                   /* it has no GPU activity: a rank only if no trace has any */
+    struct buffer warnings;         /* lines, each with a NUL */
+    struct trace_validity validity; /* of the complete trace; of an unread one, all zeros */
 };
 
 struct rank_tasks {
     struct arena arena; /* of all members, and of whatever lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order;     /* tasks by rank, then skipped ones, then unselected ones */
-    size_t n_selected; /* tasks of selected ranks, */
-    size_t n_analyzed; /* and of them, the analyzed ones */
-    void *results;     /* of the analysis, by task */
-    bool is_elsewhere; /* another process combines the results; there are none here */
+    size_t *order;                  /* tasks by rank, then skipped ones, then unselected ones */
+    size_t n_selected;              /* tasks of selected ranks, */
+    size_t n_analyzed;              /* and of them, the analyzed ones */
+    void *results;                  /* of the analysis, by task */
+    bool is_elsewhere;              /* another process combines the results; there are none here */
+    struct trace_validity validity; /* of all analyzed traces */
+    struct sutra_trace_defect *defects;
+    uint32_t n_defects;
     const struct rank_analysis *analysis;
 
     /* Set before. */
     struct sutra_restriction restriction; /* zeros: all ranks and events */
     const char *stage;                    /* for progress; NULL: "analyze ranks" */
-    bool is_second_pass;                  /* all warnings were reported by the first pass over the traces */
+    const struct rank_tasks *first_pass;  /* over the same traces, which reported all warnings and skipped traces */
     bool names_traces;                    /* warnings name the trace even if it is the only one */
     bool notes_places;                    /* this and the next are fields of the context for readers */
     unsigned ahead;

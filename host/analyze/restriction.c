@@ -222,8 +222,7 @@ static double trace_us(const struct device_events *events) {
     double first = INFINITY, last = -INFINITY;
     for (row_t event = 0; event < events->n; event++) {
         double ts = number_as_double(number_at(events->ts, event));
-        if (events->phase[event] == 'M' || !(events->flags[event] & EVENT_HAS_DUR) ||
-            !time_is_usable(events, event))
+        if (events->phase[event] == 'M' || !(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event))
             continue;
         first = fmin(first, ts);
         last = fmax(last, ts + number_as_double(number_at(events->usable_dur, event)));

@@ -8,6 +8,7 @@
 
 #include "analyze/table.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/shared.h"
 #include "columns/column.h"
 #include "match/intervals.h"
@@ -738,6 +739,13 @@ const struct sutra_table *sutra_result_table(const struct sutra_result *result, 
     if (reason)
         *reason = is_made ? NULL : missing;
     return is_made ? &result->tables[id] : NULL;
+}
+
+int sutra_result_defect(const struct sutra_result *result, uint32_t i, struct sutra_trace_defect *defect) {
+    if (i >= result->n_defects)
+        return 0;
+    report_give(defect, &result->defects[i], sizeof *defect);
+    return 1;
 }
 
 uint32_t sutra_result_n_tables(const struct sutra_result *result) {

@@ -245,7 +245,9 @@ struct sutra_result {
     struct sutra_table *tables; /* by id, as the following arrays */
     const char **reasons;       /* why a table was not made; NULL: not requested, or no data */
     bool *made;
-    struct arena texts; /* of a decoded result: reasons, and names of columns */
+    struct arena texts;                       /* of a decoded result: reasons, and names of columns */
+    const struct sutra_trace_defect *defects; /* of the traces; the owner's */
+    uint32_t n_defects;
 };
 
 /* False: out of memory. Zero-initialized and failed results may be freed, too. */

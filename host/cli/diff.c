@@ -53,7 +53,7 @@ struct diff_gate {
     enum diff_decision decision;
     double growth_us, growth_percent; /* of the step time, B - A */
     double noise_us, noise_percent;   /* a smaller difference is not clear; NaN: unknown, a side has one step */
-    uint64_t n_steps_needed;          /* of each rank and side, for a decision; 0: DIFF_UNCLEAR is not the decision */
+    uint64_t n_steps_needed;          /* of each rank and side, for a decision; 0: more steps do not help */
 };
 
 struct diff_reason {
@@ -67,7 +67,7 @@ struct diff_reason {
  *
  *     regression   d > L and |d| > noise; with an unknown noise, d > L
  *     pass         d = 0, or |d| > noise, or d + noise <= L
- *     unclear      neither
+ *     unclear      neither, or a trace is damaged
  *
  * With N steps of each side the noise is 2 sqrt((sA^2 + sB^2) / N). The decision is clear as soon as the noise is below
  * |d| or below L - d: N > 4 (sA^2 + sB^2) / max(|d|, L - d)^2. Steps of all ranks are samples, so each rank records its
@@ -100,6 +100,10 @@ static struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double f
                              .growth_percent = growth_us / a_us * 100,
                              .noise_us = noise_us,
                              .noise_percent = noise_us / a_us * 100};
+    if (!summary.reliable[0] || !summary.reliable[1]) {
+        gate.decision = DIFF_UNCLEAR;
+        return gate;
+    }
     if (gate.growth_percent > fail_above && (clear || isnan(noise_us)))
         gate.decision = DIFF_REGRESSION;
     else if (growth_us != 0 && !clear && !(growth_us + noise_us <= limit_us))
@@ -114,6 +118,14 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
     struct sutra_diff_summary summary = {.size = sizeof summary};
     struct diff_reason reason;
     sutra_diff_summary(diff, &summary);
+    if (!summary.reliable[0] || !summary.reliable[1]) {
+        const char damaged = summary.reliable[0] ? 'B' : 'A'; /* the side's defects begin with its name */
+        struct sutra_trace_defect defect = {.size = sizeof defect, .message = ""};
+        for (uint32_t i = 0; sutra_result_defect(SUTRA_RESULT(diff), i, &defect) && *defect.message != damaged; i++)
+            ;
+        snprintf(reason.text, sizeof reason.text, "cannot decide: the trace is damaged: %.350s", defect.message);
+        return reason;
+    }
     const char *run = summary.n_ranks[0] > 1 || summary.n_ranks[1] > 1 ? "rank" : "run";
     if (isnan(gate->noise_us))
         snprintf(reason.text, sizeof reason.text,
@@ -321,6 +333,8 @@ static void print_page(const struct sutra_diff *diff, const struct diff_names *n
     }
     putchar('\n');
     print_verdict(diff, &summary, gate);
+    if (!summary.reliable[0] || !summary.reliable[1])
+        wrapped_print(diff_gate_reason(diff, gate).text, 0, 0);
     if (summary.outside_us[0] > 0 || summary.outside_us[1] > 0)
         printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
                time_text(summary.outside_us[0]).text, time_text(summary.outside_us[1]).text);
@@ -424,9 +438,16 @@ static enum sutra_status print_json(struct sutra_context *context, const struct 
         json_add_count(&json, "n_steps", summary.n_steps[side]);
         json_add_format(&json, "has_steps", "%s", summary.has_steps[side] ? "true" : "false");
         add_real(&json, "step_us", summary.step_us[side]);
+        json_add_format(&json, "reliable", "%s", summary.reliable[side] ? "true" : "false");
         json_close(&json, '}');
         json_break(&json, 0);
     }
+    struct sutra_trace_defect defect = {.size = sizeof defect};
+    json_add_open(&json, "validity", '[');
+    for (uint32_t i = 0; sutra_result_defect(SUTRA_RESULT(diff), i, &defect); i++)
+        json_add_defect(&json, &defect);
+    json_close(&json, ']');
+    json_break(&json, 0);
     json_add_open(&json, "step", '{');
     json_add_text(&json, "decision", decisions[gate->decision]);
     add_real(&json, "diff_us", gate->growth_us);

@@ -209,6 +209,24 @@ static enum sutra_status compare_pair(struct compared sides[2], struct sutra_dif
 
 /* ---- Public functions ---- */
 
+/* Publishes the defects of a side, copied from its tasks: "B: rank 1: 4 of 40 GPU activities ...". */
+static enum sutra_status publish_defects(struct sutra_diff *diff, int side, const struct trace_validity *validity,
+                                         struct sutra_error *error) {
+    struct sutra_result *result = &diff->result;
+    diff->validity[side] = *validity;
+    diff->summary.reliable[side] = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
+    result->defects = diff->defects;
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        if (!validity->defects[kind].count)
+            continue;
+        const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, side ? "B" : "A");
+        const char *message = arena_text(&result->texts, text.text, strlen(text.text));
+        diff->defects[result->n_defects++] =
+            defect_publish(&diff->validity[side], (enum trace_defect_kind)kind, message);
+    }
+    return arena_status(&result->texts, error);
+}
+
 /* Allocates the result; `taken` becomes the effective options. */
 static enum sutra_status begin_diff(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
                                     struct sutra_diff **made, struct sutra_error *error) {
@@ -269,8 +287,11 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
         status = made->compat ? compare_names(first_names(&sides[0]), first_names(&sides[1]), made, error)
                               : compare_parts(sides, made, error);
     }
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
+        if (!status)
+            status = publish_defects(made, side, &sides[side].tasks.validity, error);
         rank_tasks_free(&sides[side].tasks);
+    }
     return finish_diff(status, made, diff);
 }
 
@@ -286,8 +307,11 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
         status = compare_trace(context, traces[side], side, 0, &taken, &compared[side], error);
     if (!status)
         status = compare_pair(compared, made, error);
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
+        if (!status)
+            status = publish_defects(made, side, traces[side]->validity, error);
         compared_free(&compared[side]);
+    }
     return finish_diff(status, made, diff);
 }
 

@@ -20,6 +20,8 @@
 struct sutra_diff {
     struct sutra_result result;
     bool compat;
+    struct trace_validity validity[2]; /* of the traces of A and of B */
+    struct sutra_trace_defect defects[2 * N_DEFECTS];
     struct sutra_diff_summary summary;
 };
 

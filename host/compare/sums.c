@@ -435,9 +435,10 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .category = diff->category};
     enum sutra_status status =
         launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
-    return status ? status
-                  : launch_model_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch,
-                                          error);
+    if (status)
+        return status;
+    launch_model_warn(work->context, &work->reading);
+    return launch_model_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,

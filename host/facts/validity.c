@@ -46,7 +46,7 @@ const char *const defect_effects[N_DEFECTS] = {
 
 /* ---- The check ---- */
 
-enum event_side { SIDE_NEITHER, SIDE_GPU, SIDE_CALL, SIDE_OPERATOR, SIDE_OTHER_CPU, N_SIDES };
+enum event_side { SIDE_OTHER, SIDE_GPU, SIDE_CALL };
 
 struct check {
     struct sutra_context *context;
@@ -55,7 +55,6 @@ struct check {
     struct trace_validity *validity;
     struct arena arena;
     struct string_roles *roles;
-    uint8_t *side_of; /* by string of a category: enum event_side */
     row_t n_gpu, n_calls;
     row_t *gpu, *call;
     double *start, *end; /* microseconds, by activity of `gpu`; steps of a quarter suffice */
@@ -75,11 +74,6 @@ static void note_defect(struct check *check, enum trace_defect_kind kind, row_t 
     defect->gpu_us += gpu_us;
 }
 
-static inline uint8_t side_of_event(const struct check *check, row_t event) {
-    uint32_t category = check->events->category[event];
-    return category == STRING_NONE ? SIDE_NEITHER : check->side_of[category];
-}
-
 /* Whether an event has a duration and a start after 0: sound positive numbers, which have ascending bits. */
 static inline bool is_surely_timed(const struct device_events *events, row_t event) {
     static const uint64_t most[] = {
@@ -89,62 +83,80 @@ static inline bool is_surely_timed(const struct device_events *events, row_t eve
            events->dur.bits[event] <= most[events->dur.kind[event]];
 }
 
-/* Lists GPU activities and calls, and marks events without a time. */
+/* The median operator starts after 0: so do all events. O(n). */
+static bool zero_is_no_start(const struct check *check) {
+    const struct device_events *events = check->events;
+    row_t n = 0, n_after = 0;
+    for (row_t event = 0; event < events->n; event++) {
+        uint32_t category = events->category[event];
+        if (category == STRING_NONE || !(check->roles[category].category & CATEGORY_CPU_OP))
+            continue;
+        n++;
+        n_after += number_as_double(number_at(events->ts, event)) > 0;
+    }
+    return n_after * 2 > n;
+}
+
+/* Finds the time from the first start to the last end of usable events. O(n). */
+static double measure_span(const struct check *check) {
+    const struct device_events *events = check->events;
+    double first = INFINITY, last = -INFINITY;
+    for (row_t event = 0; event < events->n; event++) {
+        uint32_t category = events->category[event];
+        if (category == STRING_NONE || !check->roles[category].category || !(events->flags[event] & EVENT_HAS_DUR) ||
+            !time_is_usable(events, event))
+            continue;
+        double start = number_as_double(number_at(events->ts, event));
+        first = fmin(first, start);
+        last = fmax(last, start + number_as_double(number_at(events->dur, event)));
+    }
+    return last > first ? last - first : 0;
+}
+
+/* Lists GPU activities and calls, and marks activities without a time. */
 static enum sutra_status check_times(struct check *check, struct sutra_error *error) {
     const struct device_events *events = check->events;
     uint32_t n_strings = check->trace->strings.n;
     check->roles = names_find(&check->trace->strings, READER_TREE, &check->arena);
-    check->side_of = arena_zeros(&check->arena, n_strings, sizeof *check->side_of);
+    uint8_t *side_of = arena_zeros(&check->arena, n_strings, sizeof *side_of);
     check->gpu = arena_alloc(&check->arena, events->n, sizeof *check->gpu);
     check->call = arena_alloc(&check->arena, events->n, sizeof *check->call);
     if (check->arena.failed)
         return error_memory(error);
     for (uint32_t string = 0; string < n_strings; string++) {
         uint32_t roles = check->roles[string].category;
-        check->side_of[string] = (uint8_t)(roles & CATEGORY_WORK                             ? SIDE_GPU
-                                           : roles & CATEGORY_CALL                           ? SIDE_CALL
-                                           : roles & CATEGORY_CPU_OP                         ? SIDE_OPERATOR
-                                           : roles & (CATEGORY_ANNOTATION | CATEGORY_PYTHON) ? SIDE_OTHER_CPU
-                                                                                             : SIDE_NEITHER);
+        side_of[string] = (uint8_t)(roles & CATEGORY_WORK ? SIDE_GPU : roles & CATEGORY_CALL ? SIDE_CALL : SIDE_OTHER);
     }
-    row_t n_of[N_SIDES] = {0}, n_calls = 0;
-    row_t n_unstarted = 0; /* operators that start at 0 or before */
-    row_t *gpu = check->gpu, *call = check->call;
+    const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
+    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
     bool all_timed = true;
-    const struct device_events columns = *events; /* a copy, so that the loop does not load its pointers again */
     for (row_t event = 0; event < columns.n; event++) {
         uint32_t category = columns.category[event];
-        if (category == STRING_NONE || check->side_of[category] == SIDE_NEITHER)
-            continue;
-        uint8_t side = check->side_of[category];
-        if (!is_surely_timed(&columns, event)) {
-            all_timed = false;
-            n_unstarted += side == SIDE_OPERATOR && !(number_as_double(number_at(columns.ts, event)) > 0);
-        }
-        if (side == SIDE_GPU)
-            gpu[n_of[SIDE_GPU]] = event;
-        else if (side == SIDE_CALL)
+        uint8_t side = category == STRING_NONE ? SIDE_OTHER : side_of[category];
+        if (side == SIDE_GPU) {
+            gpu[n_gpu++] = event;
+            all_timed = all_timed && is_surely_timed(&columns, event);
+        } else if (side == SIDE_CALL) {
             call[n_calls++] = event;
-        n_of[side]++;
+        }
     }
-    check->n_gpu = n_of[SIDE_GPU];
+    check->n_gpu = n_gpu;
     check->n_calls = n_calls;
-    /* If the median operator starts at 0 or before, so may all events. */
-    bool zero_is_plausible = n_unstarted * 2 >= n_of[SIDE_OPERATOR];
-    struct trace_defect *defects = check->validity->defects;
-    for (row_t event = 0; event < events->n && !all_timed; event++) {
-        uint8_t side = side_of_event(check, event);
-        bool is_timed = is_surely_timed(events, event) || (zero_is_plausible && events->flags[event] & EVENT_HAS_DUR &&
-                                                           exact_time_is_known(events, event));
-        if (side == SIDE_NEITHER || is_timed)
+    check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
+    if (all_timed)
+        return SUTRA_OK;
+    bool needs_start = zero_is_no_start(check);
+    for (row_t i = 0; i < n_gpu; i++) {
+        row_t event = gpu[i];
+        if (is_surely_timed(events, event) ||
+            (!needs_start && events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(events, event)))
             continue;
-        check->events->flags[event] |= EVENT_UNUSABLE;
         double us = number_as_double(number_at(events->dur, event));
-        note_defect(check, side == SIDE_GPU ? DEFECT_NO_TIME : DEFECT_HOST_NO_TIME, event, NAN,
-                    side == SIDE_GPU && us > 0 && us_are_sound(us) ? us : 0);
+        check->events->flags[event] |= EVENT_UNUSABLE;
+        note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
     }
-    defects[DEFECT_NO_TIME].of = check->n_gpu;
-    defects[DEFECT_HOST_NO_TIME].of = n_of[SIDE_CALL] + n_of[SIDE_OPERATOR] + n_of[SIDE_OTHER_CPU];
+    if (check->validity->defects[DEFECT_NO_TIME].count)
+        check->validity->span_us = measure_span(check);
     return SUTRA_OK;
 }
 
@@ -170,7 +182,7 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         row_t call = check->call[i];
         ids[n_calls] = events->correlation[call];
         call_start[n_calls] = number_as_double(number_at(events->ts, call));
-        n_calls += is_usable(check, call) && is_correlation(ids[n_calls]);
+        n_calls += is_correlation(ids[n_calls]) && exact_time_is_known(events, call);
     }
     struct key_index index;
     row_t repeated;
@@ -235,47 +247,47 @@ static bool is_graph_node(const struct check *check, row_t event) {
 }
 
 /* A stream of a device of a process. */
-struct lane {
+struct gpu_queue {
     double start;   /* of the last activity, */
     row_t previous; /* its index in `gpu` */
     row_t last;     /* the last activity that is no node of a graph, as an index of `gpu`; ROW_NONE */
     bool is_queue;  /* runs activities one after another */
 };
 
-struct lanes {
+struct gpu_queues {
     struct tuples keys; /* pid, stream, device */
-    struct lane *list;
+    struct gpu_queue *list;
     uint32_t *of; /* by activity */
-    row_t *order; /* usable activities, ascending by start in each lane */
+    row_t *order; /* usable activities, ascending by start in each queue */
     row_t n;      /* of them */
 };
 
 /* Numbers the streams and orders their activities: a sort, unless all ascend in the file. */
-static enum sutra_status number_lanes(struct check *check, struct lanes *lanes, struct sutra_error *error) {
+static enum sutra_status number_streams(struct check *check, struct gpu_queues *queues, struct sutra_error *error) {
     const struct device_events *events = check->events;
     struct arena *arena = &check->arena;
-    lanes->of = arena_alloc(arena, check->n_gpu, sizeof *lanes->of);
-    lanes->order = arena_alloc(arena, check->n_gpu, sizeof *lanes->order);
-    lanes->list = arena_alloc(arena, check->n_gpu, sizeof *lanes->list);
+    queues->of = arena_alloc(arena, check->n_gpu, sizeof *queues->of);
+    queues->order = arena_alloc(arena, check->n_gpu, sizeof *queues->order);
+    queues->list = arena_alloc(arena, check->n_gpu, sizeof *queues->list);
     if (arena->failed)
         return error_memory(error);
     bool ascending = true;
     struct tuple key = {{0}};
-    uint32_t lane = TUPLE_NONE;
+    uint32_t queue = TUPLE_NONE;
     for (row_t i = 0; i < check->n_gpu; i++) {
         row_t event = check->gpu[i];
         if (!is_usable(check, event))
             continue;
         value_key pid = events->pid[event], stream = events->stream[event], device = events->device[event];
-        if (lane == TUPLE_NONE || key.part[0] != pid || key.part[1] != stream || key.part[2] != device) {
-            const uint32_t n = lanes->keys.n;
+        if (queue == TUPLE_NONE || key.part[0] != pid || key.part[1] != stream || key.part[2] != device) {
+            const uint32_t n = queues->keys.n;
             key = (struct tuple){{pid, stream, device}};
-            lane = tuples_number(&lanes->keys, key);
-            if (lane == TUPLE_NONE)
+            queue = tuples_number(&queues->keys, key);
+            if (queue == TUPLE_NONE)
                 return error_memory(error);
-            if (lane == n) {
+            if (queue == n) {
                 uint32_t roles = check->roles[events->category[event]].category;
-                lanes->list[lane] = (struct lane){
+                queues->list[queue] = (struct gpu_queue){
                     .start = -INFINITY,
                     .last = ROW_NONE,
                     .is_queue = key_is_integer(stream) && stream >= 0 &&
@@ -283,21 +295,21 @@ static enum sutra_status number_lanes(struct check *check, struct lanes *lanes, 
                 };
             }
         }
-        lanes->of[i] = lane;
-        lanes->order[lanes->n++] = i;
-        ascending = ascending && lanes->list[lane].start <= check->start[i];
-        lanes->list[lane].start = check->start[i];
+        queues->of[i] = queue;
+        queues->order[queues->n++] = i;
+        ascending = ascending && queues->list[queue].start <= check->start[i];
+        queues->list[queue].start = check->start[i];
     }
-    for (uint32_t l = 0; l < lanes->keys.n; l++)
-        lanes->list[l].start = -INFINITY;
+    for (uint32_t l = 0; l < queues->keys.n; l++)
+        queues->list[l].start = -INFINITY;
     if (ascending)
         return SUTRA_OK;
-    uint64_t *keys = arena_alloc(arena, lanes->n, sizeof *keys);
+    uint64_t *keys = arena_alloc(arena, queues->n, sizeof *keys);
     if (arena->failed)
         return error_memory(error);
-    for (row_t k = 0; k < lanes->n; k++)
-        keys[k] = double_sort_key(check->start[lanes->order[k]]);
-    return cpu_sort_keys(NULL, &(struct sort_keys_step){keys, lanes->order, lanes->n}, error);
+    for (row_t k = 0; k < queues->n; k++)
+        keys[k] = double_sort_key(check->start[queues->order[k]]);
+    return cpu_sort_keys(NULL, &(struct sort_keys_step){keys, queues->order, queues->n}, error);
 }
 
 /* The end of activity `last` becomes the start of the next one, at which it is exact. */
@@ -324,14 +336,14 @@ static enum sutra_status correct_end(struct check *check, row_t last, row_t next
 }
 
 /* Whether an activity equals an earlier one with its start. `seen` has the activities whose start occurs again. */
-static enum sutra_status find_duplicate(const struct check *check, const struct lanes *lanes, struct tuples *seen,
+static enum sutra_status find_duplicate(const struct check *check, const struct gpu_queues *queues, struct tuples *seen,
                                         row_t previous, row_t i, bool *is_duplicate, struct sutra_error *error) {
     const struct device_events *events = check->events;
     const row_t both[] = {previous, i};
     for (int k = 0; k < 2; k++) {
         row_t event = check->gpu[both[k]];
         uint32_t n = seen->n;
-        struct tuple key = {{(value_key)((uint64_t)events->name[event] << 32 | lanes->of[both[k]]),
+        struct tuple key = {{(value_key)((uint64_t)events->name[event] << 32 | queues->of[both[k]]),
                              (value_key)events->ts.bits[event], (value_key)events->dur.bits[event],
                              events->correlation[event]}};
         uint32_t number = tuples_number(seen, key);
@@ -343,16 +355,16 @@ static enum sutra_status find_duplicate(const struct check *check, const struct 
 }
 
 /* Finds duplicates, and activities that run over the next one of their stream. */
-static enum sutra_status check_streams(struct check *check, struct lanes *lanes, struct tuples *seen,
+static enum sutra_status check_streams(struct check *check, struct gpu_queues *queues, struct tuples *seen,
                                        struct sutra_error *error) {
     struct exact_times times = {0};
     bool has_times = false, is_duplicate;
-    enum sutra_status status = number_lanes(check, lanes, error);
-    for (row_t k = 0; k < lanes->n && !status; k++) {
-        row_t i = lanes->order[k], event = check->gpu[i];
-        struct lane *lane = &lanes->list[lanes->of[i]];
-        if (check->start[i] == lane->start) {
-            status = find_duplicate(check, lanes, seen, lane->previous, i, &is_duplicate, error);
+    enum sutra_status status = number_streams(check, queues, error);
+    for (row_t k = 0; k < queues->n && !status; k++) {
+        row_t i = queues->order[k], event = check->gpu[i];
+        struct gpu_queue *queue = &queues->list[queues->of[i]];
+        if (check->start[i] == queue->start) {
+            status = find_duplicate(check, queues, seen, queue->previous, i, &is_duplicate, error);
             if (!status && is_duplicate) {
                 note_defect(check, DEFECT_DUPLICATE, event, NAN,
                             number_as_double(number_at(check->events->dur, event)));
@@ -361,12 +373,12 @@ static enum sutra_status check_streams(struct check *check, struct lanes *lanes,
             if (status || is_duplicate)
                 continue;
         }
-        lane->start = check->start[i];
-        lane->previous = i;
-        if (!lane->is_queue)
+        queue->start = check->start[i];
+        queue->previous = i;
+        if (!queue->is_queue)
             continue;
-        row_t last = lane->last;
-        lane->last = i;
+        row_t last = queue->last;
+        queue->last = i;
         double excess = last == ROW_NONE ? 0 : check->end[last] - check->start[i];
         if (excess <= OVERLAP_US)
             continue;
@@ -374,7 +386,7 @@ static enum sutra_status check_streams(struct check *check, struct lanes *lanes,
         if (excess <= OVERLAP_SHARE * shorter || is_graph_node(check, check->gpu[last]))
             continue;
         if (is_graph_node(check, event)) {
-            lane->last = last;
+            queue->last = last;
             continue;
         }
         note_defect(check, DEFECT_RUNS_OVER, check->gpu[last], excess, excess);
@@ -391,7 +403,7 @@ static enum sutra_status check_streams(struct check *check, struct lanes *lanes,
 static enum sutra_status check_trace(struct sutra_context *context, struct sutra_device_trace *trace,
                                      struct sutra_error *error) {
     struct check check = {.context = context, .trace = trace, .events = &trace->events};
-    struct lanes lanes = {0};
+    struct gpu_queues queues = {0};
     struct tuples seen = {0};
     check.validity = trace->validity = calloc(1, sizeof *trace->validity);
     if (!check.validity)
@@ -401,8 +413,8 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
     if (!status && check.n_gpu)
         status = check_launches(&check, error);
     if (!status && check.n_gpu)
-        status = check_streams(&check, &lanes, &seen, error);
-    tuples_free(&lanes.keys);
+        status = check_streams(&check, &queues, &seen, error);
+    tuples_free(&queues.keys);
     tuples_free(&seen);
     arena_free(&check.arena);
     return status;
@@ -410,11 +422,11 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
 
 /* ---- Reports ---- */
 
-bool validity_is_damaged(const struct trace_validity *validity) {
+bool validity_has_damaged_times(const struct trace_validity *validity) {
     uint64_t n = 0;
     double us = 0;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
-        if (kind == DEFECT_HOST_NO_TIME)
+        if (kind == DEFECT_DEVICE_CLOCK)
             continue;
         n += validity->defects[kind].count;
         us += validity->defects[kind].gpu_us;
@@ -425,6 +437,7 @@ bool validity_is_damaged(const struct trace_validity *validity) {
 void validity_add(struct trace_validity *sum, const struct trace_validity *rank) {
     sum->n_activities += rank->n_activities;
     sum->gpu_us += rank->gpu_us;
+    sum->span_us = fmax(sum->span_us, rank->span_us);
     sum->clock_difference_us = fmin(sum->clock_difference_us, rank->clock_difference_us);
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct trace_defect *to = &sum->defects[kind];
@@ -441,6 +454,16 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
     }
 }
 
+/* A length of time with one decimal: "4.0 ms". */
+static struct figure span_text(double us) {
+    struct figure text;
+    if (us < 1e6)
+        snprintf(text.text, sizeof text.text, "%.1f ms", us / 1e3);
+    else
+        snprintf(text.text, sizeof text.text, "%.1f s", us / 1e6);
+    return text;
+}
+
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks) {
     static const struct {
@@ -452,7 +475,10 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
     };
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text;
-    char amount[160] = "";
+    char amount[160] = "", effect[200];
+    snprintf(effect, sizeof effect, "%s", defect_effects[kind]);
+    if (kind == DEFECT_NO_TIME)
+        snprintf(effect, sizeof effect, "skipped; the other events span %s", span_text(validity->span_us).text);
     if (kind == DEFECT_RUNS_OVER)
         snprintf(amount, sizeof amount, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
@@ -461,6 +487,21 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
              count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
              defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind]);
     return text;
+}
+
+struct sutra_trace_defect defect_publish(const struct trace_validity *validity, enum trace_defect_kind kind,
+                                         const char *message) {
+    const struct trace_defect *defect = &validity->defects[kind];
+    return (struct sutra_trace_defect){
+        .size = sizeof(struct sutra_trace_defect),
+        .name = defect_names[kind],
+        .count = defect->count,
+        .of = defect->of,
+        .largest_us = defect->largest_us,
+        .example = defect->example,
+        .effect = defect_effects[kind],
+        .message = message,
+    };
 }
 
 enum sutra_status validity_report(struct sutra_context *context, const struct trace_validity *validity,

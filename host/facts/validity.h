@@ -13,8 +13,8 @@
  * skip unusable events (time_is_usable() in times.h) and use usable_dur.
  *
  * Definitions:
- *   - no time: start or duration is absent, negative or no number, or the start is 0 while at least half of the CPU
- *     operators start later.
+ *   - no time: start or duration is absent, negative or no number, or the start is 0 while most CPU operators start
+ *     later.
  *   - before launch: the activity starts more than 1 us before the first call with its correlation. If at least 90 % of
  *     the activities with a call do, the clocks of device and host differ, and no activity is unusable. Otherwise
  *     activities are unusable that are early by more than 1 ms.
@@ -34,8 +34,6 @@
 /* X(id, name, what is counted, what is true of one of them, of several, what sutra does) */
 #define TRACE_DEFECTS(X)                                                                                               \
     X(NO_TIME, "no_time", "GPU activities", "has no valid start time and duration",                                    \
-      "have no valid start time and duration", "skipped")                                                              \
-    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time and duration",                              \
       "have no valid start time and duration", "skipped")                                                              \
     X(DEVICE_CLOCK, "device_clock", "GPU activities", "starts before its launch call",                                 \
       "start before their launch call",                                                                                \
@@ -64,11 +62,17 @@ struct trace_validity {
     struct trace_defect defects[N_DEFECTS]; /* count 0: the trace does not have the defect */
     uint64_t n_activities;                  /* GPU activities, */
     double gpu_us;                          /* and the sum of their durations */
+    double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
 };
 
-/* Whether defects concern more than 5 % of the GPU activities or of their time, so that no result is reliable. */
-bool validity_is_damaged(const struct trace_validity *validity);
+/* Whether defects concern more than 5 % of the GPU activities, or of their time: then results that rest on the times of
+ * GPU activities are unreliable. A different clock alone damages only what rests on launches. */
+bool validity_has_damaged_times(const struct trace_validity *validity);
+
+static inline bool validity_has_device_clock(const struct trace_validity *validity) {
+    return validity->defects[DEFECT_DEVICE_CLOCK].count > 0;
+}
 
 /* Adds the defects of another rank. The examples of the first rank that has the defect remain. */
 void validity_add(struct trace_validity *sum, const struct trace_validity *rank);
@@ -85,6 +89,10 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 /* Names of the defects, and of what sutra does about them, as in JSON. */
 extern const char *const defect_names[N_DEFECTS];
 extern const char *const defect_effects[N_DEFECTS];
+
+/* The defect as public functions return it; `message` and `validity` must outlive it. */
+struct sutra_trace_defect defect_publish(const struct trace_validity *validity, enum trace_defect_kind kind,
+                                         const char *message);
 
 /* Reports each defect as a warning that begins with `name`, the file's name or NULL; in a strict context fails with the
  * first one: SUTRA_STRICT. */

@@ -233,6 +233,7 @@ static const struct page_section sections[] = {
 static void warn(struct page *page, const void *of) {
     const struct collectives_source *source = of;
     page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
+    page_warn_defects(page, SUTRA_RESULT(source->collectives));
 }
 
 static void show_cards(struct page *page, const void *of) {

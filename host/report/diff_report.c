@@ -299,6 +299,7 @@ static void show_cards(struct page *page, const void *of) {
 
 static void warn(struct page *page, const void *of) {
     const struct diff_source *source = of;
+    page_warn_defects(page, SUTRA_RESULT(source->diff));
     if (strcmp(source->clear, "no") == 0 && source->summary.step_us[0] != source->summary.step_us[1])
         page_warning(page, "The difference is unclear: it is within the step time noise.");
     if (strcmp(source->clear, "unknown") == 0)

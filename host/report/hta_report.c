@@ -137,6 +137,7 @@ static void warn(struct page *page, const void *of) {
         if (rank->reason)
             page_warn_skipped(page, n++, rank->path, rank->reason);
     page_warn_more_skipped(page, n);
+    page_warn_defects(page, SUTRA_RESULT(source->ranks));
     if (all->n_steps > 1)
         page_warning(page, "The last ProfilerStep is skipped, as in HTA. Option --last-step keeps it.");
     page_warning_count(page, all->n_bad_times, "event without a valid time is skipped.",

@@ -240,15 +240,11 @@ static double lines_us(const struct sutra_table *lines, const char *type) {
 void operators_show_warnings(struct page *page, const struct sutra_operators_ranks *ranks) {
     const struct sutra_operators_rank *rank;
     size_t n = 0;
-    uint64_t n_untimed = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++) {
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++)
         if (rank->reason)
             page_warn_skipped(page, n++, rank->path, rank->reason);
-        n_untimed += rank->n_untimed;
-    }
     page_warn_more_skipped(page, n);
-    page_warning_count(page, n_untimed, "event without a valid start time and duration is skipped.",
-                       "events without a valid start time and duration are skipped.");
+    page_warn_defects(page, SUTRA_RESULT(ranks));
 }
 
 static void operators_show_time(struct page *page, const void *of) {

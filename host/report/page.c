@@ -526,6 +526,12 @@ void page_warning_count(struct page *page, uint64_t n, const char *one, const ch
         page_warning(page, counted_text(n, one, several).text);
 }
 
+void page_warn_defects(struct page *page, const struct sutra_result *result) {
+    struct sutra_trace_defect defect = {.size = sizeof defect};
+    for (uint32_t i = 0; sutra_result_defect(result, i, &defect); i++)
+        page_warning(page, defect.message);
+}
+
 void page_warn_skipped(struct page *page, size_t n, const char *path, const char *why) {
     if (n < SKIPPED_SHOWN)
         write_warning(page, path, why);

@@ -124,6 +124,9 @@ void page_warning(struct page *page, const char *words);
 /* The same after a count, of one or of several; nothing if the count is 0. */
 void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several);
 
+/* Reports the defects of the traces of a result. */
+void page_warn_defects(struct page *page, const struct sutra_result *result);
+
 /* Why a trace is skipped, for the first traces only; `n` counts the skipped traces before. After the last one,
  * page_warn_more_skipped() reports the number of the others. */
 void page_warn_skipped(struct page *page, size_t n, const char *path, const char *why);

@@ -121,7 +121,8 @@ static void write_document(struct markdown *markdown, const struct verdict_words
     out_add(out, "| | step | |\n|---|--:|---|\n| today | ");
     markdown_text(markdown, *words->step_time ? words->step_time : "unknown");
     out_add(out, " | ");
-    markdown_text(markdown, words->why);
+    markdown_text(markdown, *words->damage ? "The trace is damaged: " : words->why);
+    markdown_text(markdown, words->damage);
     out_add(out, " |\n");
     if (*words->could) {
         out_add(out, "| at best | ");
@@ -138,6 +139,11 @@ static void write_document(struct markdown *markdown, const struct verdict_words
     out_add(out, *words->fix ? "\n" : "");
     for (unsigned i = 0; i < words->n_findings; i++)
         write_finding(markdown, &words->findings[i], i + 1, size);
+    if (*words->not_judged) {
+        out_add(out, "## Not judged\n\n");
+        markdown_text(markdown, words->not_judged);
+        out_add(out, "\n\n");
+    }
     if (*words->suspects) {
         out_add(out, "## Not the cause\n\n");
         for (size_t i = 0; i < verdict->n_not_the_cause; i++) {

@@ -223,6 +223,7 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
     out_add(out, "<p class=\"soft\">");
     page_sentence(page, words.facts);
     out_add(out, "</p>\n<div class=\"headline\">\n");
+    write_point(page, "Trace is damaged", words.damage);
     write_point(page, "Why it is slow", words.why);
     write_point(page, "What it could be", words.could);
     write_point(page, "Do", words.fix);
@@ -236,6 +237,7 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
     for (unsigned i = 0; i < words.n_findings; i++)
         write_finding(page, events, &words.findings[i]);
     out_add(out, "</ol>\n");
+    write_point(page, "Not judged:", words.not_judged);
     write_point(page, "Not the cause:", words.suspects);
     write_point(page, "Not explained:", words.unexplained);
     bool has_next = false;

@@ -490,10 +490,12 @@ enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const 
         .verdict = verdict, .findings = findings, .n_findings = n_findings, .arena = arena, .words = words};
     *words = (struct verdict_words){.verdict = verdict,
                                     .why = verdict->why,
+                                    .damage = "",
                                     .fix = "",
                                     .could = "",
                                     .best_time = "",
                                     .bar_label = "",
+                                    .not_judged = "",
                                     .suspects = "",
                                     .unexplained = ""};
     make_header(&maker);
@@ -506,8 +508,16 @@ enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const 
         words->fix = finish_text(&maker);
     }
     if (verdict->kind == SUTRA_VERDICT_STEPS) {
-        make_could(&maker);
+        if (verdict->reliable)
+            make_could(&maker);
         make_bar(&maker);
+    }
+    if (!verdict->reliable) {
+        buffer_format(&maker.buffer, "%s.", verdict->damage);
+        words->damage = finish_text(&maker);
+        words->why = "";
+        buffer_format(&maker.buffer, "%s%s", verdict->not_judged, *verdict->not_judged ? "." : "");
+        words->not_judged = finish_text(&maker);
     }
     for (size_t i = 0; i < n_findings && i < WORDS_FINDINGS; i++)
         make_finding(&maker, &findings[i]);

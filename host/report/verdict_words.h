@@ -43,6 +43,7 @@ struct verdict_words {
     const struct sutra_verdict *verdict;
     const char *name;      /* short name of the trace, or "8 ranks in DIR" */
     const char *facts;     /* "rank 1, Tesla V100-SXM2-32GB, 5 steps of 348 ms" */
+    const char *damage;    /* a sentence: the verdict is not reliable, and `why` is ""; else "" */
     const char *why;       /* sentences */
     const char *fix;       /* what to do if the GPU's activity is unknown; "" */
     const char *could;     /* "348 ms -> 204 ms if the CPU kept up (at best)."; "": the verdict is of another kind */
@@ -53,6 +54,7 @@ struct verdict_words {
     unsigned n_bar; /* 0: shares are unknown */
     struct finding_words findings[WORDS_FINDINGS];
     unsigned n_findings;
+    const char *not_judged;  /* "launch-bound, unfused optimizer." of a damaged trace; "" */
     const char *suspects;    /* "fp32 (...); copies (...)"; "" */
     const char *unexplained; /* "18.0% (9.4% after the last GPU activity)"; "": shares are unknown */
 };

@@ -378,7 +378,7 @@ static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_c
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
     static const struct rank_analysis second_pass = {.analyze = rewrite_rank};
     struct rank_tasks second = {
-        .stage = "merge ranks", .is_second_pass = true, .notes_places = true, .traces = merged->held};
+        .stage = "merge ranks", .first_pass = &merged->tasks, .notes_places = true, .traces = merged->held};
     enum sutra_status status = rank_tasks_run(&second, &second_pass, context, paths, n_paths, merged, error);
     for (size_t i = 0; second.n == merged->tasks.n && second.list && i < second.n; i++)
         if (!merged->tasks.list[i].status && second.list[i].status) {

@@ -94,13 +94,14 @@ static double timeline_event_start(const struct timeline_sources *sources, row_t
 }
 
 static double timeline_event_end(const struct timeline_sources *sources, row_t event) {
-    return number_as_double(number_add(number_at(sources->events->ts, event), number_at(sources->events->usable_dur, event)));
+    return number_as_double(
+        number_add(number_at(sources->events->ts, event), number_at(sources->events->usable_dur, event)));
 }
 
 /* Whether the event has a start and an end. */
 static bool timeline_event_lasts(const struct timeline_sources *sources, row_t event) {
-    return sources->events->phase[event] == 'X' && !(sources->events->flags[event] & EVENT_UNUSABLE) && isfinite(timeline_event_start(sources, event)) &&
-           isfinite(timeline_event_end(sources, event));
+    return sources->events->phase[event] == 'X' && !(sources->events->flags[event] & EVENT_UNUSABLE) &&
+           isfinite(timeline_event_start(sources, event)) && isfinite(timeline_event_end(sources, event));
 }
 
 /* Indexes the events of rows[] by the key in `column`. */

@@ -214,6 +214,17 @@ void json_break(struct json_out *json, int n) {
     json->begun = false;
 }
 
+void json_add_defect(struct json_out *json, const struct sutra_trace_defect *defect) {
+    json_open_line(json);
+    json_add_text(json, "defect", defect->name);
+    json_add_count(json, "count", defect->count);
+    json_add_count(json, "of", defect->of);
+    json_add_real(json, "largest_us", 17, defect->largest_us);
+    json_add_text(json, "example", defect->example);
+    json_add_text(json, "effect", defect->effect);
+    json_close_line(json);
+}
+
 bool json_end(struct json_out *json) {
     struct text_out *text = json->text;
     out_add(text, "\n");

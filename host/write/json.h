@@ -10,6 +10,7 @@
 #define WRITE_JSON_H
 
 #include "columns/numbers.h"
+#include "sutra/trace.h"
 #include "write/text.h"
 
 #define JSON_ONE_LINE (-1)
@@ -72,5 +73,8 @@ void json_break(struct json_out *json, int n);
 
 /* Ends the document with a line break, writes it to the sink or stream, and frees the buffer. False: out of memory. */
 bool json_end(struct json_out *json);
+
+/* An element of the list "validity": a defect of traces. */
+void json_add_defect(struct json_out *json, const struct sutra_trace_defect *defect);
 
 #endif

@@ -88,6 +88,7 @@ struct sutra_diff_summary {
     double outside_us[2];   /* GPU work outside of steps, over all ranks */
     double step_error_us;   /* standard error of the step difference; NaN: unknown */
     double device_error_us; /* standard error of the difference in GPU work */
+    bool reliable[2];       /* defects of the side's traces concern at most 5 % of its GPU activities and GPU time */
     char sentence[160];     /* "B is slower: a step takes 1.030 ms instead of 1.000 ms, +3.0 %"; "" with `compat` */
 };
 void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary);

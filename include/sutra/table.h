@@ -23,6 +23,7 @@ extern "C" {
 
 struct sutra_table;
 struct sutra_result;
+struct sutra_trace_defect;
 
 /* The tables of a result: of struct sutra_hta, sutra_hta_ranks, sutra_operators, sutra_operators_ranks,
  * sutra_collectives, sutra_overview, sutra_memory, sutra_nsys, or sutra_diff. */
@@ -35,6 +36,10 @@ const struct sutra_table *sutra_result_table(const struct sutra_result *result, 
 
 /* Returns the number of tables, missing ones included: ids are smaller. */
 uint32_t sutra_result_n_tables(const struct sutra_result *result);
+
+/* Fills *defect with the i-th defect of the analyzed traces (sutra/trace.h), which lives as long as the result; 0 after
+ * the last one. */
+int sutra_result_defect(const struct sutra_result *result, uint32_t i, struct sutra_trace_defect *defect);
 
 enum sutra_column_kind { SUTRA_COLUMN_INTEGER, SUTRA_COLUMN_REAL, SUTRA_COLUMN_TEXT };
 

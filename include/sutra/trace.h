@@ -102,6 +102,18 @@ struct sutra_repair_site {
     enum sutra_repair_kind kind;
 };
 
+/* A defect of traces: events or nodes that cannot be true. Texts are constants, or live as long as the object that
+ * returned the defect. */
+struct sutra_trace_defect {
+    size_t size;         /* sizeof the struct, set by the caller */
+    const char *name;    /* "no_time", "runs_over", ... (docs/validity.md) */
+    uint64_t count, of;  /* affected events or nodes, and inspected ones */
+    double largest_us;   /* of one event; NaN if the defect is not an amount of time */
+    const char *example; /* the first in the file: "'gemm', event 212" */
+    const char *effect;  /* "skipped" */
+    const char *message; /* all in one line, as the warning */
+};
+
 /* Counts of a host trace. */
 struct sutra_host_summary {
     size_t size;      /* sizeof the struct, set by the caller */

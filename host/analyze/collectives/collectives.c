@@ -443,6 +443,8 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
     if (!result_init(&of->result, collective_table_specs, SUTRA_COLLECTIVES_N_TABLES))
         return error_memory(error);
     of->result.of_job = true;
+    of->result.defects = of->tasks.defects;
+    of->result.n_defects = of->tasks.n_defects;
     of->result.verbatim = of->options.compat;
     enum sutra_status status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
     if (!status)

@@ -343,6 +343,8 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     if (!hta_result_init(&ranks->result))
         return error_memory(error);
     ranks->result.of_job = true;
+    ranks->result.defects = ranks->tasks.defects;
+    ranks->result.n_defects = ranks->tasks.n_defects;
     ranks->result.real_kinds = hta_real_kinds(&ranks->rules, false, false);
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];

@@ -24,6 +24,7 @@
 #include "facts/times.h"
 #include "match/intervals.h"
 #include "match/steps.h"
+#include "text/quantities.h"
 
 /* ---- Times ---- */
 
@@ -98,6 +99,9 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
     const struct device_events *events = model->events;
     struct device_rows *rows = &model->devices;
     bool tracelens = model->rules & LAUNCHES_TRACELENS;
+    /* From the clock of the device to that of the host, so that no activity starts before its launch call. */
+    const int64_t clock_difference =
+        tracelens ? 0 : -llrint(model->trace->validity->clock_difference_us * model->ticks_per_us);
     struct kernel_kinds kinds = kernel_kinds_begin(events, model->strings, model->roles, scratch);
     uint8_t *cache = tracelens ? arena_zeros(scratch, (size_t)model->strings->n * 2, sizeof *cache) : NULL;
     if (scratch->failed)
@@ -118,7 +122,7 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
             }
         }
         rows->event[rows->n] = event;
-        rows->start[rows->n] = start_ticks(model, times, event);
+        rows->start[rows->n] = start_ticks(model, times, event) + clock_difference;
         rows->stop[rows->n] = end_ticks(model, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
         if (!tracelens)
@@ -701,8 +705,15 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
     }
     if (status)
         return status;
-    model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
-                       (lists.n_device - model->devices.n - model->n_syncs);
+    model->n_untimed_hosts = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n);
+    model->n_untimed =
+        model->n_untimed_hosts + lists.n_device_endless + (lists.n_device - model->devices.n - model->n_syncs);
     arena_release(scratch, mark);
     return launch_model_attribute(model, arena, scratch, error);
+}
+
+void launch_model_warn(struct sutra_context *context, const struct launch_model *model) {
+    if (model->n_untimed_hosts)
+        context_warn(context, "%s no valid start time and duration: skipped",
+                     counted_text(model->n_untimed_hosts, "CPU event has", "CPU events have").text);
 }

@@ -32,6 +32,7 @@
 #include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "facts/times.h"
+#include "facts/validity.h"
 #include "read/device_trace.h"
 
 enum launch_rules {
@@ -107,7 +108,8 @@ struct launch_model {
     struct attribution_table charges;
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
     int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
-    uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large */
+    uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large, */
+    uint64_t n_untimed_hosts;           /* and those of the CPU among them */
     bool has_arrow_calls;               /* devices.call has starts of arrows, while the model is built */
     row_t n_syncs;                      /* skipped activities that wait or record: not busy */
 };
@@ -117,6 +119,9 @@ struct launch_model {
 enum sutra_status launch_model_build(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      unsigned rules, struct arena *arena, struct arena *scratch,
                                      struct launch_model *model, struct sutra_error *error);
+
+/* Warns about CPU events without known times; call once for each trace. GPU activities: facts/validity.h. */
+void launch_model_warn(struct sutra_context *context, const struct launch_model *model);
 
 /* Determines launchers again, after links or devices->replayed have changed. */
 enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,

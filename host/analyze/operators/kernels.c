@@ -80,6 +80,11 @@ static struct work_group *group_at(struct tuples *keys, struct tuple key, struct
     return &groups->list[number];
 }
 
+/* Whether the call is known, by the same clock. */
+static bool has_delay(const struct launch_model *reading, row_t device) {
+    return reading->devices.call[device] != ROW_NONE && !validity_has_device_clock(reading->trace->validity);
+}
+
 /* From the end of the call to the start of the GPU activity. */
 static int64_t delay_of(const struct launch_model *reading, row_t device) {
     return reading->devices.start[device] - reading->hosts.stop[reading->devices.call[device]];
@@ -110,7 +115,7 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
         group->n++;
         group->ticks += ticks;
         group->n_short += launch_model_us(reading, ticks) < SHORT_US;
-        if (devices->call[i] != ROW_NONE) {
+        if (has_delay(reading, i)) {
             group->delays += delay_of(reading, i);
             group->n_delays++;
         }
@@ -168,7 +173,7 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
     for (row_t i = 0; i < devices->n; i++) {
         ticks[i] = devices->stop[i] - devices->start[i];
         of[i] = tables->configurations.list[tables->configuration_of[i]].name;
-        if (devices->call[i] == ROW_NONE)
+        if (!has_delay(tables->reading, i))
             continue;
         of_delay[n_delays] = of[i];
         delays[n_delays++] = delay_of(tables->reading, i);

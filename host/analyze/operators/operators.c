@@ -353,6 +353,7 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
     made->n_untimed = reading->n_untimed;
     if (status)
         return status;
+    launch_model_warn(input->context, reading);
     for (uint32_t string = 0; string < reading->strings->n && !has_frames; string++)
         has_frames = reading->roles[string].category & CATEGORY_PYTHON;
     if (has_frames) {
@@ -452,6 +453,7 @@ static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_
         launch_model_build(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
     if (status)
         return status;
+    launch_model_warn(input->context, reading);
     status = graph_kernels_find(input->context, reading, work->captures, input->options.rank, &work->arena,
                                 &work->scratch, &work->graphs, error);
     if (!status)

@@ -108,6 +108,8 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     if (!result_init(&ranks->result, operator_table_specs, SUTRA_OPERATORS_N_TABLES))
         return error_memory(error);
     ranks->result.of_job = true;
+    ranks->result.defects = ranks->tasks.defects;
+    ranks->result.n_defects = ranks->tasks.n_defects;
     ranks->result.verbatim = ranks->rules.compat;
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];

@@ -654,6 +654,31 @@ static enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *er
     return status;
 }
 
+/* Whether a rule rests on data that defects of the trace damage: all rules rest on the times of GPU activities, and
+ * those about idle time and synchronization on the time from launches to activities. The start-up of a program, and
+ * kernels of graphs that are missing, are seen nevertheless. */
+static bool rests_on_damage(const struct trace_validity *validity, enum finding_rule rule) {
+    bool uses_launches = rules[rule].scope == SCOPE_IDLE || rule == FINDING_DEVICE_SIDE ||
+                         rule == FINDING_SMALL_KERNELS_OPTIMIZER || rule == FINDING_SYNC || rule == FINDING_ALLOCATION;
+    return !is_first(rule) &&
+           (validity_has_damaged_times(validity) || (uses_launches && validity_has_device_clock(validity)));
+}
+
+/* Drops findings that rest on damaged data; returns their rules. */
+static uint32_t drop_damaged_findings(struct diagnosis *d) {
+    struct overview_findings *findings = d->findings;
+    uint32_t dropped = 0;
+    unsigned n_all = findings->n_all;
+    findings->n_all = 0;
+    for (unsigned i = 0; i < n_all; i++) {
+        if (rests_on_damage(d->model->trace->validity, findings->list[i].rule))
+            dropped |= is_shown(&findings->list[i]) ? 1U << findings->list[i].rule : 0;
+        else
+            findings->list[findings->n_all++] = findings->list[i];
+    }
+    return dropped;
+}
+
 /* The verdict on a trace without GPU activity, and the cause as the only finding: without a statement on the GPU. */
 #define MIN_LAUNCH_CALLS 10
 static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
@@ -722,6 +747,7 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
     enum sutra_status status = read_trace_facts(&d, error);
     if (!status)
         status = apply_rules(&d, error);
+    verdict->not_judged = status ? 0 : drop_damaged_findings(&d);
     if (!status) {
         sort_findings(findings, percent_of_overview(overview, overview_busy(overview)));
         status = find_parts(&d, error);

@@ -395,7 +395,7 @@ static void attribute_gap_before_work(struct idle_attribution *idle, row_t gap_r
     const struct overview_gap *gap = &overview->gaps[gap_row];
     const struct host_rows *hosts = &overview->reading->hosts;
     row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->reading->devices.call[gap->device];
-    if (call == ROW_NONE) {
+    if (call == ROW_NONE || validity_has_device_clock(overview->reading->trace->validity)) {
         append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_UNKNOWN, ROW_NONE);
         return;
     }

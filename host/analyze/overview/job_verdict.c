@@ -10,6 +10,7 @@
  *
  * Cost: O(ranks * (findings^2 * atoms)), and a sort of ranks per rule.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -612,6 +613,41 @@ static void publish_next(const struct joining *joining) {
     verdict->n_next = n;
 }
 
+/* ---- Damaged traces ---- */
+
+/* Publishes whether the verdict is reliable, else the defect that concerns most, and what is not judged. */
+static void publish_damage(const struct joining *joining, const struct trace_validity *validity) {
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    verdict->reliable = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
+    verdict->damage = verdict->not_judged = "";
+    if (verdict->reliable)
+        return;
+    enum trace_defect_kind most = DEFECT_NO_TIME;
+    double most_share = 0, most_time = 0;
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        const struct trace_defect *defect = &validity->defects[kind];
+        double time = validity->gpu_us > 0 ? defect->gpu_us / validity->gpu_us : 0;
+        double share = fmax(time, (double)defect->count / (double)validity->n_activities);
+        if (share <= most_share)
+            continue;
+        most = (enum trace_defect_kind)kind;
+        most_share = share;
+        most_time = time;
+    }
+    verdict->damage = arena_format(joining->arena, "%s%s%s", most_time > 0 ? share_text(most_time, 1).text : "",
+                                   most_time > 0 ? " of GPU time: " : "", defect_message(validity, most, "").text);
+    char text[TEXT_MOST] = "";
+    uint32_t rules = 0;
+    for (size_t i = 0; i < joining->n; i++)
+        rules |= joining->ranks[i].verdict->not_judged;
+    for (int rule = 0; rule < N_FINDING_RULES; rule++)
+        if (rules >> rule & 1)
+            append(text, "%s%s", *text ? ", " : "", finding_titles[rule]);
+    if (validity_has_device_clock(validity))
+        append(text, "%sQueue delays, causes of idle time", *text ? ", " : "");
+    verdict->not_judged = arena_format(joining->arena, "%s", text);
+}
+
 /* ---- The verdict ---- */
 
 /* A job is as its ranks with shares; else the first of these kinds that a rank has. */
@@ -636,8 +672,9 @@ static void publish_ranks(const struct joining *joining) {
     joining->job->verdict.ranks = list;
 }
 
-enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct job_findings *found,
-                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error) {
+enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
+                                   const struct job_findings *found, struct arena *arena, struct job_verdict *job,
+                                   struct sutra_error *error) {
     static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only"};
     struct sutra_verdict *verdict = &job->verdict;
     struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job};
@@ -659,7 +696,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     for (int rule = 0; rule < N_FINDING_RULES; rule++)
         if (rule != FINDING_SLOW_COLLECTIVE || !found->links_used)
             join_rule(&joining, (enum finding_rule)rule, values);
-    if (found->is_late)
+    if (found->is_late && !validity_has_damaged_times(validity))
         join_straggler(&joining, found);
     sort_findings(joining.findings, busy / (double)n);
 
@@ -677,12 +714,15 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
         publish_finding(&joining, &joining.findings->list[i], &job->findings[i]);
     job->n_findings = joining.findings->n;
     publish_ranks(&joining);
+    publish_damage(&joining, validity);
     if (verdict->kind == SUTRA_VERDICT_STEPS) {
         find_shares(&joining, of, verdict->shares);
         publish_achievable(&joining);
         publish_unexplained(&joining, &ranks[rank]);
-        publish_suspects(&joining, of);
-        verdict->why = why_of_shares(&joining, &ranks[rank], found);
+        if (verdict->reliable)
+            publish_suspects(&joining, of);
+        verdict->why = verdict->reliable ? why_of_shares(&joining, &ranks[rank], found)
+                                         : arena_format(arena, "The trace is damaged: %s.", verdict->damage);
     } else {
         verdict->why = why_of_guard(&joining, &ranks[rank]);
     }

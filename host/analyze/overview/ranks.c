@@ -176,13 +176,14 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
         codec_value(codec, &verdict->suspects[i].apparent);
         codec_value(codec, &verdict->suspects[i].percent);
     }
+    codec_value(codec, &verdict->not_judged);
     codec_limited(codec, &verdict->n_findings, FINDINGS_MOST);
     for (unsigned i = 0; i < verdict->n_findings && !codec->failure; i++)
         finding_codec(codec, &verdict->findings[i], arena);
     for (uint64_t i = 0; i < verdict->n_atoms && codec_decodes(codec); i++)
         codec_check(codec, verdict->atoms[i].part < SUTRA_N_PARTS && (verdict->atoms[i].rules >> N_FINDING_RULES) == 0);
     if (codec_decodes(codec))
-        codec_check(codec, verdict->n_steps >= 1);
+        codec_check(codec, verdict->n_steps >= 1 && (verdict->not_judged >> N_FINDING_RULES) == 0);
 }
 
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
@@ -393,6 +394,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status) {
+        launch_model_warn(context, &reading);
         status = graph_kernels_find(context, &reading, overview->captures.n ? &overview->captures : NULL, rank_number,
                                     &arena, &scratch, &graphs, error);
     }
@@ -441,7 +443,8 @@ static enum sutra_status join_verdicts(struct sutra_overview *overview, struct s
                                      .wait = wait > 0 && exposed > 0 ? fmin(wait / exposed, 1) : 0};
     }
     if (!status)
-        status = job_verdict_make(ranks, n, &found, &overview->tasks.arena, &overview->verdict, error);
+        status = job_verdict_make(ranks, n, &overview->tasks.validity, &found, &overview->tasks.arena,
+                                  &overview->verdict, error);
     arena_free(&scratch);
     return status;
 }
@@ -469,6 +472,8 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     if (!result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
         return error_memory(error);
     result->of_job = true;
+    result->defects = overview->tasks.defects;
+    result->n_defects = overview->tasks.n_defects;
     enum sutra_status status = join_verdicts(overview, error);
     if (status)
         return status;

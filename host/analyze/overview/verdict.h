@@ -48,6 +48,7 @@ struct rank_verdict {
         double apparent, percent;
     } suspects[SUSPECTS_MOST];
     unsigned n_suspects;
+    uint32_t not_judged; /* a bit for each rule whose finding rests on damaged data */
     unsigned n_findings; /* shown */
     struct overview_finding findings[FINDINGS_MOST];
 };
@@ -82,9 +83,10 @@ struct job_verdict {
     size_t n_findings;
 };
 
-/* Joins the verdicts of n > 0 ranks, ascending. */
-enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct job_findings *found,
-                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error);
+/* Joins the verdicts of n > 0 ranks, ascending. `validity` is the sum of their defects. */
+enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
+                                   const struct job_findings *found, struct arena *arena, struct job_verdict *job,
+                                   struct sutra_error *error);
 
 /* evidence.c: the range that represents a finding. */
 enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding, struct sutra_error *error);

@@ -46,6 +46,8 @@ static void add_verdict(struct json_out *json, const struct sutra_verdict *verdi
     json_add_open(json, "verdict", '{');
     json_add_text(json, "kind", verdict->kind_name);
     json_add_text(json, "why", verdict->why);
+    json_add_format(json, "reliable", "%s", verdict->reliable ? "true" : "false");
+    add_known_text(json, "not_judged", verdict->not_judged);
     json_add_real(json, "step_us", DIGITS + 2, verdict->step_us);
     json_add_count(json, "n_steps", verdict->n_steps);
     json_add_text(json, "basis", verdict->basis);
@@ -274,6 +276,11 @@ enum sutra_status sutra_overview_json(const struct sutra_overview *overview, cha
     struct json_out json = {.text = &out, .indent = 2};
     json_open(&json, '{');
     add_verdict(&json, verdict);
+    struct sutra_trace_defect defect = {.size = sizeof defect};
+    json_add_open(&json, "validity", '[');
+    for (uint32_t i = 0; sutra_result_defect(SUTRA_RESULT(overview), i, &defect); i++)
+        json_add_defect(&json, &defect);
+    json_close_lines(&json, ']');
     add_findings(&json, overview);
     add_lists(&json, verdict);
     add_ranks(&json, overview, verdict);

@@ -300,6 +300,7 @@ static void make_screen(struct screen *screen, const struct verdict_words *words
         write_wrapped(screen, screen->column + 3, words->facts);
     }
     end_line(screen);
+    write_headline(screen, "TRACE IS DAMAGED", words->damage);
     write_headline(screen, "WHY IT IS SLOW", words->why);
     write_headline(screen, "WHAT IT COULD BE", words->could);
     end_line(screen);
@@ -320,6 +321,13 @@ static void make_screen(struct screen *screen, const struct verdict_words *words
         write_labelled(screen, "Do", words->findings[i].fix);
         write_labelled(screen, "Check", words->findings[i].check);
         end_line(screen);
+    }
+    if (*words->not_judged) {
+        write_style(screen, STYLE_BOLD);
+        write_words(screen, "Not judged:");
+        write_style(screen, STYLE_PLAIN);
+        write_spaces(screen, screen->column + 1);
+        write_wrapped(screen, 2, words->not_judged);
     }
     if (*words->suspects) {
         write_style(screen, STYLE_BOLD);
