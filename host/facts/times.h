@@ -152,6 +152,7 @@ static inline bool times_are_rounded(struct time_column_properties forms) {
 
 struct time_rules {
     bool whole;                /* rounded */
+    bool is_ours;              /* without unusable events and with corrected ends (validity.h) */
     double max_start, max_dur; /* times of a larger magnitude are invalid */
 };
 

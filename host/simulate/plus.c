@@ -258,7 +258,10 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
     set_unit(linked, unit, node);
     set_parent(node, node->id);
     set_id(node, node->id + 1 + i);
-    set_times(node, number_at(device->events.ts, gpu), number_at(device->events.dur, gpu));
+    if (reading->arguments->measured && device->events.flags[gpu] & EVENT_UNUSABLE)
+        set_times(node, number_integer(0), number_integer(0));
+    else
+        set_times(node, number_at(device->events.ts, gpu), number_at(device->events.dur, gpu));
     node->flags |= PLUS_IS_GPU;
     value_key stream = device->events.stream[gpu];
     bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
@@ -336,7 +339,7 @@ static void read_units(void *arg, size_t task) {
     buffer_free(&reading.fields.scratch);
 }
 
-enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool messages,
+enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool measured,
                                         struct plus_arguments *arguments, struct sutra_error *error) {
     static const struct requested_field fields[] = {{"Process Group Name", ASK_PLACE, false},
                                                     {"Collective name", ASK_PLACE, false},
@@ -353,13 +356,13 @@ enum sutra_status plus_linked_arguments(struct sutra_context *context, const str
         if (is_nccl(linked, ops->grouped_event[i]))
             kernels[n++] = ops->grouped_event[i];
     enum sutra_status status =
-        event_columns_request(context, linked->device, fields, messages ? 5 : 1, kernels, n, columns, error);
+        event_columns_request(context, linked->device, fields, measured ? 5 : 1, kernels, n, columns, error);
     free(kernels);
-    *arguments = (struct plus_arguments){columns[0].place, columns[1].place, columns[2].place,
-                                         columns[3].place, columns[4].place, .own_rank = -1};
+    *arguments = (struct plus_arguments){columns[0].place, columns[1].place, columns[2].place,    columns[3].place,
+                                         columns[4].place, .own_rank = -1,   .measured = measured};
     const struct document_member *info = document_find(document, "distributedInfo");
     struct json_span rank = info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
-    if (!messages || !rank.at || !field_integer(document->source.bytes + rank.at, &arguments->own_rank))
+    if (!measured || !rank.at || !field_integer(document->source.bytes + rank.at, &arguments->own_rank))
         arguments->own_rank = -1;
     return status;
 }

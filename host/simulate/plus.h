@@ -187,12 +187,13 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
 struct plus_arguments {
     const struct json_span *group, *collective, *members, *from, *to;
     int64_t own_rank; /* -1: not recorded */
+    bool measured;    /* for nodes with measured times: unusable activities take no time (facts/validity.h) */
 };
 
-/* Finds the group of each linked NCCL kernel; with `messages` also direction and ranks of sends and receives, which ET+
+/* Finds the group of each linked NCCL kernel; with `measured` also direction and ranks of sends and receives, which ET+
  * does not record. Stored with the device trace; then plus_linked() needs no tokens of the device trace. SUTRA_SYSTEM:
  * out of memory. */
-enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool messages,
+enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool measured,
                                         struct plus_arguments *arguments, struct sutra_error *error);
 
 /* Fills the trace, whose texts may point into both traces. `arguments` is from plus_linked_arguments(). Nodes of schema

@@ -22,6 +22,7 @@
 #include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
+#include "facts/validity.h"
 #include "link/link.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -76,6 +77,7 @@ struct timeline_sources {
     struct arena *arena; /* of all columns */
     const struct string_roles *roles;
     struct kernel_kinds kinds;
+    double clock_us; /* from the clock of the device to that of the host */
 
     row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;
@@ -153,6 +155,7 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
     *sources = (struct timeline_sources){.context = context,
                                          .events = events,
                                          .arena = arena,
+                                         .clock_us = -trace->validity->clock_difference_us,
                                          .roles = names_find(&trace->strings, READER_SIMULATE, arena),
                                          .calls = arena_alloc(arena, events->n, sizeof *sources->calls),
                                          .syncs = arena_alloc(arena, events->n, sizeof *sources->syncs)};
@@ -193,8 +196,8 @@ static void timeline_sources_free(struct timeline_sources *sources) {
 static bool add_kernel(struct timeline_sources *sources, struct timeline_kernels *kernels, uint64_t id, row_t event) {
     row_t i = kernels->n++, call = timeline_call_of(sources, event);
     kernels->id[i] = id;
-    kernels->start[i] = timeline_event_start(sources, event);
-    kernels->end[i] = timeline_event_end(sources, event);
+    kernels->start[i] = timeline_event_start(sources, event) + sources->clock_us;
+    kernels->end[i] = timeline_event_end(sources, event) + sources->clock_us;
     kernels->launch_start[i] = call == ROW_NONE ? kernels->start[i] : timeline_event_start(sources, call);
     kernels->launch_end[i] = call == ROW_NONE ? kernels->start[i] : timeline_event_end(sources, call);
     kernels->launch_thread[i] = call == ROW_NONE ? THREAD_UNKNOWN : thread_of(sources, call);
@@ -305,7 +308,8 @@ static bool is_kernel(struct timeline_sources *sources, const double window[2], 
         !timeline_event_lasts(sources, event) || kernel_kind_of_event(&sources->kinds, event) == KIND_SYNC)
         return false;
     row_t call = timeline_call_of(sources, event);
-    return is_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
+    return is_inside(window, call == ROW_NONE ? timeline_event_start(sources, event) + sources->clock_us
+                                              : timeline_event_start(sources, call));
 }
 
 static enum sutra_status read_kernels(struct timeline_sources *sources, const double window[2],
