@@ -475,17 +475,17 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
     };
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text;
-    char amount[160] = "", effect[200];
-    snprintf(effect, sizeof effect, "%s", defect_effects[kind]);
+    char amount[160] = "", span[160] = "";
     if (kind == DEFECT_NO_TIME)
-        snprintf(effect, sizeof effect, "skipped; the other events span %s", span_text(validity->span_us).text);
+        snprintf(span, sizeof span, "; the other events span %s", span_text(validity->span_us).text);
     if (kind == DEFECT_RUNS_OVER)
         snprintf(amount, sizeof amount, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
         snprintf(amount, sizeof amount, ", by at most %s", time_text(defect->largest_us).text);
-    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s", ranks, *ranks ? ": " : "",
+    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s%s", ranks, *ranks ? ": " : "",
              count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
-             defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind]);
+             defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind],
+             span);
     return text;
 }
 

@@ -37,7 +37,7 @@
       "have no valid start time and duration", "skipped")                                                              \
     X(DEVICE_CLOCK, "device_clock", "GPU activities", "starts before its launch call",                                 \
       "start before their launch call",                                                                                \
-      "the clocks of device and host differ; queue delays and causes of idle time are not judged")                     \
+      "the clocks differ: analyses shift the device's, without queue delays and causes of idle time")                  \
     X(BEFORE_LAUNCH, "before_launch", "GPU activities", "starts before its launch call",                               \
       "start before their launch call", "skipped if early by more than 1 ms")                                          \
     X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "skipped")                         \

@@ -141,6 +141,7 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     enum sutra_status status = median_of_keys(keys, rows, n, &median, error);
     if (status)
         return status;
+    measures->median_call = median;
     if (median < INT64_MAX / LONG_LAUNCH_MEDIANS)
         long_call = MAX(median * LONG_LAUNCH_MEDIANS, LONG_LAUNCH_NS);
 

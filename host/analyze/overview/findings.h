@@ -131,6 +131,7 @@ struct measures {
     row_t n_collectives, n_short_collectives;
     int64_t host_active;       /* no launching thread synchronizes or loads */
     int64_t host_needed;       /* the same without launch calls that a full queue blocks */
+    int64_t median_call;       /* median duration of launch calls */
     int64_t blocked_on_device; /* the host synchronizes while the GPU is busy */
     int64_t blocking;          /* any thread is in a synchronizing call */
     int64_t loading;           /* any thread loads data */

@@ -278,7 +278,7 @@ static void publish_finding(const struct joining *joining, const struct overview
         memcpy(numbers, finding->numbers, sizeof finding->numbers);
     *public = (struct sutra_finding){
         .rule = finding_names[finding->rule],
-        .title = finding_titles[finding->rule],
+        .title = finding_title(finding),
         .saving_percent = finding->win,
         .saving_us = isnan(finding->win) ? finding->win : finding->win / 100 * joining->step / 1000,
         .numbers = numbers,

@@ -598,6 +598,11 @@ void select_remedy(const struct diagnosis *d, struct overview_finding *finding) 
     }
 }
 
+const char *finding_title(const struct overview_finding *finding) {
+    bool is_cpu = finding->rule == FINDING_HOST_BOUND && finding->facts & FACT_LONG_KERNELS;
+    return is_cpu ? "CPU-bound" : finding_titles[finding->rule];
+}
+
 void remedy_line_text(const struct remedy_line *line, const struct overview_finding *finding, char *text, size_t size) {
     const char *name = strstr(line->text, "%s");
     if (name)
@@ -609,7 +614,7 @@ void remedy_line_text(const struct remedy_line *line, const struct overview_find
 
 void finding_text(const struct overview_finding *finding, char *text, size_t size) {
     const struct remedy *remedy = &finding_remedies[finding->remedy];
-    snprintf(text, size, "%s: %s", finding_titles[finding->rule], finding->seen);
+    snprintf(text, size, "%s: %s", finding_title(finding), finding->seen);
     for (int i = 0; i < REMEDY_LINES; i++) {
         size_t length = strlen(text);
         if (!remedy_line_applies(&remedy->lines[i], finding) || length + 2 > size)

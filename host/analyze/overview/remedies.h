@@ -55,6 +55,8 @@ enum finding_fact {
 #define FACT_HOST_ONLY    ((uint64_t)1 << 35) /* no device was recorded */
 #define FACT_UNDELIVERED  ((uint64_t)1 << 36) /* launch calls, but no GPU activity */
 
+#define FACT_LONG_KERNELS ((uint64_t)1 << 37) /* the median kernel takes longer than two median launch calls */
+
 #define REMEDY_LINES 4
 
 /* A line of a remedy. In the text, %s is replaced by the subject of the finding. */
@@ -73,6 +75,9 @@ struct remedy {
 
 /* Names of rules on pages: "Launch-bound". */
 extern const char *const finding_titles[N_FINDING_RULES];
+
+/* The title of a finding: that of its rule, except that a CPU whose launch calls alone are fast enough is "CPU-bound". */
+const char *finding_title(const struct overview_finding *finding);
 
 /* Fills d->facts. */
 enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *error);

@@ -229,7 +229,8 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
                     finding_time(measures->window / measures->n_launches).text, finding_time((double)median).text);
     add_frames_note(d, finding);
     finding->where = where;
-    finding->facts |= (measures->n_graph_launches ? FACT_GRAPHS : 0) |
+    finding->facts |= (median > 2 * measures->median_call ? FACT_LONG_KERNELS : 0) |
+                      (measures->n_graph_launches ? FACT_GRAPHS : 0) |
                       (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
     const bool is_engine = d->facts & FACT_ENGINE && !(d->facts & FACT_BACKWARD); /* which launches graphs */
     set_finding_now(finding, "%s",
