@@ -370,6 +370,8 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     status = check_rank(run, task);
     if (!status && context->options.strict && tasks->n > 1)
         status = validity_report(context, &task->validity, task->path, &task->error);
+    if (!status && !tasks->keeps_truncated)
+        status = restrict_to_complete_part(context, *trace, &task->error);
     if (!status && restriction_is_part(&tasks->restriction)) {
         status = sutra_device_trace_restrict(context, *trace, &tasks->restriction, &task->error);
         status = error_name_file(&task->error, status, task->path);

@@ -139,6 +139,7 @@ struct rank_tasks {
     struct sutra_restriction restriction; /* zeros: all ranks and events */
     const char *stage;                    /* for progress; NULL: "analyze ranks" */
     const struct rank_tasks *first_pass;  /* over the same traces, which reported all warnings and skipped traces */
+    bool keeps_truncated;                 /* by the rules of another tool: traces are not cut to their complete part */
     bool names_traces;                    /* warnings name the trace even if it is the only one */
     bool notes_places;                    /* this and the next are fields of the context for readers */
     unsigned ahead;

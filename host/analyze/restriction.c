@@ -9,6 +9,7 @@
  */
 #include "analyze/restriction.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "columns/column.h"
 #include "facts/op_categories.h"
 #include "facts/times.h"
+#include "facts/validity.h"
 
 /* Streams in a message at most, and bytes of a list in a message. */
 #define MAX_STREAMS 16
@@ -308,4 +310,23 @@ enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, str
     arena_free(&scratch);
     arena_free(&arena);
     return status;
+}
+
+enum sutra_status restrict_to_complete_part(struct sutra_context *context, struct sutra_device_trace *trace,
+                                            struct sutra_error *error) {
+    const struct trace_validity *validity = trace->validity;
+    const uint64_t n_steps = validity->defects[DEFECT_TRUNCATED].of;
+    struct sutra_restriction part = {.size = sizeof part, .to_us = ceil(validity->complete_us)};
+    char steps[64];
+    if (!trace->document.truncated || validity->n_activities == 0)
+        return SUTRA_OK;
+    if (n_steps && !validity->n_complete_steps)
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "the file is truncated in its first step: record again, or copy the file again");
+    if (n_steps) {
+        snprintf(steps, sizeof steps, "%" PRId64 "-%" PRId64, validity->complete_steps[0], validity->complete_steps[1]);
+        part.step = steps;
+        part.to_us = 0;
+    }
+    return sutra_device_trace_restrict(context, trace, &part, error);
 }

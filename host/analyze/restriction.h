@@ -29,4 +29,9 @@ enum sutra_status restriction_select(struct sutra_context *context, const struct
                                      const struct sutra_restriction *restriction, const struct launch_model *model,
                                      struct arena *arena, struct selection *selection, struct sutra_error *error);
 
+/* Removes the events after the complete part of a truncated trace, for our analyses; others are unchanged. SUTRA_DATA:
+ * no step is complete. */
+enum sutra_status restrict_to_complete_part(struct sutra_context *context, struct sutra_device_trace *trace,
+                                            struct sutra_error *error);
+
 #endif

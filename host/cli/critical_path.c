@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "analyze/restriction.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -255,7 +256,8 @@ static int find_path(struct job *job) {
     if (!status)
         status = device_trace_check_events(path->trace, &error);
     if (!status && path->rules == RULES_FULL) {
-        status = sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, &error);
+        if (!(status = restrict_to_complete_part(job->context, path->trace, &error)))
+            status = sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, &error);
         if (!status)
             status = sutra_full_path_write(job->context, path->full_path, format, job->output, &error);
     } else if (!status) {

@@ -80,6 +80,7 @@ static enum sutra_status read_side(struct sutra_context *context, struct diff_si
     side->tasks.restriction = (struct sutra_restriction){
         .size = sizeof side->tasks.restriction, .ranks = side->options->ranks, .n_ranks = side->options->n_ranks};
     side->tasks.names_traces = true;
+    side->tasks.keeps_truncated = side->options->compat;
     side->tasks.ahead = side->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
     enum sutra_status status =
         rank_tasks_run(&side->tasks, &compare_analysis, context, side->paths, side->n_paths, side, error);

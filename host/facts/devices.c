@@ -18,7 +18,8 @@
 #define ACTIVITY_NAME(id, name, activity) activity,
 const char *const device_kind_names[N_DEVICE_KINDS] = {DEVICE_KINDS(KIND_NAME)};
 const char *const device_activity_names[N_DEVICE_KINDS] = {DEVICE_KINDS(ACTIVITY_NAME)};
-const char *const no_activity_names[N_NO_ACTIVITY] = {"", "range_profiler", "kernels_not_delivered", "host_only"};
+const char *const no_activity_names[N_NO_ACTIVITY] = {"", "file_truncated", "range_profiler", "kernels_not_delivered",
+                                                      "host_only"};
 
 /* ---- The kind ---- */
 
@@ -195,10 +196,11 @@ enum sutra_status device_summary_find(struct sutra_context *context, const struc
         bool has_ranges = false;
         for (row_t event = 0; event < n && ranges != STRING_NONE && !has_ranges; event++)
             has_ranges = trace->events.category[event] == ranges;
-        summary->cause = summary->n_activities ? HAS_ACTIVITY
-                         : has_ranges          ? RANGE_PROFILER
-                         : summary->n_launches ? KERNELS_NOT_DELIVERED
-                                               : HOST_ONLY;
+        summary->cause = summary->n_activities       ? HAS_ACTIVITY
+                         : trace->document.truncated ? FILE_TRUNCATED
+                         : has_ranges                ? RANGE_PROFILER
+                         : summary->n_launches       ? KERNELS_NOT_DELIVERED
+                                                     : HOST_ONLY;
     }
     pair_table_free(&of.activities);
     arena_release(scratch, mark);
@@ -210,6 +212,9 @@ struct no_activity_text no_activity_message(const struct device_summary *summary
     char *text = message.text;
     const size_t size = sizeof message.text;
     switch (summary->cause) {
+    case FILE_TRUNCATED:
+        snprintf(text, size, "the file is truncated: it ends before its first GPU activity");
+        break;
     case RANGE_PROFILER:
         snprintf(text, size,
                  "recorded with CUPTI's range profiler: it measures counters and delivers no kernels; record again "

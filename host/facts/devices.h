@@ -41,7 +41,7 @@ static inline bool device_has_cuda_apis(enum device_kind kind) {
 }
 
 /* Why a trace has no device activity. */
-enum no_activity { HAS_ACTIVITY, RANGE_PROFILER, KERNELS_NOT_DELIVERED, HOST_ONLY, N_NO_ACTIVITY };
+enum no_activity { HAS_ACTIVITY, FILE_TRUNCATED, RANGE_PROFILER, KERNELS_NOT_DELIVERED, HOST_ONLY, N_NO_ACTIVITY };
 extern const char *const no_activity_names[N_NO_ACTIVITY];
 
 /* The kind, by roles of categories for READER_TREE or READER_SUMMARY. Out of memory fails `scratch`. O(n). */

@@ -7,6 +7,7 @@
  * Activities of a stream mostly ascend by start in the file; otherwise they are sorted. Launches are found through an
  * index of the calls' correlations. Cost: O(n), a sort if necessary, and the text of events that are reported.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,12 @@
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 #include "facts/names.h"
+#include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "facts/validity.h"
 #include "match/key_index.h"
 #include "text/names.h"
+#include "text/numbers.h"
 #include "text/quantities.h"
 
 #define SOUND_US_MAX_BITS 0x432550f7dca70000 /* the double SOUND_US_MAX (times.h) */
@@ -400,6 +403,53 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
     return status;
 }
 
+/* Finds the steps that end before the last GPU activity does. */
+static enum sutra_status check_end(struct check *check, struct sutra_error *error) {
+    const struct device_events *events = check->events;
+    const struct strings *strings = &check->trace->strings;
+    struct trace_validity *validity = check->validity;
+    struct trace_defect *defect = &validity->defects[DEFECT_TRUNCATED];
+    double *step_end = arena_alloc(&check->arena, strings->n, sizeof *step_end); /* by string, NaN: no step */
+    double first = INFINITY, last = -INFINITY;
+    if (!step_end)
+        return error_memory(error);
+    for (uint32_t string = 0; string < strings->n; string++)
+        step_end[string] = (double)NAN;
+    for (row_t event = 0; event < events->n; event++) {
+        uint32_t roles = category_roles(events, check->roles, event);
+        if (!roles || !(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event))
+            continue;
+        double start = number_as_double(number_at(events->ts, event));
+        double end = start + number_as_double(number_at(events->usable_dur, event));
+        uint32_t name = events->name[event];
+        first = fmin(first, start);
+        last = roles & CATEGORY_WORK ? fmax(last, end) : last;
+        if (roles & CATEGORY_ANNOTATION &&
+            profiler_step_number(strings_text(strings, name), strings_length(strings, name), STEPS_SELECTION))
+            step_end[name] = fmax(step_end[name], end); /* fmax() ignores NaN */
+    }
+    validity->complete_us = last > first ? last - first : 0;
+    for (uint32_t string = 0; string < strings->n; string++) {
+        int64_t number;
+        if (isnan(step_end[string]))
+            continue;
+        defect->of++;
+        const char *text =
+            profiler_step_number(strings_text(strings, string), strings_length(strings, string), STEPS_SELECTION);
+        if (step_end[string] > last || !integer_parse(text, strlen(text), &number))
+            continue;
+        bool is_first = validity->n_complete_steps++ == 0;
+        validity->complete_steps[0] = is_first ? number : MIN(validity->complete_steps[0], number);
+        validity->complete_steps[1] = is_first ? number : MAX(validity->complete_steps[1], number);
+    }
+    defect->count = defect->of ? defect->of - validity->n_complete_steps : 1;
+    defect->count = MAX(defect->count, 1); /* also if only the metadata after the last step is missing */
+    defect->largest_us = (double)NAN;
+    if (check->trace->document.truncated_at)
+        snprintf(defect->example, sizeof defect->example, "byte %" PRIu64, check->trace->document.truncated_at);
+    return SUTRA_OK;
+}
+
 static enum sutra_status check_trace(struct sutra_context *context, struct sutra_device_trace *trace,
                                      struct sutra_error *error) {
     struct check check = {.context = context, .trace = trace, .events = &trace->events};
@@ -414,6 +464,8 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
         status = check_launches(&check, error);
     if (!status && check.n_gpu)
         status = check_streams(&check, &queues, &seen, error);
+    if (!status && trace->document.truncated)
+        status = check_end(&check, error);
     tuples_free(&queues.keys);
     tuples_free(&seen);
     arena_free(&check.arena);
@@ -426,7 +478,7 @@ bool validity_has_damaged_times(const struct trace_validity *validity) {
     uint64_t n = 0;
     double us = 0;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
-        if (kind == DEFECT_DEVICE_CLOCK)
+        if (kind == DEFECT_DEVICE_CLOCK || kind == DEFECT_TRUNCATED)
             continue;
         n += validity->defects[kind].count;
         us += validity->defects[kind].gpu_us;
@@ -438,6 +490,8 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
     sum->n_activities += rank->n_activities;
     sum->gpu_us += rank->gpu_us;
     sum->span_us = fmax(sum->span_us, rank->span_us);
+    sum->n_complete_steps += rank->n_complete_steps;
+    sum->complete_us = fmax(sum->complete_us, rank->complete_us);
     sum->clock_difference_us = fmin(sum->clock_difference_us, rank->clock_difference_us);
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct trace_defect *to = &sum->defects[kind];
@@ -474,7 +528,23 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 #undef DEFECT_WORDS
     };
     const struct trace_defect *defect = &validity->defects[kind];
+    const char *between = *ranks ? ": " : "";
     struct defect_text text;
+    if (kind == DEFECT_TRUNCATED) {
+        size_t length = (size_t)snprintf(text.text, sizeof text.text, "%s%sthe file is truncated%s%s: ", ranks, between,
+                                         *defect->example ? " at " : "", defect->example);
+        if (validity->n_activities == 0)
+            snprintf(text.text + length, sizeof text.text - length, "it ends before its first GPU activity");
+        else if (defect->of)
+            snprintf(text.text + length, sizeof text.text - length, "%s of %s complete, and analyses use only these",
+                     count_text(validity->n_complete_steps).text,
+                     counted_text(defect->of, "step is", "steps are").text);
+        else
+            snprintf(text.text + length, sizeof text.text - length,
+                     "analyses use only the first %s, up to the last GPU activity",
+                     span_text(validity->complete_us).text);
+        return text;
+    }
     char amount[160] = "", span[160] = "";
     if (kind == DEFECT_NO_TIME)
         snprintf(span, sizeof span, "; the other events span %s", span_text(validity->span_us).text);
@@ -482,7 +552,7 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
         snprintf(amount, sizeof amount, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
         snprintf(amount, sizeof amount, ", by at most %s", time_text(defect->largest_us).text);
-    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s%s", ranks, *ranks ? ": " : "",
+    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s%s", ranks, between,
              count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
              defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind],
              span);

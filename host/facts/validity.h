@@ -21,6 +21,8 @@
  *   - runs over: an activity ends after the next one of its stream starts, by more than 10 us and more than 20 % of the
  *     shorter one. Less is programmatic dependent launch; kernels of a CUDA graph may overlap.
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
+ *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so that the kernels of later
+ *     steps are missing. Complete are the steps that end before the last GPU activity does.
  */
 #ifndef FACTS_VALIDITY_H
 #define FACTS_VALIDITY_H
@@ -41,6 +43,7 @@
     X(BEFORE_LAUNCH, "before_launch", "GPU activities", "starts before its launch call",                               \
       "start before their launch call", "skipped if early by more than 1 ms")                                          \
     X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "skipped")                         \
+    X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "analyses use only the complete part")       \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
       "run past the start of the next activity of their stream", "their ends are corrected to that start")
 
@@ -62,6 +65,9 @@ struct trace_validity {
     struct trace_defect defects[N_DEFECTS]; /* count 0: the trace does not have the defect */
     uint64_t n_activities;                  /* GPU activities, */
     double gpu_us;                          /* and the sum of their durations */
+    uint64_t n_complete_steps;              /* DEFECT_TRUNCATED: of `of` steps, 0 if the trace has none; */
+    int64_t complete_steps[2];              /* their first and last number; */
+    double complete_us;                     /* from the first start to the last end of a GPU activity */
     double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
 };

@@ -377,8 +377,11 @@ static bool write_head(struct sutra_merged *merged) {
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
     static const struct rank_analysis second_pass = {.analyze = rewrite_rank};
-    struct rank_tasks second = {
-        .stage = "merge ranks", .first_pass = &merged->tasks, .notes_places = true, .traces = merged->held};
+    struct rank_tasks second = {.stage = "merge ranks",
+                                .first_pass = &merged->tasks,
+                                .keeps_truncated = true,
+                                .notes_places = true,
+                                .traces = merged->held};
     enum sutra_status status = rank_tasks_run(&second, &second_pass, context, paths, n_paths, merged, error);
     for (size_t i = 0; second.n == merged->tasks.n && second.list && i < second.n; i++)
         if (!merged->tasks.list[i].status && second.list[i].status) {
@@ -421,6 +424,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     if (!collective_calls_init(&merged->calls) || !merged->held)
         return error_memory(error);
     tasks->stage = "read ranks";
+    tasks->keeps_truncated = true;
     tasks->notes_places = true;
     enum sutra_status status = rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error);
     if (status)

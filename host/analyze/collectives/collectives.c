@@ -468,6 +468,7 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->options.restriction = NULL; /* the caller's */
+    made->tasks.keeps_truncated = made->options.compat;
     if (!status)
         status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);
     if (status || made->tasks.is_elsewhere) {

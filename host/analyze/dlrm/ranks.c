@@ -338,6 +338,7 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
         status = dlrm_options_take(made->options.dlrm, &made->rules, error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
+    made->tasks.keeps_truncated = true;
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
     if (status || made->tasks.is_elsewhere) {

@@ -397,6 +397,7 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
         status = hta_options_init(made->options.hta, &made->rules, error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
+    made->tasks.keeps_truncated = true;
     made->rules.last_step |= made->tasks.restriction.step != NULL;
     made->rules.only_joined |= !made->options.visit && !made->options.visit_trace && !context->team;
     if (!status && context->team && made->options.visit_trace) /* processes do not exchange traces */

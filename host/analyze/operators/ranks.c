@@ -165,6 +165,7 @@ enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const
         status = op_options_init(made->options.operators, &made->rules, error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
+    made->tasks.keeps_truncated = made->rules.compat;
     made->tasks.ahead = AHEAD_IDS | (made->rules.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
     if (!status && !made->rules.compat && rank_tasks_analyze(context))
         status = graph_captures_read(context, made->rules.captures, made->rules.n_captures, &made->captures, error);

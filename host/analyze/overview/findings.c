@@ -686,7 +686,7 @@ static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdi
     const struct device_summary *device = &d->overview->device;
     const struct no_activity_text cause = no_activity_message(device);
     bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
-    if (device->cause != HAS_ACTIVITY) {
+    if (device->cause != HAS_ACTIVITY && device->cause != FILE_TRUNCATED) {
         d->measures.window = 1;
         struct overview_finding *finding = add_finding(d, FINDING_NO_KERNELS, NULL, "%s.", cause.text);
         add_finding_number(finding, "launches", device->n_launches);
