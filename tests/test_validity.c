@@ -64,7 +64,8 @@ static void check_case(const struct validity_case *expected) {
 #define FIVE_LAUNCHED                                                                                                  \
     LAUNCH(1000, 1)                                                                                                    \
     LAUNCH(1100, 2)                                                                                                    \
-    LAUNCH(1200, 3) LAUNCH(1300, 4) LAUNCH(5000, 5) KERNEL(7, 1010, 9, 1) KERNEL(7, 1110, 9, 2) KERNEL(7, 1210, 9, 3)  \
+    LAUNCH(1200, 3)                                                                                                    \
+    LAUNCH(1300, 4) LAUNCH(5000, 5) KERNEL(7, 1010, 9, 1) KERNEL(7, 1110, 9, 2) KERNEL(7, 1210, 9, 3)                  \
         KERNEL(7, 1310, 9, 4)
 
 static void times_are_checked_by_rule(void **state) {
@@ -80,6 +81,10 @@ static void times_are_checked_by_rule(void **state) {
          DEFECT_NO_TIME, 4, 4, NAN},
         {"a CPU event without a time is none of the GPU's",
          ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9}", DEFECT_NO_TIME, 0, 0, 0},
+        {"a CPU event at 0 has no start if all others are far from it", OP(5000) OP(5010) OP(0) KERNEL(7, 5020, 9, 1),
+         DEFECT_HOST_NO_TIME, 1, 1, NAN},
+        {"but not if times count from the first event", OP(0) OP(500) KERNEL(7, 520, 900, 1), DEFECT_HOST_NO_TIME, 0, 0,
+         0},
         {"an activity early by more than 1 ms is unusable", FIVE_LAUNCHED KERNEL(7, 3999, 9, 5), DEFECT_BEFORE_LAUNCH,
          1, 1, 1001},
         {"up to 1 ms it is counted", FIVE_LAUNCHED KERNEL(7, 4000, 9, 5), DEFECT_BEFORE_LAUNCH, 1, 0, 1000},

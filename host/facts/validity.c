@@ -27,6 +27,7 @@
 #include "text/quantities.h"
 
 #define SOUND_US_MAX_BITS 0x432550f7dca70000 /* the double SOUND_US_MAX (times.h) */
+#define ZERO_DISTANCE     100.0              /* spans of the trace from 0 to its first event: 0 is no time */
 #define EARLY_US          1.0                /* starts that precede their launch by less are rounding */
 #define EARLY_MAX_US      1000.0             /* from here on an early activity is unusable, */
 #define CLOCK_SHARE       0.9                /* unless so many are early */
@@ -49,7 +50,10 @@ const char *const defect_effects[N_DEFECTS] = {
 
 /* ---- The check ---- */
 
-enum event_side { SIDE_OTHER, SIDE_GPU, SIDE_CALL };
+/* Categories of CPU events. */
+#define CATEGORY_HOST (CATEGORY_CPU_OP | CATEGORY_ANNOTATION | CATEGORY_PYTHON | CATEGORY_CALL)
+
+enum event_side { SIDE_OTHER, SIDE_GPU, SIDE_CALL, SIDE_HOST };
 
 struct check {
     struct sutra_context *context;
@@ -100,20 +104,39 @@ static bool zero_is_no_start(const struct check *check) {
     return n_after * 2 > n;
 }
 
-/* Finds the time from the first start to the last end of usable events. O(n). */
-static double measure_span(const struct check *check) {
+/* From the first start after 0 to the last end of usable events. O(n). */
+struct time_span {
+    double first, last;
+};
+
+static struct time_span measure_span(const struct check *check) {
     const struct device_events *events = check->events;
-    double first = INFINITY, last = -INFINITY;
+    struct time_span span = {INFINITY, -INFINITY};
     for (row_t event = 0; event < events->n; event++) {
-        uint32_t category = events->category[event];
-        if (category == STRING_NONE || !check->roles[category].category || !(events->flags[event] & EVENT_HAS_DUR) ||
-            !time_is_usable(events, event))
-            continue;
         double start = number_as_double(number_at(events->ts, event));
-        first = fmin(first, start);
-        last = fmax(last, start + number_as_double(number_at(events->dur, event)));
+        if (!category_roles(events, check->roles, event) || !(events->flags[event] & EVENT_HAS_DUR) ||
+            !time_is_usable(events, event) || start <= 0)
+            continue;
+        span.first = fmin(span.first, start);
+        span.last = fmax(span.last, start + number_as_double(number_at(events->dur, event)));
     }
-    return last > first ? last - first : 0;
+    return span;
+}
+
+/* Marks CPU events that start at 0 or before, if all other events are far from 0. Times may as well count from the first
+ * event. */
+static void check_host_times(struct check *check) {
+    const struct device_events *events = check->events;
+    const struct time_span span = measure_span(check);
+    if (!(span.last > span.first && span.first > ZERO_DISTANCE * (span.last - span.first)))
+        return;
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) ||
+            number_as_double(number_at(events->ts, event)) > 0)
+            continue;
+        check->events->flags[event] |= EVENT_UNUSABLE;
+        note_defect(check, DEFECT_HOST_NO_TIME, event, NAN, 0);
+    }
 }
 
 /* Lists GPU activities and calls, and marks activities without a time. */
@@ -128,28 +151,33 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         return error_memory(error);
     for (uint32_t string = 0; string < n_strings; string++) {
         uint32_t roles = check->roles[string].category;
-        side_of[string] = (uint8_t)(roles & CATEGORY_WORK ? SIDE_GPU : roles & CATEGORY_CALL ? SIDE_CALL : SIDE_OTHER);
+        side_of[string] = (uint8_t)(roles & CATEGORY_WORK   ? SIDE_GPU
+                                    : roles & CATEGORY_CALL ? SIDE_CALL
+                                    : roles & CATEGORY_HOST ? SIDE_HOST
+                                                            : SIDE_OTHER);
     }
     const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
-    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
-    bool all_timed = true;
+    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0, n_hosts = 0;
+    bool all_timed = true, hosts_are_late = true; /* all start after 0 */
     for (row_t event = 0; event < columns.n; event++) {
         uint32_t category = columns.category[event];
         uint8_t side = category == STRING_NONE ? SIDE_OTHER : side_of[category];
         if (side == SIDE_GPU) {
             gpu[n_gpu++] = event;
             all_timed = all_timed && is_surely_timed(&columns, event);
-        } else if (side == SIDE_CALL) {
-            call[n_calls++] = event;
+        } else if (side != SIDE_OTHER) {
+            call[n_calls] = event;
+            n_calls += side == SIDE_CALL;
+            n_hosts++;
+            hosts_are_late = hosts_are_late && (int64_t)columns.ts.bits[event] > 0; /* also of a double */
         }
     }
     check->n_gpu = n_gpu;
     check->n_calls = n_calls;
     check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
-    if (all_timed)
-        return SUTRA_OK;
-    bool needs_start = zero_is_no_start(check);
-    for (row_t i = 0; i < n_gpu; i++) {
+    check->validity->defects[DEFECT_HOST_NO_TIME].of = n_hosts;
+    bool needs_start = !all_timed && zero_is_no_start(check);
+    for (row_t i = 0; i < n_gpu && !all_timed; i++) {
         row_t event = gpu[i];
         if (is_surely_timed(events, event) ||
             (!needs_start && events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(events, event)))
@@ -158,8 +186,12 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
     }
-    if (check->validity->defects[DEFECT_NO_TIME].count)
-        check->validity->span_us = measure_span(check);
+    if (!hosts_are_late)
+        check_host_times(check);
+    if (check->validity->defects[DEFECT_NO_TIME].count) {
+        const struct time_span span = measure_span(check);
+        check->validity->span_us = fmax(span.last - span.first, 0);
+    }
     return SUTRA_OK;
 }
 
@@ -185,7 +217,7 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         row_t call = check->call[i];
         ids[n_calls] = events->correlation[call];
         call_start[n_calls] = number_as_double(number_at(events->ts, call));
-        n_calls += is_correlation(ids[n_calls]) && exact_time_is_known(events, call);
+        n_calls += is_correlation(ids[n_calls]) && time_is_usable(events, call);
     }
     struct key_index index;
     row_t repeated;
@@ -478,7 +510,7 @@ bool validity_has_damaged_times(const struct trace_validity *validity) {
     uint64_t n = 0;
     double us = 0;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
-        if (kind == DEFECT_DEVICE_CLOCK || kind == DEFECT_TRUNCATED)
+        if (kind == DEFECT_DEVICE_CLOCK || kind == DEFECT_TRUNCATED || kind == DEFECT_HOST_NO_TIME)
             continue;
         n += validity->defects[kind].count;
         us += validity->defects[kind].gpu_us;

@@ -14,7 +14,8 @@
  *
  * Definitions:
  *   - no time: start or duration is absent, negative or no number, or the start is 0 while most CPU operators start
- *     later.
+ *     later. CPU events have no start time if they start at 0 or before, and all others a hundred times the trace's
+ *     length later.
  *   - before launch: the activity starts more than 1 us before the first call with its correlation. If at least 90 % of
  *     the activities with a call do, the clocks of device and host differ, and no activity is unusable. Otherwise
  *     activities are unusable that are early by more than 1 ms.
@@ -37,6 +38,7 @@
 #define TRACE_DEFECTS(X)                                                                                               \
     X(NO_TIME, "no_time", "GPU activities", "has no valid start time and duration",                                    \
       "have no valid start time and duration", "skipped")                                                              \
+    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time", "have no valid start time", "skipped")    \
     X(DEVICE_CLOCK, "device_clock", "GPU activities", "starts before its launch call",                                 \
       "start before their launch call",                                                                                \
       "the clocks differ: analyses shift the device's, without queue delays and causes of idle time")                  \

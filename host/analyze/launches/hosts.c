@@ -285,8 +285,10 @@ enum sutra_status make_host_rows(struct sutra_context *context, struct launch_mo
     bool ok = event_threads_init(&numbers);
     for (row_t i = 0; i < lists->n_host && ok; i++) {
         row_t event = listed[i];
-        if (!(tracelens ? exact_time_is_known(events, event) : time_is_usable(events, event)))
+        if (!(tracelens ? exact_time_is_known(events, event) : time_is_usable(events, event))) {
+            model->n_untimed_hosts += !(events->flags[event] & EVENT_UNUSABLE); /* reported with the trace */
             continue;
+        }
         listed[n] = event;
         thread[n] = event_thread(&numbers, events, event);
         ok = thread[n++] != PAIR_NONE;

@@ -705,9 +705,9 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
     }
     if (status)
         return status;
-    model->n_untimed_hosts = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n);
-    model->n_untimed =
-        model->n_untimed_hosts + lists.n_device_endless + (lists.n_device - model->devices.n - model->n_syncs);
+    model->n_untimed_hosts += lists.n_host_endless;
+    model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
+                       (lists.n_device - model->devices.n - model->n_syncs);
     arena_release(scratch, mark);
     return launch_model_attribute(model, arena, scratch, error);
 }

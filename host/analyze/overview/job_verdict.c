@@ -628,7 +628,7 @@ static void publish_damage(const struct joining *joining, const struct trace_val
         const struct trace_defect *defect = &validity->defects[kind];
         double time = validity->gpu_us > 0 ? defect->gpu_us / validity->gpu_us : 0;
         double share = fmax(time, (double)defect->count / (double)validity->n_activities);
-        if (share <= most_share)
+        if (kind == DEFECT_HOST_NO_TIME || share <= most_share)
             continue;
         most = (enum trace_defect_kind)kind;
         most_share = share;
