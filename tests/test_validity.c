@@ -65,8 +65,8 @@ static void check_case(const struct validity_case *expected) {
     LAUNCH(1000, 1)                                                                                                    \
     LAUNCH(1100, 2)                                                                                                    \
     LAUNCH(1200, 3)                                                                                                    \
-    LAUNCH(1300, 4) LAUNCH(5000, 5) KERNEL(7, 1010, 9, 1) KERNEL(7, 1110, 9, 2) KERNEL(7, 1210, 9, 3)                  \
-        KERNEL(7, 1310, 9, 4)
+    LAUNCH(1300, 4)                                                                                                    \
+    LAUNCH(5000, 5) KERNEL(7, 1010, 9, 1) KERNEL(7, 1110, 9, 2) KERNEL(7, 1210, 9, 3) KERNEL(7, 1310, 9, 4)
 
 static void times_are_checked_by_rule(void **state) {
     static const struct validity_case cases[] = {
@@ -180,12 +180,12 @@ static void messages_name_count_example_and_effect(void **state) {
     (void)state;
     assert_string_equal(defect_message(trace->validity, DEFECT_NO_TIME, "").text,
                         "1 of 2 GPU activities has no valid start time and duration (the first: 'k', event 3): "
-                        "skipped; the other events span 3.0 ms");
+                        "own analyses skip them; the other events span 3.0 ms");
     sutra_device_trace_free(trace);
     trace = read_events(KERNEL(7, 100, 500, 1) KERNEL(7, 200, 900, 2) KERNEL(7, 300, 20, 3));
     assert_string_equal(defect_message(trace->validity, DEFECT_RUNS_OVER, "ranks 0, 1").text,
                         "ranks 0, 1: 2 of 3 GPU activities run past the start of the next activity of their stream, by "
-                        "1.200 ms in total (the first: 'k', event 1): their ends are corrected to that start");
+                        "1.200 ms in total (the first: 'k', event 1): own analyses end them at that start");
     sutra_device_trace_free(trace);
 }
 

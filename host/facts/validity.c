@@ -568,12 +568,12 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
         if (validity->n_activities == 0)
             snprintf(text.text + length, sizeof text.text - length, "it ends before its first GPU activity");
         else if (defect->of)
-            snprintf(text.text + length, sizeof text.text - length, "%s of %s complete, and analyses use only these",
-                     count_text(validity->n_complete_steps).text,
+            snprintf(text.text + length, sizeof text.text - length,
+                     "%s of %s complete, and own analyses use only these", count_text(validity->n_complete_steps).text,
                      counted_text(defect->of, "step is", "steps are").text);
         else
             snprintf(text.text + length, sizeof text.text - length,
-                     "analyses use only the first %s, up to the last GPU activity",
+                     "own analyses use only the first %s, up to the last GPU activity",
                      span_text(validity->complete_us).text);
         return text;
     }

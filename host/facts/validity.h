@@ -37,17 +37,18 @@
 /* X(id, name, what is counted, what is true of one of them, of several, what sutra does) */
 #define TRACE_DEFECTS(X)                                                                                               \
     X(NO_TIME, "no_time", "GPU activities", "has no valid start time and duration",                                    \
-      "have no valid start time and duration", "skipped")                                                              \
-    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time", "have no valid start time", "skipped")    \
+      "have no valid start time and duration", "own analyses skip them")                                               \
+    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time", "have no valid start time",               \
+      "own analyses skip them")                                                                                        \
     X(DEVICE_CLOCK, "device_clock", "GPU activities", "starts before its launch call",                                 \
       "start before their launch call",                                                                                \
-      "the clocks differ: analyses shift the device's, without queue delays and causes of idle time")                  \
+      "own analyses shift the device's clock, and do not judge queue delays and causes of idle time")                  \
     X(BEFORE_LAUNCH, "before_launch", "GPU activities", "starts before its launch call",                               \
-      "start before their launch call", "skipped if early by more than 1 ms")                                          \
-    X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "skipped")                         \
-    X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "analyses use only the complete part")       \
+      "start before their launch call", "own analyses skip those that are early by more than 1 ms")                    \
+    X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "own analyses skip them")          \
+    X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "own analyses use only the complete part")   \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
-      "run past the start of the next activity of their stream", "their ends are corrected to that start")
+      "run past the start of the next activity of their stream", "own analyses end them at that start")
 
 enum trace_defect_kind {
 #define DEFECT_ID(id, name, noun, one, several, effect) DEFECT_##id,
@@ -85,7 +86,8 @@ static inline bool validity_has_device_clock(const struct trace_validity *validi
 /* Adds the defects of another rank. The examples of the first rank that has the defect remain. */
 void validity_add(struct trace_validity *sum, const struct trace_validity *rank);
 
-/* A defect in one line: "4 of 40 GPU activities have no start time (the first: 'gemm', event 212): skipped". `ranks` is
+/* A defect in one line: "4 of 40 GPU activities have no start time (the first: 'gemm', event 212): own analyses
+ * skip them". `ranks` is
  * a list such as "ranks 0-2", or "". */
 #define DEFECT_TEXT 400
 struct defect_text {

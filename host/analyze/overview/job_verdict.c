@@ -615,13 +615,14 @@ static void publish_next(const struct joining *joining) {
 
 /* ---- Damaged traces ---- */
 
-/* Publishes whether the verdict is reliable, else the defect that concerns most, and what is not judged. */
-static void publish_damage(const struct joining *joining, const struct trace_validity *validity) {
+/* Publishes whether the verdict is reliable, else the defect that concerns most, and what is not judged. Returns the
+ * rules whose findings are not printed, as bits. */
+static uint32_t publish_damage(const struct joining *joining, const struct trace_validity *validity) {
     struct sutra_verdict *verdict = &joining->job->verdict;
     verdict->reliable = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
     verdict->damage = verdict->not_judged = "";
     if (verdict->reliable)
-        return;
+        return 0;
     enum trace_defect_kind most = DEFECT_NO_TIME;
     double most_share = 0, most_time = 0;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
@@ -646,6 +647,7 @@ static void publish_damage(const struct joining *joining, const struct trace_val
     if (validity_has_device_clock(validity))
         append(text, "%sQueue delays, causes of idle time", *text ? ", " : "");
     verdict->not_judged = arena_format(joining->arena, "%s", text);
+    return rules;
 }
 
 /* ---- The verdict ---- */
@@ -693,8 +695,9 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     }
     if (verdict->kind == SUTRA_VERDICT_STEPS)
         rank = median_rank(&joining, values);
+    const uint32_t not_judged = publish_damage(&joining, validity);
     for (int rule = 0; rule < N_FINDING_RULES; rule++)
-        if (rule != FINDING_SLOW_COLLECTIVE || !found->links_used)
+        if ((rule != FINDING_SLOW_COLLECTIVE || !found->links_used) && !(not_judged >> rule & 1))
             join_rule(&joining, (enum finding_rule)rule, values);
     if (found->is_late && !validity_has_damaged_times(validity))
         join_straggler(&joining, found);
@@ -714,7 +717,6 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
         publish_finding(&joining, &joining.findings->list[i], &job->findings[i]);
     job->n_findings = joining.findings->n;
     publish_ranks(&joining);
-    publish_damage(&joining, validity);
     if (verdict->kind == SUTRA_VERDICT_STEPS) {
         find_shares(&joining, of, verdict->shares);
         publish_achievable(&joining);
