@@ -3,6 +3,8 @@
  */
 #include "columns/traces.h"
 
+#include <stdlib.h>
+
 const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct host_nodes, name), sizeof(type)},
     HOST_NODE_COLUMNS(X)
@@ -52,6 +54,7 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
 
 void device_events_free(struct device_events *events) {
     columns_free(events, columns, DEVICE_EVENT_N_COLUMNS);
+    free(events->begin);
     *events = (struct device_events){0};
 }
 
@@ -70,4 +73,6 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
         n++;
     }
     events->n = n;
+    free(events->begin);
+    events->begin = NULL;
 }
