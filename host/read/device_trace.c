@@ -862,11 +862,32 @@ void sutra_device_trace_free(struct sutra_device_trace *trace) {
     device_trace_unref(trace);
 }
 
+bool device_trace_is_empty(const struct sutra_device_trace *trace) {
+    row_t event = 0;
+    while (event < trace->events.n && trace->events.phase[event] == 'M')
+        event++;
+    return event == trace->events.n;
+}
+
 enum sutra_status device_trace_check_events(const struct sutra_device_trace *trace, struct sutra_error *error) {
-    for (row_t event = 0; event < trace->events.n; event++)
-        if (trace->events.phase[event] != 'M')
+    const struct device_events *events = &trace->events;
+    const uint32_t none = strings_find(&trace->strings, "", 0);
+    row_t n = 0;
+    if (device_trace_is_empty(trace))
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "the trace has no events: record at least one step between start() and stop() of "
+                          "torch.profiler, and export the trace after stop()");
+    for (row_t event = 0; event < events->n; event++) {
+        uint8_t phase = events->phase[event];
+        if (phase == PHASE_END || (phase && strchr("MstfiIC", phase))) /* of Kineto's own, some have no category */
+            continue;
+        if (events->category[event] != none && events->category[event] != STRING_NONE)
             return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, trace->document.source.name,
-                      "the trace has no events: record at least one step between start() and stop() of torch.profiler, "
-                      "and export the trace after stop()");
+        n++;
+    }
+    return n ? error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "%s without a category: not a trace of PyTorch's profiler; use the JSON file of "
+                          "torch.profiler",
+                          counted_text(n, "event", "events").text)
+             : SUTRA_OK;
 }
