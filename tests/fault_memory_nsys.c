@@ -1,6 +1,6 @@
 /*
  * fault_memory_nsys.c - runs out of memory at every allocation of sutra, one after the other, while a report of
- * Nsight Systems and a rocpd database are read, summarized and converted, and while tasks share a report.
+ * Nsight Systems, one of rocprofv3 and one of rocmProfileData are read, summarized and converted, and while tasks share a report.
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the expected files; the sanitizers detect leaks.
  */
@@ -13,9 +13,11 @@
 
 #define CORPUS "tests/fuzz/corpus/nsys/"
 
+enum { N_REPORTS = 3 };
+
 struct reports {
-    char *bytes[2];
-    size_t size[2];
+    char *bytes[N_REPORTS];
+    size_t size[N_REPORTS];
 };
 
 static enum sutra_status run_once(const struct fault_files *files, struct sutra_error *error) {
@@ -23,7 +25,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
     const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
     struct sutra_context *context = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
-    for (int i = 0; i < 2 && !status; i++) {
+    for (int i = 0; i < N_REPORTS && !status; i++) {
         struct sutra_nsys *nsys = NULL;
         status = sutra_nsys_parse(context, "report", reports->bytes[i], reports->size[i], NULL, &nsys, error);
         if (!status)
@@ -55,14 +57,16 @@ static void any_allocation_may_fail(void **state) {
     struct reports reports;
     read_file(CORPUS "full.sqlite", &reports, 0);
     read_file(CORPUS "rocpd.sqlite", &reports, 1);
-    struct fault_files files = {.n = 4, .of = &reports, .work = run_once};
+    read_file(CORPUS "rpd_3.sqlite", &reports, 2);
+    struct fault_files files = {.n = 2 * N_REPORTS, .of = &reports, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[0], "iteration_4"));
     assert_non_null(strstr(files.expected[1], "aten::mm"));
     assert_non_null(strstr(files.expected[3], "hipLaunchKernel"));
+    assert_non_null(strstr(files.expected[5], "aten::relu"));
     files_refuse_each(&files, 50);
-    free(reports.bytes[0]);
-    free(reports.bytes[1]);
+    for (int i = 0; i < N_REPORTS; i++)
+        free(reports.bytes[i]);
 }
 
 /* Reads both ranks of a report, which is read once. */

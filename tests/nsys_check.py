@@ -1,4 +1,4 @@
-"""Checks `sutra convert`, `info` and `analyze nsys` on reports of Nsight Systems and rocprofv3: facts about small databases,
+"""Checks `sutra convert`, `info` and `analyze nsys` on reports of Nsight Systems, rocprofv3 and rocmProfileData: facts about small databases,
 and tables of random databases against direct implementations of the definitions of `nsys stats`.
 
     python3 nsys_check.py SUTRA FOLDER
@@ -163,6 +163,42 @@ def check_rocpd():
     check("step", event(trace, name="ProfilerStep#2")["dur"], 8.9)
 
 
+def check_rpd():
+    path = path_of("trace.rpd")
+    for schema in (1, 2, 3):
+        nsys_make.rpd(path, schema)
+        info = json.loads(run("info", path, "--json").stdout)
+        check("schema %d" % schema, (info["kind"], info["ranks"]),
+              ("rpd", [{"rank": 0, "pid": 90, "devices": [0]}, {"rank": 1, "pid": 70, "devices": [2]}]))
+        check("skipped", info["skipped"], {"no valid start and end": 1, "NVTX mark": 1, "GPU activity without a launch": 1,
+                                           "barrier of a queue: no GPU activity": 1})
+        check("counts", (info["kernels"], info["calls"], info["ranges"]), (4, 4, 3 if schema == 3 else 2))
+        trace = convert(path, "--rank", "1")
+        check("kernels", sorted((e["name"], e["pid"], e["tid"], e["ts"], e["dur"]) for e in events(trace, cat="kernel")),
+              [("add()", 2, 5, 4, 0.5), ("gemm()", 2, 5, 1, 1.5), ("unlinked", 2, 5, 4.8, 0.1)])
+        launch = event(trace, name="hipLaunchKernel")
+        check("launch", (launch["cat"], launch["pid"], launch["tid"], launch["ts"]), ("hip_runtime", 70, 71, 0.2))
+        check("its kernel", event(trace, name="gemm()")["args"],
+              {"device": 2, "stream": 5, "correlation": launch["args"]["correlation"]})
+        graph = event(trace, name="hipGraphLaunch")["args"]["correlation"]
+        check("a graph", (event(trace, name="add()")["args"]["correlation"], event(trace, cat="gpu_memset")["args"]),
+              (graph, {"device": 2, "stream": 6, "correlation": graph}))
+        copy = event(trace, cat="gpu_memcpy")
+        check("copy", (copy["name"], copy["args"].get("bytes")),
+              ("Memcpy HtoD (Host -> Device)", 4096 if schema > 1 else None))
+        operator = event(trace, cat="cpu_op")
+        check("operator of emit_nvtx()", (operator["name"], operator["args"]),
+              ("aten::mm", {"Sequence number": 3, "Record function id": 11, "Input Dims": [[4, 8], [8, 2]]}))
+        check("step", event(trace, name="ProfilerStep#4")["dur"], 8.9)
+        other = convert(path, "--rank", "0")
+        check("the other process", [e["name"] for e in other["traceEvents"] if e["cat"] != "ac2g"],
+              ["hipLaunchKernel"] + ["aten::relu"] * (schema == 3) + ["gemm()"])
+    nsys_make.rpd(path, rows=False)
+    for words in (["info", path], ["analyze", path], ["convert", path, "-o", path_of("x.json.gz")]):
+        error = run(*words, status=65).stderr
+        check("empty: %s" % error, ("rocmProfileData report without activities" in error, "nsys" in error), (True, False))
+
+
 def check_small():
     path = path_of("small.sqlite")
     with Report(path, drop=("globalPid",), suffix="_V4") as r:
@@ -209,7 +245,7 @@ def check_refused():
 
     path = path_of("other.sqlite")
     sqlite3.connect(path).executescript("create table runs (a); create table jobs (b);").close()
-    refused(path, "neither an nsys export nor a rocpd database (no table StringIds or rocpd_string; tables: runs, jobs)")
+    refused(path, "neither an nsys export nor a rocpd database (no table StringIds, rocpd_string or rocpd_op; tables: runs, jobs)")
     path = path_of("empty.sqlite")
     Report(path).__exit__()
     refused(path, "no CUDA activity and no NVTX ranges")
@@ -370,6 +406,7 @@ def check_shared():
 
 check_full()
 check_rocpd()
+check_rpd()
 check_small()
 check_refused()
 check_shared()

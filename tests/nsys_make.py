@@ -1,4 +1,4 @@
-"""Writes small databases as Nsight Systems and rocprofv3 export them, for the tests and as seeds of the fuzz target.
+"""Writes small databases as Nsight Systems, rocprofv3 and rocmProfileData write them, for the tests and as seeds of the fuzz target.
 
     python3 tests/nsys_make.py FOLDER     writes the seeds FOLDER/NAME.sqlite
 """
@@ -178,6 +178,64 @@ insert into rocpd_event_x values (1, 3, 20), (2, 1, 21), (3, null, 21), (4, 1, 2
     db.close()
 
 
+def rpd(path, schema=2, rows=True):
+    """The schemas of rocmProfileData. 1 and 2: arguments in rocpd_string; 3: in rocpd_ustring, and domains of calls."""
+    if os.path.exists(path):
+        os.remove(path)
+    db = sqlite3.connect(path)
+    db.execute("pragma page_size = 512")
+    db.executescript("""
+create table rocpd_string (id integer primary key, string);
+create table rocpd_op (id integer primary key, gpuId, queueId, start, "end", description_id, opType_id);
+create table rocpd_api (id integer primary key, pid, tid, start, "end", apiName_id, args_id);
+create table rocpd_api_ops (id integer primary key, api_id, op_id);
+""")
+    if schema > 1:
+        db.execute("create table rocpd_copyapi (api_ptr_id integer primary key, size)")
+    if schema > 2:
+        db.execute("create table rocpd_ustring (id integer primary key, string)")
+        db.execute("alter table rocpd_api add column domain_id")
+    ids = {}
+
+    def string(text, table="rocpd_string"):
+        if (table, text) not in ids:
+            ids[table, text] = db.execute("insert into %s (string) values (?)" % table, (text,)).lastrowid
+        return ids[table, text]
+
+    def api(start, end, name, arguments="", domain="hip", pid=70, ops=()):
+        texts = "rocpd_ustring" if schema > 2 else "rocpd_string"
+        values = [pid, pid + 1, start, end, string(name), string(arguments, texts)]
+        values += [string(domain)] if schema > 2 else []
+        row = db.execute("insert into rocpd_api values (null, %s)" % ",".join("?" * len(values)), values).lastrowid
+        for op in ops:
+            db.execute("insert into rocpd_api_ops (api_id, op_id) values (?, ?)", (row, op))
+        return row
+
+    def op(start, end, kind, description="", gpu=2, queue=5):
+        return db.execute("insert into rocpd_op values (null, ?, ?, ?, ?, ?, ?)",
+                          (gpu, queue, start, end, string(description), string(kind))).lastrowid
+
+    if rows:
+        label = "aten::mm, seq = 3, op_id = 11, sizes = [[4, 8], [8, 2]], input_op_ids = [(10,0)]"
+        api(100, 9000, "UserMarker", "iteration_4", domain="roctx")
+        api(150, 2000, "UserMarker", label, domain="roctx")
+        api(160, 160, "UserMarker", "a mark", domain="roctx")
+        api(200, 300, "hipLaunchKernel", "stream=0x0", ops=[op(1000, 2500, "KernelExecution", "gemm()")])
+        copy = api(400, 500, "hipMemcpyAsync", ops=[op(3000, 3100, "CopyHostToDevice")])
+        api(600, 700, "hipGraphLaunch", ops=[op(4000, 4500, "KernelExecution", "add()"),
+                                             op(4600, 4700, "FillBuffer", queue=6)])
+        op(4800, 4900, "Task", "unlinked")
+        op(4900, 4950, "MarkerCommand")
+        op(5000, 4000, "KernelExecution", "no time")
+        api(800, 900, "hipLaunchKernel", pid=90, ops=[op(1000, 2000, "KernelExecution", "gemm()", gpu=0)])
+        if schema > 1:
+            db.execute("insert into rocpd_copyapi values (?, 4096)", (copy,))
+        if schema > 2:
+            api(850, 950, "aten::relu", domain="torch", pid=90)
+    db.commit()
+    db.close()
+
+
 def refused(folder):
     """Small databases that compute rows and texts from nothing, or repeat them; (path, message) of each."""
     rows = "with recursive r(n) as (select 1 union all select n + 1 from r%s) select n as start, n as end, 59 as eventType, " \
@@ -237,6 +295,8 @@ def main(folder):
     full(os.path.join(folder, "full.sqlite"))
     rocpd(os.path.join(folder, "rocpd.sqlite"))
     rocpd(os.path.join(folder, "rocpd_stamps.sqlite"), stamps=True)
+    rpd(os.path.join(folder, "rpd.sqlite"))
+    rpd(os.path.join(folder, "rpd_3.sqlite"), schema=3)
     with Report(os.path.join(folder, "old.sqlite"), drop=("globalPid", "graphNodeId", "graphId", "registersPerThread")) as r:
         r.range(0, 100, "batch 1")
         r.kernel(50, 70, r.call(10, 20))

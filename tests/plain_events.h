@@ -48,8 +48,8 @@ static inline uint8_t plain_phase(const char *bytes, struct json_span place) {
     const char *text = bytes + place.at;
     if (!place.at)
         return 0;
-    return *text == '"' && place.end == place.at + 2 && text[1] > PHASE_OTHER && text[1] < 0x7f ? (uint8_t)text[1]
-                                                                                                : PHASE_OTHER;
+    return *text == '"' && place.end == place.at + 2 && text[1] > PHASE_END && text[1] < 0x7f ? (uint8_t)text[1]
+                                                                                              : PHASE_OTHER;
 }
 
 /* Whether the recorded offsets, if requested, are the offsets of the fields. */
@@ -72,6 +72,13 @@ static inline const char *plain_difference(struct sutra_context *context, const 
     event_find(trace, row, NULL, &places);
     const struct json_span *field = places.field;
     uint16_t flags = events->flags[row];
+    const uint8_t phase = plain_phase(bytes, field[FIELD_PHASE]);
+    if (phase == 'E') /* has only a time and a thread (test_begin_end.c) */
+        return events->phase[row] == PHASE_END && strings_length(&trace->strings, events->name[row]) == 0 &&
+                       strings_length(&trace->strings, events->category[row]) == 0 && events->correlation[row] == -1 &&
+                       events->external[row] == -1 && events->rf[row] == KEY_NULL
+                   ? NULL
+                   : "E event";
     value_key external = -1, tid = field[FIELD_TID].at ? field_key(&reader, field[FIELD_TID]) : 0;
     if (field[FIELD_EXTERNAL].at)
         field_int(&reader, field[FIELD_EXTERNAL], &external);
@@ -82,7 +89,7 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "Collective name";
     if (!plain_number(bytes, field[FIELD_TS], number_at(events->ts, row), flags & EVENT_HAS_TS))
         what = "ts";
-    if (!plain_number(bytes, field[FIELD_DUR], number_at(events->dur, row), flags & EVENT_HAS_DUR))
+    if (phase != 'B' && !plain_number(bytes, field[FIELD_DUR], number_at(events->dur, row), flags & EVENT_HAS_DUR))
         what = "dur";
     if (!plain_string(&reader, &trace->strings, field[FIELD_NAME], true, events->name[row]))
         what = "name";
@@ -104,7 +111,7 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "stream";
     if (events->device[row] != plain_device(&reader, field[FIELD_DEVICE]))
         what = "device";
-    if (events->phase[row] != plain_phase(bytes, field[FIELD_PHASE]))
+    if (events->phase[row] != (phase == 'B' ? 'X' : phase))
         what = "ph";
     if (!plain_places(events, row, field))
         what = "places";

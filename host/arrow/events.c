@@ -133,7 +133,7 @@ static enum sutra_status make_phase(const void *of, const struct column_maker *m
     (void)error;
     for (row_t i = 0; i < events->n && numbers && !valid.failed; i++) {
         uint8_t phase = events->phase[i];
-        bool plain = phase > PHASE_OTHER;
+        bool plain = phase > PHASE_END;
         valid_append(&valid, i, plain);
         if (plain && !number_of[phase]) {
             text_list_add(&texts, (const char *)&phase, 1);

@@ -215,7 +215,8 @@ static int check(struct job *job) {
     if (convert->is_report)
         return check_report(convert);
     if (convert->rank != RANK_UNSET || convert->annotation)
-        return message_fail(SUTRA_USAGE, "--rank and --annotation need a report of Nsight Systems or rocprofv3");
+        return message_fail(SUTRA_USAGE,
+                            "--rank and --annotation need a report of Nsight Systems, rocprofv3 or rocmProfileData");
 
     if (paths_same(job->output, convert->input))
         return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
@@ -417,8 +418,8 @@ static const char *const description[] = {
     "measured time. ET+ does not record launches, waits of streams for each other, and most synchronizing calls. A "
     "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs.",
     "LINES is the output of 'sutra jsonize --lines'. Unchanged lines give the original .et file, byte for byte.",
-    "REPORT is an SQLite database of Nsight Systems (nsys export --type sqlite) or of rocprofv3 (rocpd). The output is a "
-    "device trace in Kineto's format, with all digits of the times, steps as ProfilerStep#N, and NVTX ranges of "
+    "REPORT is an SQLite database of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) or rocmProfileData "
+    "(.rpd). The output is a device trace in Kineto's format, with all digits of the times, steps as ProfilerStep#N, and NVTX ranges of "
     "emit_nvtx() as operators. Each process with GPU activity is a rank.",
     "A summary on standard error counts written and skipped nodes. The output file is written atomically.",
     NULL,

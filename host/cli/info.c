@@ -338,7 +338,9 @@ static enum sutra_status show_report(struct info_job *info, struct json_out *jso
         json_add_open(json, "ranks", '[');
     } else {
         printf("%s: report of %s\n", short_path(job->inputs[0], screen_columns() - 30).text,
-               strcmp(found.kind, "nsys") == 0 ? "Nsight Systems" : "rocprofv3 (rocpd)");
+               strcmp(found.kind, "nsys") == 0  ? "Nsight Systems"
+               : strcmp(found.kind, "rpd") == 0 ? "rocmProfileData"
+                                                : "rocprofv3 (rocpd)");
         print_rows(NULL, rows, COUNT_OF(rows));
         printf("%16s  ranks\n", count_text(found.n_ranks).text);
     }
@@ -457,7 +459,7 @@ static const char *const description[] = {
     "many nodes or events can be linked.",
     "For a Chakra file (.et, detected by content), prints nodes by type, dependencies, durations, the longest chains "
     "of dependencies, and communication by type and group.",
-    "For a report of Nsight Systems or rocprofv3 (an SQLite database), prints events, ranks with their GPUs, and "
+    "For a report of Nsight Systems, rocprofv3 or rocmProfileData (an SQLite database), prints events, ranks with their GPUs, and "
     "skipped data. REPORT/rankN is the device trace of rank N.",
     "With two files, a host trace and a device trace, recommends the command that links them, and prints the reason.",
     NULL,

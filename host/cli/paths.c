@@ -91,12 +91,12 @@ static bool ends_in_any(const char *name, const char *const *endings) {
 }
 
 static int is_json_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", NULL};
+    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", NULL};
     return ends_in_any(entry->d_name, endings);
 }
 
 static int is_report_name(const struct dirent *entry) {
-    static const char *const endings[] = {".sqlite", NULL};
+    static const char *const endings[] = {".sqlite", ".rpd", NULL};
     return ends_in_any(entry->d_name, endings);
 }
 
@@ -187,7 +187,7 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
                             "writes one for each rank of a job",
                             folder);
     if (names == NAMES_REPORT)
-        return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite%s", folder,
+        return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite or .rpd%s", folder,
                             describe_folder(folder));
     return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst%s", folder,
                         names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "", describe_folder(folder));

@@ -22,8 +22,9 @@ struct trace_list {
     bool streams;     /* a path is not a regular file */
 };
 
-/* Extensions of the files that replace a directory: .json, .gz, .zst and .sqlite; .json, .gz, .zst, .pickle and .pkl;
- * .et, .et.gz and .et.zst; .sqlite. With NAMES_JSON, a report with several ranks is replaced by its ranks. */
+/* Extensions of the files that replace a directory: .json, .gz, .zst, .sqlite and .rpd; .json, .gz, .zst, .pickle and
+ * .pkl; .et, .et.gz and .et.zst; .sqlite and .rpd. With NAMES_JSON, a report with several ranks is replaced by its
+ * ranks. */
 enum trace_names { NAMES_JSON, NAMES_SNAPSHOT, NAMES_ET, NAMES_REPORT };
 
 /* Lists the operands in their order. A directory is replaced by its files with such extensions (hidden files and

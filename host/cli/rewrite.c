@@ -285,7 +285,7 @@ static int cut(struct job *job) {
         status = sutra_output_check(cut->host_output, &error);
     if (!status)
         status = sutra_device_trace_read(job->context, cut->traces[DEVICE], &cut->device, &error);
-    if (!status)
+    if (!status && device_trace_is_empty(cut->device))
         status = device_trace_check_events(cut->device, &error);
     if (!status && host)
         status = sutra_host_trace_read(job->context, host, &cut->host, &error);

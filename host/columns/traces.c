@@ -5,6 +5,8 @@
 
 #include "columns/traces.h"
 
+#include <stdlib.h>
+
 const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct host_nodes, name), sizeof(type)},
     HOST_NODE_COLUMNS(X)
@@ -58,6 +60,7 @@ void device_events_free(struct device_events *events) {
         free(events->usable_dur.kind);
     }
     columns_free(events, columns, DEVICE_EVENT_N_COLUMNS);
+    free(events->begin);
     *events = (struct device_events){0};
 }
 
@@ -77,4 +80,6 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
         n++;
     }
     events->n = n;
+    free(events->begin);
+    events->begin = NULL;
 }

@@ -9,7 +9,8 @@
  *                   "correlation" (absent: -1), "stream"
  *     text          byte offset of the event in the file
  *     device        args "device" if it is an integer below DEVICE_ABSENT; else DEVICE_ABSENT or DEVICE_OTHER
- *     phase         the character of "ph"; 0: absent, PHASE_OTHER: anything else
+ *     phase         the character of "ph"; 0: absent, PHASE_OTHER: anything else. The reader replaces B and E (begin and
+ *                   end): B becomes X with a duration, E becomes PHASE_END, a row without name, category and ids
  *     flags         EVENT_... bits
  */
 #ifndef COLUMNS_TRACES_H
@@ -56,6 +57,7 @@ extern const struct column_form host_node_columns[HOST_NODE_N_COLUMNS];
 void host_nodes_free(struct host_nodes *nodes);
 
 #define PHASE_OTHER 1
+#define PHASE_END   2
 
 #define DEVICE_ABSENT 0xfffe
 #define DEVICE_OTHER  0xffff /* any other value */
@@ -116,7 +118,9 @@ struct device_events {
     bool notes_places; /* has the column of value offsets; set before the first row, as `ahead` */
     unsigned ahead;
     struct value_places *places;
-    value_key *id;                  /* these three only during reading; then they move to */
+    row_t *begin;  /* by row: the B event that an E event ends, or ROW_NONE; NULL without such events or after
+                     device_events_keep() */
+    value_key *id; /* these three only during reading; then they move to */
     uint32_t *arguments, *launches; /* read/event_columns.h */
     struct number_column ts, dur;
     struct number_column usable_dur; /* durations for our analyses (facts/validity.h): `dur`, unless some differ */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/shared.h"
+#include "columns/rows.h"
 #include "critical_path/path.h"
 #include "write/json_copy.h"
 
@@ -456,17 +457,21 @@ static void copy_critical(const struct path_search *search, struct text_out *tex
     bool any = false;
     trace_copy_to(trace, text, from, trace->events.text[0]);
     for (row_t event = 0, next = 0; event < trace->events.n; event++) {
-        uint32_t category = trace->events.category[event];
-        bool critical = next < n && events[next] == event;
-        next += critical;
-        if (!critical && trace->events.phase[event] == 'X' &&
+        /* an E event is copied with its B event */
+        const row_t begin = trace->events.begin ? trace->events.begin[event] : ROW_NONE;
+        const row_t slice = begin == ROW_NONE ? event : begin;
+        uint32_t category = trace->events.category[slice];
+        bool marked = next < n && events[next] == event;
+        bool critical = marked || (begin != ROW_NONE && rows_find(events, n, begin) != ROW_NONE);
+        next += marked;
+        if (!critical && trace->events.phase[slice] == 'X' &&
             (category == STRING_NONE || !(text_compare(strings, category, TEXT_IS, "user_annotation") ||
                                           text_compare(strings, category, TEXT_IS, "python_function"))))
             continue;
         out_add(text, any ? ",\n" : "");
         any = true;
         *from = trace->events.text[event];
-        if (critical)
+        if (marked)
             mark_event(search, text, event, from);
         trace_copy_to(trace, text, from, trace_event_end(trace, event));
     }

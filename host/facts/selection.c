@@ -286,6 +286,10 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
     memset(selection->kept, 1, n);
     if (choice.in_time || fits || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
         status = choose_events(&choice, error);
+    const row_t *begin = trace->events.begin;
+    for (row_t event = 0; event < n && begin; event++) /* an E event is kept with its B event */
+        if (begin[event] != ROW_NONE)
+            selection->kept[event] = selection->kept[begin[event]];
     for (row_t event = 0; event < n && !status; event++)
         selection->n_kept[selection->kind[event]] += selection->kept[event];
     arena_release(arena, mark);

@@ -523,6 +523,8 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
 enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
                                    const struct legacy_names *names, struct arena *arena, struct sutra_error *error) {
     struct arena scratch = {0};
+    if (side->n_segment == 0 && device_trace_check_events(side->trace, error))
+        return SUTRA_DATA;
     if (side->n_segment == 0)
         return error_file(error, SUTRA_DATA, side->trace->document.source.name,
                           "there are no CPU operators (category cpu_op or user_annotation): record with CPU activity");

@@ -108,6 +108,8 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         end_us = first || end > end_us ? end : end_us;
     }
     pairing->other_process &= pairing->n_cpu_ops > 0;
+    pairing->no_events = device_trace_is_empty(device);
+    pairing->no_categories = !pairing->no_events && device_trace_check_events(device, NULL) != SUTRA_OK;
 
     /* Timestamps count from a base that the trace records; in older traces from 1970. */
     member_number(&device->document, "baseTimeNanoseconds", &base);
@@ -159,6 +161,10 @@ const char *pairing_cause(const struct pairing *pairing) {
     const struct rf_range *host = &pairing->host, *device = &pairing->device;
     if (pairing->n_nodes == 0)
         return "the host trace has no nodes";
+    if (pairing->no_events)
+        return "the device trace has no events; record at least one step between start() and stop() of torch.profiler";
+    if (pairing->no_categories)
+        return "the device trace has no event with a category, so it is not a trace of PyTorch's profiler";
     if (pairing->n_cpu_ops == 0)
         return "the device trace has no CPU operators; record it with ProfilerActivity.CPU";
     if (device->n_ids == 0 && device->n_zero)

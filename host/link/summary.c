@@ -197,7 +197,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
             keys[LIST_GPU][n[LIST_GPU]++] = events->correlation[event];
         if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
             keys[LIST_STREAMS][n[LIST_STREAMS]++] = events->stream[event];
-        if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
+        if (events->tid[event] == KEY_NULL || events->phase[event] == 'M' || events->phase[event] == PHASE_END)
             continue;
         double begin = number_as_double(number_at(events->ts, event));
         double end = begin + number_as_double(number_at(events->dur, event));

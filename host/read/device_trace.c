@@ -10,9 +10,11 @@
  * bytes
  *     that are not learned, a value of another type, a repeated key, malformed text.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
@@ -148,7 +150,7 @@ static inline size_t scan_field(const struct json_walker *walker, size_t at, enu
     case FIELD_CATEGORY:
         return text[at] == '"' ? leaf_end(walker, at, &row->category) : 0;
     case FIELD_PHASE:
-        plain = text[at] == '"' && text[at + 1] > PHASE_OTHER && text[at + 1] < 0x7f && text[at + 1] != '"' &&
+        plain = text[at] == '"' && text[at + 1] > PHASE_END && text[at + 1] < 0x7f && text[at + 1] != '"' &&
                 text[at + 1] != '\\';
         row->phase = (uint8_t)text[at + 1];
         return plain && text[at + 1] >= ' ' && text[at + 2] == '"' ? at + 3 : 0;
@@ -358,7 +360,7 @@ static struct event_row read_event(struct event_part *part, const struct event_s
     if (device)
         row.device = field_integer(text + device, &integer) ? device_of_integer(integer) : DEVICE_OTHER;
     if (phase) {
-        bool plain = text[phase] == '"' && field[FIELD_PHASE].end == phase + 2 && text[phase + 1] > PHASE_OTHER &&
+        bool plain = text[phase] == '"' && field[FIELD_PHASE].end == phase + 2 && text[phase + 1] > PHASE_END &&
                      text[phase + 1] < 0x7f;
         row.phase = plain ? (uint8_t)text[phase + 1] : PHASE_OTHER;
     }
@@ -582,6 +584,158 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     return status;
 }
 
+/* ---- Begin and end events ----
+ *
+ *     B  ts 10 ------------------------ E  ts 90           X  ts 10, dur 80      and two rows of PHASE_END
+ *        B  ts 20 ------- E  ts 50                   ->    X  ts 20, dur 30
+ *
+ * Each thread (pid, tid) is a stack, in file order, or in the order of the times if the times of any thread descend.
+ * O(n); without such events, only a search for the phases.
+ */
+
+/* Doubles of microseconds from here on are coarser than nanoseconds. */
+#define US_COARSE 0x1p43
+
+/* The start of an event as nanoseconds, from its text; false: not a number. */
+static bool start_from_text(const struct sutra_device_trace *trace, row_t event, int64_t *ns) {
+    struct event_spans places;
+    size_t length;
+    event_find(trace, event, NULL, &places);
+    const char *text = trace->document.source.bytes + places.field[FIELD_TS].at;
+    text += *text == '"';
+    return number_scan(text, &length) != NUMBER_FORM_BAD && decimal_ns(text, length, ns);
+}
+
+/* Sets the duration of an event that ends at the start of row `last`, or, if this is ROW_NONE, at `end`. */
+static void set_duration(struct sutra_device_trace *trace, row_t event, row_t last, struct number end) {
+    struct device_events *events = &trace->events;
+    struct number start = number_at(events->ts, event), dur = number_subtract(end, start);
+    int64_t from, to, ns;
+    if (last != ROW_NONE && number_is_double(dur) && fabs(number_as_double(end)) >= US_COARSE &&
+        start_from_text(trace, event, &from) && start_from_text(trace, last, &to) &&
+        !__builtin_sub_overflow(to, from, &ns))
+        dur = number_double((double)ns / NS_PER_US);
+    events->flags[event] &= (uint16_t)~EVENT_HAS_DUR;
+    number_set(events->dur, event, number_integer(0));
+    if (number_is_double(dur) ? isfinite(number_as_double(dur)) : (int64_t)dur.bits < NUMBER_INTEGER_LIMIT) {
+        number_set(events->dur, event, dur);
+        events->flags[event] |= EVENT_HAS_DUR;
+    }
+}
+
+/* The last start or end of an event; E events without a B event have no start. */
+static struct number trace_end(const struct device_events *events) {
+    struct number last = number_double(-INFINITY);
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(events->flags[event] & EVENT_HAS_TS) || events->phase[event] == 'M')
+            continue;
+        struct number end = number_at(events->ts, event);
+        if (events->flags[event] & EVENT_HAS_DUR)
+            end = number_add(end, number_at(events->dur, event));
+        if (number_compare(end, last) > 0)
+            last = end;
+    }
+    return last;
+}
+
+static void report_pairs(struct sutra_context *context, const char *file, uint64_t n_begins, uint64_t n_open,
+                         uint64_t n_unpaired_ends) {
+    struct buffer text = {0};
+    if (!n_open && !n_unpaired_ends)
+        buffer_format(&text, "%s: read as complete events",
+                      counted_text(n_begins, "pair of a B and an E event", "pairs of B and E events").text);
+    if (n_open)
+        buffer_format(&text, "%s of %s %s with the trace", count_text(n_open).text,
+                      counted_text(n_begins, "B event", "B events").text,
+                      n_open == 1 ? "has no E event: it ends" : "have no E event: they end");
+    if (n_unpaired_ends)
+        buffer_format(&text, "%s%s no B event: skipped", n_open ? "; " : "",
+                      counted_text(n_unpaired_ends, "E event has", "E events have").text);
+    if (!text.failed)
+        context_warn(context, "%s: %s", file, text.bytes);
+    buffer_free(&text);
+}
+
+static enum sutra_status pair_begin_and_end(struct sutra_context *context, struct sutra_device_trace *trace,
+                                            struct sutra_error *error) {
+    struct device_events *events = &trace->events;
+    const struct engine *engine = &context->choice.cpu;
+    const row_t n = events->n;
+    if (n == 0 || (!memchr(events->phase, 'B', n) && !memchr(events->phase, 'E', n)))
+        return SUTRA_OK;
+    const uint32_t empty = strings_intern(&trace->strings, "", 0);
+    struct tuples threads = {0};
+    struct arena arena = {0};
+    row_t *begin = events->begin = column_new(n, sizeof *begin);
+    uint32_t *thread = arena_alloc(&arena, n, sizeof *thread);
+    row_t *top = rows_none(&arena, n); /* of each thread: the last event, then the open one */
+    row_t *order = arena_alloc(&arena, n, sizeof *order);
+    enum sutra_status status = begin && empty != STRING_NONE ? arena_status(&arena, error) : error_memory(error);
+    bool is_ascending = true;
+    for (row_t event = 0; event < n && !status; event++) {
+        begin[event] = ROW_NONE;
+        order[event] = event;
+        if (events->phase[event] != 'B' && events->phase[event] != 'E')
+            continue;
+        thread[event] = tuples_number(&threads, (struct tuple){{events->pid[event], events->tid[event]}});
+        if (thread[event] == TUPLE_NONE) {
+            status = error_memory(error);
+        } else if (events->flags[event] & EVENT_HAS_TS) {
+            row_t *last = &top[thread[event]];
+            is_ascending &=
+                *last == ROW_NONE || number_compare(number_at(events->ts, *last), number_at(events->ts, event)) <= 0;
+            *last = event;
+        }
+    }
+    if (!status && !is_ascending)
+        status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){events->ts, n, order}, error);
+    for (uint32_t i = 0; i < threads.n && !status; i++)
+        top[i] = ROW_NONE;
+
+    /* Until it is paired, begin[] of a B event is the open event below it. */
+    uint64_t n_begins = 0, n_open = 0, n_unpaired_ends = 0;
+    for (row_t i = 0; i < n && !status; i++) {
+        const row_t event = order[i];
+        const uint8_t phase = events->phase[event];
+        if (phase == 'B') {
+            begin[event] = top[thread[event]];
+            top[thread[event]] = event;
+            events->phase[event] = 'X';
+            n_begins++;
+        } else if (phase == 'E') {
+            const row_t opened = begin[event] = top[thread[event]];
+            n_unpaired_ends += opened == ROW_NONE;
+            if (opened != ROW_NONE) {
+                top[thread[event]] = begin[opened];
+                begin[opened] = ROW_NONE;
+                if (events->flags[opened] & events->flags[event] & EVENT_HAS_TS)
+                    set_duration(trace, opened, event, number_at(events->ts, event));
+            }
+            events->phase[event] = PHASE_END;
+            events->name[event] = events->category[event] = empty;
+            events->external[event] = events->correlation[event] = -1;
+            events->rf[event] = KEY_NULL;
+            events->stream[event] = KEY_ABSENT;
+            events->device[event] = DEVICE_ABSENT;
+            events->flags[event] &= opened == ROW_NONE ? EVENT_HAS_TID : EVENT_HAS_TID | EVENT_HAS_TS;
+        }
+    }
+    struct number end = number_integer(0);
+    for (uint32_t i = 0; i < threads.n && !status; i++)
+        for (row_t event = top[i], below; event != ROW_NONE; event = below) {
+            end = n_open++ ? end : trace_end(events);
+            below = begin[event];
+            begin[event] = ROW_NONE;
+            if (events->flags[event] & EVENT_HAS_TS)
+                set_duration(trace, event, ROW_NONE, end);
+        }
+    tuples_free(&threads);
+    arena_free(&arena);
+    if (!status)
+        report_pairs(context, trace->document.source.name, n_begins, n_open, n_unpaired_ends);
+    return status;
+}
+
 /* ---- Ascend ----
  *
  *     M  process_name   pid 8   args.name "Ascend Hardware"
@@ -643,6 +797,8 @@ enum sutra_status device_trace_read(struct sutra_context *context, const struct 
     if (!status && !event_columns_keep(made->columns, &made->events))
         status = error_memory(error);
     if (!status)
+        status = pair_begin_and_end(context, made, error);
+    if (!status)
         status = mark_npu_events(made, error);
     if (!status && made->n_not_objects && made->n_not_objects == made->events.n)
         status = error_file(error, SUTRA_DATA, made->document.source.name,
@@ -698,11 +854,32 @@ void sutra_device_trace_free(struct sutra_device_trace *trace) {
     device_trace_unref(trace);
 }
 
+bool device_trace_is_empty(const struct sutra_device_trace *trace) {
+    row_t event = 0;
+    while (event < trace->events.n && trace->events.phase[event] == 'M')
+        event++;
+    return event == trace->events.n;
+}
+
 enum sutra_status device_trace_check_events(const struct sutra_device_trace *trace, struct sutra_error *error) {
-    for (row_t event = 0; event < trace->events.n; event++)
-        if (trace->events.phase[event] != 'M')
+    const struct device_events *events = &trace->events;
+    const uint32_t none = strings_find(&trace->strings, "", 0);
+    row_t n = 0;
+    if (device_trace_is_empty(trace))
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "the trace has no events: record at least one step between start() and stop() of "
+                          "torch.profiler, and export the trace after stop()");
+    for (row_t event = 0; event < events->n; event++) {
+        uint8_t phase = events->phase[event];
+        if (phase == PHASE_END || (phase && strchr("MstfiIC", phase))) /* of Kineto's own, some have no category */
+            continue;
+        if (events->category[event] != none && events->category[event] != STRING_NONE)
             return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, trace->document.source.name,
-                      "the trace has no events: record at least one step between start() and stop() of torch.profiler, "
-                      "and export the trace after stop()");
+        n++;
+    }
+    return n ? error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "%s without a category: not a trace of PyTorch's profiler; use the JSON file of "
+                          "torch.profiler",
+                          counted_text(n, "event", "events").text)
+             : SUTRA_OK;
 }

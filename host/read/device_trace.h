@@ -36,7 +36,11 @@ enum sutra_status device_trace_read(struct sutra_context *context, const struct 
  * columns are left, and the last reference frees them. */
 void device_trace_unref(struct sutra_device_trace *trace);
 
-/* SUTRA_DATA: the trace has no events besides metadata, so that there is nothing to analyze. O(metadata events). */
+/* Whether the trace has only metadata events. O(metadata events). */
+bool device_trace_is_empty(const struct sutra_device_trace *trace);
+
+/* SUTRA_DATA: the trace is empty; or no event has a category, apart from metadata, flows, instant events and counters,
+ * so that there are no operators and kernels. O(events without a category). */
 enum sutra_status device_trace_check_events(const struct sutra_device_trace *trace, struct sutra_error *error);
 
 /* Finds the fields of an event in the trace's text, for fields without a column. O(length of the event). */

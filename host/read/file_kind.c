@@ -14,6 +14,7 @@
 #define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
 #define UNPACK     ": unpack it and use the trace in it"
 #define AS_MEMORY  ": use 'sutra analyze memory FILE'"
+#define NEW_PICKLE ": write it with pickle.dump(..., protocol=4), and use 'sutra analyze memory FILE'"
 #define TO_UTF_8   " FILE > UTF8.json'"
 #define OTHER_TOOL ": pandas, polars and DuckDB read it; sutra reads the trace that it was made from"
 #define CONVERT    ": convert it to a device trace with 'sutra convert REPORT -o TRACE.json.gz'"
@@ -49,8 +50,11 @@ static const struct {
     KIND("\x80\x03", "a pickle, as of a memory snapshot", AS_MEMORY),
     KIND("\x80\x04", "a pickle, as of a memory snapshot", AS_MEMORY),
     KIND("\x80\x05", "a pickle, as of a memory snapshot", AS_MEMORY),
-    KIND("(dp0\n", "a pickle of protocol 0", ": write it with pickle.dump(..., protocol=4)"),
-    KIND("}q\0", "a pickle of protocol 1", ": write it with pickle.dump(..., protocol=4)"),
+    KIND("(dp0\n", "a pickle of protocol 0", NEW_PICKLE),
+    KIND("(dp1\n", "a pickle of protocol 0", NEW_PICKLE),
+    KIND("(lp0\n", "a pickle of protocol 0", NEW_PICKLE),
+    KIND("}q\0", "a pickle of protocol 1", NEW_PICKLE),
+    KIND("]q\0", "a pickle of protocol 1", NEW_PICKLE),
     KIND("\xff\xfe\0\0", "text in UTF-32", ": convert it: 'iconv -f UTF-32 -t UTF-8" TO_UTF_8),
     KIND("\0\0\xfe\xff", "text in UTF-32", ": convert it: 'iconv -f UTF-32 -t UTF-8" TO_UTF_8),
     KIND("\xff\xfe", "text in UTF-16", ": convert it: 'iconv -f UTF-16 -t UTF-8" TO_UTF_8),
@@ -62,6 +66,7 @@ static const struct {
     KIND("\xef\xbb\xbf", "a byte order mark", ": remove the first 3 bytes of the file"),
     KIND("ARROW1\0", "an Arrow file, as 'sutra columns' writes", OTHER_TOOL),
     KIND("\xff\xff\xff\xff", "an Arrow stream", OTHER_TOOL),
+    KIND("FEA1", "a Feather file", OTHER_TOOL),
     KIND("PAR1", "a Parquet file", OTHER_TOOL),
     KIND("\x7f"
          "ELF",
@@ -80,6 +85,7 @@ static const struct {
 } databases[] = {
     {"CUPTI_ACTIVITY_KIND_", "an Nsight Systems report (an SQLite database)"},
     {"NVTX_EVENTS", "an Nsight Systems report (an SQLite database)"},
+    {"rocpd_api", "a rocmProfileData report (an SQLite database)"},
     {"rocpd_", "a rocpd report of ROCm's profiler (an SQLite database)"},
     {"", "an SQLite database, as Nsight Systems and ROCm's profiler export it"},
 };

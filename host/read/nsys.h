@@ -1,5 +1,6 @@
 /*
- * nsys.h - reports of profilers in SQLite databases: Nsight Systems (nsys export --type sqlite) and rocpd.
+ * nsys.h - reports of profilers in SQLite databases: Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd), and
+ * rocmProfileData (.rpd).
  *
  *     report.sqlite --tables, in parallel--> events, GPU activities, NVTX ranges --one rank--> text of a Kineto trace
  *                                                      |
@@ -139,11 +140,14 @@ struct nsys_step {
 };
 
 /* Data that is skipped or has a reduced meaning. */
-enum nsys_skip { SKIP_NO_TIME, SKIP_MARK, SKIP_NO_END, SKIP_OTHER_THREAD, SKIP_NO_LAUNCH, NSYS_N_SKIPS };
+enum nsys_skip { SKIP_NO_TIME, SKIP_MARK, SKIP_NO_END, SKIP_OTHER_THREAD, SKIP_NO_LAUNCH, SKIP_BARRIER, NSYS_N_SKIPS };
 extern const char *const nsys_skip_names[NSYS_N_SKIPS];
 
+/* The profiler that wrote a report. */
+enum nsys_format { NSYS_SYSTEMS, NSYS_ROCPD, NSYS_RPD, NSYS_N_FORMATS };
+
 struct nsys_report {
-    bool is_rocpd;
+    enum nsys_format format;
     struct strings names;
     struct nsys_events events;
     struct nsys_gpu *gpus;
@@ -283,6 +287,11 @@ void nsys_add_gpu(struct nsys_part *part, uint8_t category, int64_t start, int64
 
 /* The same with a range. */
 void nsys_add_range(struct nsys_part *part, uint8_t category, uint32_t name, const struct nsys_range *range);
+
+/* Splits the text of a range, if it is an operator of emit_nvtx(): sets the fields of the range and the category, and
+ * returns the name, a string of the part. STRING_NONE: any other text, an annotation. */
+uint32_t nsys_split_label(struct nsys_part *part, struct nsys_range *range, const char *text, size_t n,
+                          uint8_t *category);
 
 /* Joins the parts, in their order, in the report. */
 enum sutra_status nsys_join_parts(struct nsys_report *report, struct nsys_part *parts, size_t n,

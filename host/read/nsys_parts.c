@@ -109,6 +109,22 @@ void nsys_add_range(struct nsys_part *part, uint8_t category, uint32_t name, con
     part->ranges[part->n_ranges++] = *range;
 }
 
+uint32_t nsys_split_label(struct nsys_part *part, struct nsys_range *range, const char *text, size_t n,
+                          uint8_t *category) {
+    struct nvtx_label label;
+    *category = NSYS_ANNOTATION;
+    range->is_emitted = range->domain_id == 0 && nvtx_label_read(text, n, &label);
+    if (!range->is_emitted)
+        return STRING_NONE;
+    range->sequence = label.sequence;
+    range->record = label.record;
+    *category = label.is_annotation ? NSYS_ANNOTATION : NSYS_CPU_OP;
+    if (label.sizes_length)
+        range->sizes =
+            nsys_intern(&part->names, &part->scratch, label.sizes, label.sizes_length, &part->failed) | NSYS_LOCAL;
+    return nsys_intern(&part->names, &part->scratch, text, label.name_length, &part->failed) | NSYS_LOCAL;
+}
+
 bool nsys_share_columns(struct nsys_report *report, struct nsys_part *parts, const struct nsys_rows *rows, size_t n) {
     uint64_t n_events = 0, n_gpus = 0, n_ranges = 0;
     for (size_t i = 0; i < n; i++) {

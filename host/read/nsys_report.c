@@ -37,6 +37,7 @@ const char *const nsys_skip_names[NSYS_N_SKIPS] = {
     [SKIP_NO_END] = "NVTX range without end: ends with the last range",
     [SKIP_OTHER_THREAD] = "NVTX range ends on another thread: no parent and no projection",
     [SKIP_NO_LAUNCH] = "GPU activity without a launch",
+    [SKIP_BARRIER] = "barrier of a queue: no GPU activity",
 };
 
 /* ---- Ranks ---- */
@@ -503,16 +504,19 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
             status = database_list(&database, &arena, &tables, &n, error);
         database_close(&database);
     }
-    report->is_rocpd = !status && database_find(tables, n, "rocpd_string");
-    if (!status && !report->is_rocpd && !database_find(tables, n, "StringIds")) {
+    if (!status && (database_find(tables, n, "rocpd_op") || database_find(tables, n, "rocpd_api")))
+        report->format = NSYS_RPD;
+    else if (!status && database_find(tables, n, "rocpd_string"))
+        report->format = NSYS_ROCPD;
+    if (!status && report->format == NSYS_SYSTEMS && !database_find(tables, n, "StringIds")) {
         char text[240];
         list_tables(tables, n, text, sizeof text);
         status = error_file(error, SUTRA_DATA, file->name,
-                            "this SQLite database is neither an nsys export nor a rocpd database (no table StringIds "
-                            "or rocpd_string; tables: %s)",
+                            "this SQLite database is neither an nsys export nor a rocpd database (no table StringIds, "
+                            "rocpd_string or rocpd_op; tables: %s)",
                             text);
     }
-    if (!status && report->is_rocpd)
+    if (!status && report->format != NSYS_SYSTEMS)
         status = rocpd_read_tables(report, context, file, tables, n, process, error);
     else if (!status)
         status = nsys_read_tables(report, context, file, tables, n, options, process, error);
@@ -535,6 +539,14 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
 enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_context *context,
                                    const struct source *source, const struct nsys_options *options,
                                    struct sutra_error *error) {
+    static const char *const empty[NSYS_N_FORMATS] = {
+        [NSYS_SYSTEMS] = "no CUDA activity and no NVTX ranges in the report (record with 'nsys profile "
+                         "--trace=cuda,nvtx')",
+        [NSYS_ROCPD] = "rocprofv3 report without activities: no rows with valid times (record with 'rocprofv3 "
+                       "--runtime-trace --output-format rocpd')",
+        [NSYS_RPD] = "rocmProfileData report without activities: no rows with valid times in rocpd_op and rocpd_api "
+                     "(record with 'runTracer.sh -o FILE.rpd COMMAND')",
+    };
     int64_t process = NSYS_NONE;
     *report = (struct nsys_report){0};
     enum sutra_status status = SUTRA_OK;
@@ -568,9 +580,7 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
     if (!status)
         status = read_tables(report, context, source, options, process, error);
     if (!status && report->events.n == 0 && !options->ranks_only)
-        return error_file(error, SUTRA_DATA, source->name,
-                          "no CUDA activity and no NVTX ranges in the report (record with 'nsys profile "
-                          "--trace=cuda,nvtx')");
+        return error_file(error, SUTRA_DATA, source->name, "%s", empty[report->format]);
     if (!status)
         status = process == NSYS_NONE ? number_ranks(report, error) : set_devices(report, process, error);
     if (!status && !options->ranks_only)

@@ -1,13 +1,17 @@
 /*
- * nsys_rocpd.c - reads a rocpd database, the report of ROCm's profiler (rocprofv3 --output-format rocpd).
+ * nsys_rocpd.c - reads the rocpd databases of ROCm's profilers: of rocprofv3 (--output-format rocpd), and the older
+ * ones of rocmProfileData (.rpd).
  *
  *     rocpd_kernel_dispatch --kernel_id--> rocpd_info_kernel_symbol      rocpd_region --name_id--> rocpd_string
  *            |--agent_id, pid, tid--> rocpd_info_agent, _process, _thread       |--event_id--> rocpd_event: correlation
  *
  * Each name is a view of the tables NAME_<uuid>, of several processes in a merged report; the reader reads the tables.
  * Schema 3 has start and end in each row; schema 4 refers to rocpd_timestamp and rocpd_track. Regions of HIP are calls,
- * regions of markers (roctx) are ranges. Each of the three large tables is read by a thread with its own connection.
- * O(n log n).
+ * regions of markers (roctx) are ranges.
+ *
+ *     rocmProfileData:   rocpd_op <--op_id-- rocpd_api_ops --api_id--> rocpd_api
+ *
+ * Each of the large tables is read by a thread with its own connection. O(n log n).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +19,14 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "columns/hash_tables.h"
 #include "read/database.h"
 #include "read/nsys.h"
+#include "text/strings.h"
 
-#define VALUES_MAX 5
+#define VALUES_MAX 4
 
-/* A row of a table with ids: up to five numbers. */
+/* A row of a table with ids: up to four numbers. */
 struct id_row {
     int64_t id;
     uint64_t row; /* of repeated ids the last counts */
@@ -35,7 +41,21 @@ struct id_table {
     uint64_t n, capacity;
 };
 
-enum id_tables { STRINGS, SYMBOLS, PROCESSES, THREADS, AGENTS, EVENTS, TIMES, TRACKS, N_ID_TABLES };
+enum id_tables {
+    STRINGS,
+    SYMBOLS,
+    PROCESSES,
+    THREADS,
+    AGENTS,
+    EVENTS,
+    TIMES,
+    TRACKS,
+    APIS, /* from here on of rocmProfileData, as the first */
+    LINKS,
+    COPIES,
+    TEXTS,
+    N_ID_TABLES
+};
 
 /* Columns of struct id_table.value; names are numbers of report->names. */
 static const struct {
@@ -50,6 +70,10 @@ static const struct {
     [EVENTS] = {"rocpd_event", "id stack_id category_id", 0, 2},
     [TIMES] = {"rocpd_timestamp", "id value", 0, 1},
     [TRACKS] = {"rocpd_track", "id pid tid agent_id stream_id", 0, 4},
+    [APIS] = {"rocpd_api", "id pid apiName_id args_id", 0, 3},
+    [LINKS] = {"rocpd_api_ops", "op_id api_id", 0, 1},
+    [COPIES] = {"rocpd_copyapi", "api_ptr_id size", 0, 1},
+    [TEXTS] = {"rocpd_ustring", "id string", 1, 1},
 };
 
 struct rocpd {
@@ -60,6 +84,9 @@ struct rocpd {
     struct strings *names;
     struct id_table ids[N_ID_TABLES];
     struct nsys_part parts[3];
+    bool is_rpd;
+    int64_t *wanted; /* of rocmProfileData: ascending ids of the only texts that are read */
+    uint64_t n_wanted;
 };
 
 /* The table NAME or NAME_<uuid> after `previous`, or the first one; NULL: there are no more. A view, which cannot be
@@ -67,6 +94,8 @@ struct rocpd {
 static const struct database_table *next_table(const struct rocpd *rocpd, const char *name,
                                                const struct database_table *previous) {
     size_t length = strlen(name);
+    if (rocpd->is_rpd) /* rocpd_api_ops is no part of rocpd_api */
+        return previous ? NULL : database_find(rocpd->tables, rocpd->n_tables, name);
     for (size_t i = previous ? (size_t)(previous - rocpd->tables) + 1 : 0; i < rocpd->n_tables; i++) {
         const struct database_table *table = &rocpd->tables[i];
         if (!table->is_view && strncmp(table->name, name, length) == 0 &&
@@ -95,6 +124,12 @@ static int64_t value_of(const struct id_table *table, int64_t id, int value, int
     return row ? row->value[value] : otherwise;
 }
 
+static bool is_wanted(const struct rocpd *rocpd, int64_t id) {
+    uint64_t at = 0;
+    BISECT(at, rocpd->n_wanted, rocpd->wanted[at] < id);
+    return at < rocpd->n_wanted && rocpd->wanted[at] == id;
+}
+
 static enum sutra_status load_ids(struct rocpd *rocpd, struct database *database, enum id_tables which,
                                   struct sutra_error *error) {
     struct id_table *ids = &rocpd->ids[which];
@@ -109,6 +144,8 @@ static enum sutra_status load_ids(struct rocpd *rocpd, struct database *database
         status = database_prepare(database, table, id_forms[which].columns, &row, error);
         while (!status && !failed && !(status = database_step(database, row, &more, error)) && more) {
             struct id_row added = {.id = number_of(row, 0), .row = ids->n};
+            if (which == TEXTS && !is_wanted(rocpd, added.id))
+                continue;
             for (int i = 0; i < id_forms[which].n_values; i++)
                 added.value[i] = number_of(row, i + 1);
             for (int i = 0; i < id_forms[which].n_names; i++) {
@@ -295,18 +332,208 @@ static enum sutra_status read_events(void *arg, size_t number, struct sutra_erro
     return status || !part->failed ? status : error_memory(error);
 }
 
+/* ---- rocmProfileData ----
+ *
+ * Schema 1 and 2 have the texts of arguments in rocpd_string; schema 3 has them in rocpd_ustring, and a domain for each
+ * call: hip, cuda, or the library that marks its functions as ranges. The text of a range of roctx is the argument of a
+ * call "UserMarker". Rows without a domain are calls. Grids are not read: they count blocks or threads, depending on the
+ * library that recorded them.
+ */
+
+/* A string's text, "" if there is none. */
+static const char *rpd_text(const struct rocpd *rocpd, int64_t id) {
+    int64_t name = value_of(&rocpd->ids[STRINGS], id, 0, STRING_NONE);
+    return name == STRING_NONE ? "" : strings_text(rocpd->names, (uint32_t)name);
+}
+
+/* The process, whose low 24 bits are the thread's. */
+static int64_t rpd_process(int64_t pid) {
+    return pid == NSYS_NONE ? NSYS_NONE : (pid & 0xffffff) << 24;
+}
+
+static bool is_rpd_marker(const struct rocpd *rocpd, int64_t name_id) {
+    return strcmp(rpd_text(rocpd, name_id), "UserMarker") == 0;
+}
+
+static void read_rpd_api(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row) {
+    enum { ID, PID, TID, START, END, NAME, ARGUMENTS, DOMAIN };
+    const int64_t process = rpd_process(number_of(row, PID)), tid = number_of(row, TID), name_id = number_of(row, NAME);
+    const struct common common = {.start = number_of(row, START),
+                                  .end = number_of(row, END),
+                                  .process = process == NSYS_NONE ? 0 : process,
+                                  .thread = tid == NSYS_NONE ? 0 : tid,
+                                  .correlation = number_of(row, ID)};
+    if (!is_read(part, &common))
+        return;
+    const char *domain = rpd_text(rocpd, number_of(row, DOMAIN));
+    const bool is_marker = is_rpd_marker(rocpd, name_id);
+    uint32_t name = name_or_empty(rocpd, value_of(&rocpd->ids[STRINGS], name_id, 0, STRING_NONE));
+    const char *text = strings_text(rocpd->names, name);
+    if (!is_marker && (!*domain || !strcmp(domain, "hip") || !strcmp(domain, "cuda") || !strcmp(domain, "hsa"))) {
+        const bool is_cuda = !strcmp(domain, "cuda") || strncmp(text, "cuda", 4) == 0;
+        const bool is_hsa = !strcmp(domain, "hsa") || strncmp(text, "hsa_", 4) == 0;
+        nsys_add_event(part,
+                       is_cuda  ? NSYS_RUNTIME
+                       : is_hsa ? NSYS_HIP_DRIVER
+                                : NSYS_HIP_RUNTIME,
+                       common.start, common.end, common.process, common.thread, common.correlation, name);
+        return;
+    }
+    if (is_marker) {
+        const int64_t id = number_of(row, ARGUMENTS);
+        const int64_t own = value_of(&rocpd->ids[TEXTS], id, 0, STRING_NONE);
+        name = name_or_empty(rocpd, own != STRING_NONE ? own : value_of(&rocpd->ids[STRINGS], id, 0, STRING_NONE));
+    }
+    struct nsys_range range = {.start = common.start,
+                               .end = common.end,
+                               .thread = common.process | (common.thread & 0xffffff),
+                               .sequence = NSYS_NONE,
+                               .record = NSYS_NONE,
+                               .label = name,
+                               .sizes = STRING_NONE,
+                               .is_nested = true};
+    if (common.start == NSYS_NONE || common.end == NSYS_NONE || common.end < common.start) {
+        part->skipped[SKIP_NO_TIME]++;
+        return;
+    }
+    if (common.start == common.end) {
+        part->skipped[SKIP_MARK]++;
+        return;
+    }
+    uint8_t category;
+    uint32_t short_name =
+        nsys_split_label(part, &range, strings_text(rocpd->names, name), strings_length(rocpd->names, name), &category);
+    nsys_add_range(part, category, short_name == STRING_NONE ? name : short_name, &range);
+}
+
+/* The name of a copy in Kineto's words, by its type or description; NULL: unknown direction. */
+static const char *copy_name(const char *text) {
+    static const struct {
+        const char *word, *name;
+    } names[] = {
+        {"HostToDevice", "Memcpy HtoD (Host -> Device)"},     {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
+        {"DeviceToHost", "Memcpy DtoH (Device -> Host)"},     {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
+        {"DeviceToDevice", "Memcpy DtoD (Device -> Device)"}, {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(text, names[i].word))
+            return names[i].name;
+    return NULL;
+}
+
+static void read_rpd_op(const struct rocpd *rocpd, struct nsys_part *part, sqlite3_stmt *row,
+                        struct pair_table *processes) {
+    enum { ID, GPU, QUEUE, START, END, DESCRIPTION, TYPE };
+    const struct id_table *strings = &rocpd->ids[STRINGS];
+    const struct id_row *link = find_row(&rocpd->ids[LINKS], number_of(row, ID));
+    const int64_t api = link ? link->value[0] : NSYS_NONE, gpu_id = number_of(row, GPU), queue = number_of(row, QUEUE);
+    const struct common common = {.start = number_of(row, START),
+                                  .end = number_of(row, END),
+                                  .process = rpd_process(value_of(&rocpd->ids[APIS], api, 0, NSYS_NONE))};
+    const char *type = rpd_text(rocpd, number_of(row, TYPE));
+    const char *description = rpd_text(rocpd, number_of(row, DESCRIPTION)), *name = NULL;
+    const size_t length = strlen(type);
+    struct nsys_gpu gpu = {.context = NSYS_NONE,
+                           .graph = NSYS_NONE,
+                           .graph_node = NSYS_NONE,
+                           .bytes = NSYS_NONE,
+                           .device = gpu_id == NSYS_NONE ? 0 : nsys_int32(gpu_id),
+                           .registers = -1};
+    if (common.process != NSYS_NONE)
+        part->failed |= !pair_table_note(processes, (uint64_t)gpu.device, 0, (uint32_t)(common.process >> 24));
+    if (!is_read(part, &common) && common.process != NSYS_NONE)
+        return;
+    uint8_t category = NSYS_KERNEL;
+    if (text_has_in_any_case(type, length, "barrier") || text_has_in_any_case(type, length, "marker")) {
+        part->skipped[SKIP_BARRIER]++;
+        return;
+    }
+    if (text_has_in_any_case(type, length, "copy") || text_has_in_any_case(type, length, "memcpy")) {
+        category = NSYS_MEMCPY;
+        name = copy_name(type);
+        name = name ? name : copy_name(description);
+        name = name ? name : "Memcpy";
+        gpu.bytes = value_of(&rocpd->ids[COPIES], api, 0, NSYS_NONE);
+    } else if (text_has_in_any_case(type, length, "fill") || text_has_in_any_case(type, length, "memset")) {
+        category = NSYS_MEMSET;
+        name = "Memset (Device)";
+    }
+    uint32_t string = name ? nsys_intern(&part->names, &part->scratch, name, strlen(name), &part->failed) | NSYS_LOCAL
+                           : name_or_empty(rocpd, value_of(strings, number_of(row, *description ? DESCRIPTION : TYPE),
+                                                           0, STRING_NONE));
+    nsys_add_gpu(part, category, common.start, common.end, common.process, queue == NSYS_NONE ? 0 : queue, string, api,
+                 &gpu);
+}
+
+/* Part 0: rocpd_api, part 1: rocpd_op. */
+static enum sutra_status read_rpd_table(void *arg, size_t number, struct sutra_error *error) {
+    struct rocpd *rocpd = arg;
+    struct nsys_part *part = &rocpd->parts[number];
+    struct nsys_events *events = &part->events;
+    struct database database;
+    struct pair_table processes; /* of the linked activities of each GPU the first */
+    const struct database_table *table = next_table(rocpd, number ? "rocpd_op" : "rocpd_api", NULL);
+    sqlite3_stmt *row = NULL;
+    bool more = true;
+    part->failed |= !pair_table_init(&processes);
+    enum sutra_status status = database_open(&database, rocpd->file, rocpd->context, error);
+    if (!status && table)
+        status = database_prepare(&database, table,
+                                  number ? "id gpuId queueId start end description_id opType_id"
+                                         : "id pid tid start end apiName_id args_id domain_id",
+                                  &row, error);
+    while (row && !status && !part->failed && !(status = database_step(&database, row, &more, error)) && more)
+        if (number)
+            read_rpd_op(rocpd, part, row, &processes);
+        else
+            read_rpd_api(rocpd, part, row);
+    sqlite3_finalize(row);
+    database_close(&database);
+    for (uint64_t i = 0; i < events->n && number && !part->failed; i++) { /* activities without a link */
+        uint32_t pid = events->process[i] != NSYS_NONE
+                           ? PAIR_NONE
+                           : pair_table_find(&processes, (uint64_t)part->gpus[events->detail[i]].device, 0);
+        if (pid != PAIR_NONE)
+            events->process[i] = (int64_t)pid << 24;
+    }
+    pair_table_free(&processes);
+    return status || !part->failed ? status : error_memory(error);
+}
+
+/* Lists the ids of the texts of ranges, ascending. False: out of memory. */
+static bool list_wanted_texts(struct rocpd *rocpd) {
+    const struct id_table *apis = &rocpd->ids[APIS];
+    rocpd->wanted = malloc((apis->n + 1) * sizeof *rocpd->wanted);
+    for (uint64_t i = 0; i < apis->n && rocpd->wanted; i++)
+        if (is_rpd_marker(rocpd, apis->list[i].value[1]))
+            rocpd->wanted[rocpd->n_wanted++] = apis->list[i].value[2];
+    if (rocpd->wanted)
+        qsort(rocpd->wanted, rocpd->n_wanted, sizeof *rocpd->wanted, compare_int64s);
+    return rocpd->wanted;
+}
+
 enum sutra_status rocpd_read_tables(struct nsys_report *report, struct sutra_context *context,
                                     struct database_file *file, const struct database_table *tables, size_t n_tables,
                                     int64_t process, struct sutra_error *error) {
-    struct rocpd rocpd = {
-        .file = file, .context = context, .tables = tables, .n_tables = n_tables, .names = &report->names};
+    struct rocpd rocpd = {.file = file,
+                          .context = context,
+                          .tables = tables,
+                          .n_tables = n_tables,
+                          .names = &report->names,
+                          .is_rpd = report->format == NSYS_RPD};
+    const size_t n_parts = rocpd.is_rpd ? 2 : 3;
     struct database database;
     bool ok = strings_intern(&report->names, "", 0) != STRING_NONE;
     enum sutra_status status = database_open(&database, file, context, error);
-    for (int i = 0; i < N_ID_TABLES && !status; i++)
-        status = load_ids(&rocpd, &database, (enum id_tables)i, error);
+    for (int i = 0; i < N_ID_TABLES && !status; i++) {
+        if (i != STRINGS && (i >= APIS) != rocpd.is_rpd)
+            continue;
+        if (i == TEXTS && !list_wanted_texts(&rocpd))
+            status = error_memory(error);
+        if (!status)
+            status = load_ids(&rocpd, &database, (enum id_tables)i, error);
+    }
     database_close(&database);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < n_parts; i++) {
         rocpd.parts[i].process = process;
         rocpd.parts[i].first_start = INT64_MAX;
         rocpd.parts[i].call_process = NSYS_NONE;
@@ -315,12 +542,13 @@ enum sutra_status rocpd_read_tables(struct nsys_report *report, struct sutra_con
     if (!status && !ok)
         status = error_memory(error);
     if (!status)
-        status = pool_try(context->pool, 3, read_events, &rocpd, error);
+        status = pool_try(context->pool, n_parts, rocpd.is_rpd ? read_rpd_table : read_events, &rocpd, error);
     if (!status)
-        status = nsys_join_parts(report, rocpd.parts, 3, error);
-    for (int i = 0; i < 3; i++)
+        status = nsys_join_parts(report, rocpd.parts, n_parts, error);
+    for (size_t i = 0; i < n_parts; i++)
         nsys_part_free(&rocpd.parts[i]);
     for (int i = 0; i < N_ID_TABLES; i++)
         free(rocpd.ids[i].list);
+    free(rocpd.wanted);
     return status;
 }

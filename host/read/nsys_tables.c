@@ -315,20 +315,10 @@ static void read_range(const struct scan *scan, struct nsys_part *part, sqlite3_
                                .sizes = STRING_NONE,
                                .is_start_end = type == 60 || type == 71,
                                .is_nested = ends_on == NSYS_NONE};
-    uint8_t category = NSYS_ANNOTATION;
-    uint32_t name = range.label;
-    struct nvtx_label label;
-    range.is_emitted = range.domain_id == 0 && nvtx_label_read(text, n, &label);
-    if (range.is_emitted) {
-        range.sequence = label.sequence;
-        range.record = label.record;
-        category = label.is_annotation ? NSYS_ANNOTATION : NSYS_CPU_OP;
-        if (label.sizes_length)
-            range.sizes = intern_local(part, label.sizes, label.sizes_length);
-        name = intern_local(part, text, label.name_length);
-        if (!scan->keeps_labels)
-            range.label = name; /* the texts, most of which are unique, are only in tables */
-    }
+    uint8_t category;
+    uint32_t name = nsys_split_label(part, &range, text, n, &category);
+    if (name != STRING_NONE && !scan->keeps_labels)
+        range.label = name; /* the texts, most of which are unique, are only in tables */
     if (range.label == STRING_NONE)
         range.label = intern_local(part, text, n);
     if (name == STRING_NONE)

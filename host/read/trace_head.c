@@ -196,7 +196,7 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
     if (is_at(&text, '[')) { /* the events alone */
         struct head_text first = {text.at + 1, text.end};
         skip_blanks(&first);
-        head->side = is_at(&first, '{') ? SIDE_DEVICE : SIDE_UNKNOWN;
+        head->side = is_at(&first, '{') || is_at(&first, ']') ? SIDE_DEVICE : SIDE_UNKNOWN;
         read_events(text, base, head);
         return;
     }

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "facts/names.h"
+#include "facts/times.h"
 #include "match/key_index.h"
 #include "read/document.h"
 #include "text/numbers.h"
@@ -95,8 +96,14 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
     enum event_role role = (enum event_role)rows->role[event];
     if (!(flags & EVENT_HAS_TS) || !read_time(bytes + places->field[FIELD_TS].at, &rows->start[event]))
         return false;
-    if (flags & EVENT_HAS_DUR && !read_time(bytes + places->field[FIELD_DUR].at, &duration))
+    if (flags & EVENT_HAS_DUR && !places->field[FIELD_DUR].at) { /* a B event: the duration is not in its text */
+        struct number dur = number_at(events->dur, event);
+        if (!us_are_sound(number_as_double(dur)))
+            return false;
+        duration = ns_of_us(dur);
+    } else if (flags & EVENT_HAS_DUR && !read_time(bytes + places->field[FIELD_DUR].at, &duration)) {
         return false;
+    }
     bool endless =
         !(flags & EVENT_HAS_DUR) && (role == ROLE_OPERATOR || role == ROLE_ANNOTATION || role == ROLE_PYTHON);
     rows->end[event] = endless ? EVENT_NO_END : rows->start[event] + duration;
@@ -649,10 +656,10 @@ static enum sutra_status append_events(struct sutra_profile *profile, struct sut
         append_event(profile, rows, order[i]);
     arena_free(&scratch);
     for (row_t event = 0; event < events->n && !status; event++) {
-        uint8_t role = rows->role[event], phase = events->phase[event];
+        uint8_t role = rows->role[event];
         if (role >= ROLE_CALL && role <= ROLE_ON_DEVICE)
             append_event(profile, rows, event);
-        profile->report.n_other += role == ROLE_NONE && (phase == 'X' || phase == 'B');
+        profile->report.n_other += role == ROLE_NONE && events->phase[event] == 'X';
     }
     return status;
 }

@@ -308,10 +308,8 @@ static int mark_kind_of(uint8_t phase) {
     switch (phase) {
     case 'X':
         return MARK_SLICE;
-    case 'B':
     case 'b':
         return MARK_BEGIN;
-    case 'E':
     case 'e':
         return MARK_END;
     case 'i':
@@ -349,10 +347,10 @@ static bool make_marks(struct timeline_writer *w) {
             if (thread == NO_TRACK)
                 return false;
         }
-        if (events->phase[event] == 'M') {
+        if (events->phase[event] == 'M')
             read_metadata(w, event, process, thread);
+        if (events->phase[event] == 'M' || events->phase[event] == PHASE_END)
             continue;
-        }
         const int kind = mark_kind_of(events->phase[event]);
         if (kind < 0 || !(events->flags[event] & EVENT_HAS_TS)) {
             w->n_skipped++;
@@ -814,11 +812,14 @@ enum sutra_status perfetto_write(struct sutra_context *context, const char *json
     struct timeline_writer w = {.context = context};
     const bool lenient = context->options.lenient, notes_places = context->notes_places;
     const unsigned ahead = context->ahead;
+    void (*const warning)(void *, const char *) = context->options.warning;
     context->options.lenient = context->notes_places = true;
+    context->options.warning = NULL; /* the readers of the inputs have warned */
     context->ahead = AHEAD_NOTHING;
     enum sutra_status status = sutra_device_trace_read(context, json, &w.trace, error);
     context->options.lenient = lenient;
     context->notes_places = notes_places;
+    context->options.warning = warning;
     context->ahead = ahead;
     if (status == SUTRA_DATA)
         return error_file(error, SUTRA_USAGE, path,

@@ -1,6 +1,6 @@
 /*
- * nsys.h - reports of Nsight Systems (nsys export --type sqlite) and rocpd databases: contents, summaries as `nsys
- * stats` computes them, and conversion to Kineto's format.
+ * nsys.h - reports of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) and rocmProfileData (.rpd):
+ * contents, summaries as `nsys stats` computes them, and conversion to Kineto's format.
  *
  * All functions that read device traces also read such a report, if it has one rank. REPORT/rankN is rank N of a report
  * with several ranks. A rank is a process with GPU activity.
@@ -65,7 +65,7 @@ void sutra_nsys_free(struct sutra_nsys *nsys);
 /* Contents of a report. `size` is sizeof the caller's struct. */
 struct sutra_nsys_info {
     size_t size;
-    const char *kind; /* "nsys" or "rocpd" */
+    const char *kind; /* "nsys", "rocpd" (rocprofv3) or "rpd" (rocmProfileData) */
     bool has_utc;
     int64_t utc_offset_ns; /* add to times of the report for UTC, since 1970 */
     uint32_t n_ranks;

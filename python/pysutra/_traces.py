@@ -76,9 +76,10 @@ class DeviceTrace(Tabular):
     def events(self, columns: Optional[Sequence[str]] = None, args: Sequence[str] = ()) -> Table:
         """The events, in the order of the file.
 
-        Columns are ts and dur (us), name, category, phase, kind ("cpu_operator", "launch", "gpu_operator", "launch_flow",
-        "memory_set", "other"), pid, tid, stream, device, correlation, external_id and rf_id. On request there are also
-        pid_text, tid_text and so on, for ids that are not integers.
+        Columns are ts and dur (us), name, category, phase (B events are "X" with a duration, E events None), kind
+        ("cpu_operator", "launch", "gpu_operator", "launch_flow", "memory_set", "other"), pid, tid, stream, device,
+        correlation, external_id and rf_id. On request there are also pid_text, tid_text and so on, for ids that are not
+        integers.
 
         Args:
             columns: names of columns; None: all except the columns on request.

@@ -9,7 +9,8 @@ try sutra analyze events.json
 try sutra convert nodes.json -o out.et
 for command in 'analyze IN -o out' 'analyze operators IN -o out' 'analyze kernels IN' 'analyze hta IN -o out' 'analyze dlrm IN -o out' \
     'analyze collectives IN' 'critical-path IN -o out.txt' 'critical-path IN --rules full' 'tree IN -o out.json' \
-    'correlate IN -o out.json' 'diff IN device.json -o out' 'diff device.json IN' 'diff IN IN' 'cut IN -o out.json'; do
+    'correlate IN -o out.json' 'diff IN device.json -o out' 'diff device.json IN' 'diff IN IN' 'cut IN -o out.json' \
+    'merge IN -o out.json' 'analyze memory IN' 'link-legacy host.json IN -o out.json'; do
     for file in list.json events.json names.json; do
         text=$(sutra $(echo "$command" | sed "s/IN/$file/g") 2>&1)
         code=$?
@@ -32,5 +33,8 @@ done
 try sutra repair list.json -q
 : >rank.0.et
 try sutra simulate rank.0.et
-sutra link host.json events.json -o linked.json -q 2>&1
+for file in list.json events.json names.json; do
+    sutra link host.json $file -o linked.json -q 2>&1 | grep nothing
+    sutra info host.json $file | grep -A1 cause
+done
 sutra link nodes.json device.json -o linked.json -q 2>&1 | grep -v 'is of process'

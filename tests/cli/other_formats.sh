@@ -11,11 +11,14 @@ files = {
     "memory.pickle.gz": gzip.compress(snapshot),
     "old.pickle": pickle.dumps({"segments": []}, protocol=0),
     "old1.pickle": pickle.dumps({"segments": []}, protocol=1),
+    "list.pickle": pickle.dumps([1], protocol=0),
     "utf16.json": text.encode("utf-16"),
     "utf16be.json": text.encode("utf-16-be"),
     "utf16le.json": text.encode("utf-16-le"),
     "utf32.json": text.encode("utf-32"),
     "events.parquet": b"PAR1\x15\x04",
+    "events.feather": b"FEA1\0\0\0\0",
+    "stream.arrow": b"\xff\xff\xff\xff\x70\0\0\0",
     "report.nsys-rep": b"\x05\x00\x00\x00NSYS",
     "twice.json.gz": gzip.compress(gzip.compress(text.encode())),
     "unknown.bin": b"\x93NUMPY\x01\x00",
@@ -30,8 +33,8 @@ with zipfile.ZipFile("traces.zip", "w") as archive:
     archive.write("device.json")
 END
 sutra columns device.json -o events.arrow -q
-for file in memory.pickle memory.pickle.gz old.pickle old1.pickle traces.tar traces.tar.gz traces.zip utf16.json utf16be.json \
-    utf16le.json utf32.json events.arrow events.parquet report.nsys-rep twice.json.gz unknown.bin snapshot.json; do
+for file in memory.pickle memory.pickle.gz old.pickle old1.pickle list.pickle traces.tar traces.tar.gz traces.zip utf16.json utf16be.json \
+    utf16le.json utf32.json events.arrow stream.arrow events.parquet events.feather report.nsys-rep twice.json.gz unknown.bin snapshot.json; do
     try sutra analyze $file
 done
 

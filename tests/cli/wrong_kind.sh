@@ -6,6 +6,7 @@ gzip -k rank.0.et
 printf 'epoch 1 of 3\n' >log.txt
 printf 'SQLite format 3\000....CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL' >nsys.sqlite
 printf 'SQLite format 3\000....CREATE TABLE rocpd_kernel_dispatch' >rocpd.db
+printf 'SQLite format 3\000....CREATE TABLE "rocpd_api"' >old.rpd
 printf 'SQLite format 3\000....CREATE TABLE users' >other.db
 for file in rank.0.et rank.0.et.gz log.txt; do
     try sutra analyze $file
@@ -17,7 +18,7 @@ done
 echo "-- an .et file is expected"
 sutra link host.json device.json -o plus.json --quiet
 sutra jsonize rank.0.et --lines >lines.json
-for file in host.json device.json plus.json lines.json log.txt nsys.sqlite rocpd.db other.db; do
+for file in host.json device.json plus.json lines.json log.txt nsys.sqlite rocpd.db old.rpd other.db; do
     try sutra simulate $file
 done
 try sutra simulate device.json host.json

@@ -694,8 +694,12 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
         status = sutra_device_trace_read(context, input->path, &k.trace, error);
     else
         status = sutra_device_trace_parse(context, source->name, source->bytes, source->size, &k.trace, error);
-    if (status)
+    if (!status && device_trace_is_empty(k.trace))
+        status = device_trace_check_events(k.trace, error);
+    if (status) {
+        sutra_device_trace_free(k.trace);
         return status;
+    }
     enum sutra_rank_source rank_source;
     int64_t rank = rank_number(k.trace, input->path, 0, &rank_source);
     input->rank = rank_source == SUTRA_RANK_INFO ? rank : -1;

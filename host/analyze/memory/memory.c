@@ -240,8 +240,9 @@ static enum memory_format find_format(const struct source *source) {
     struct json_walker walker = walk_from(source, 0);
     char c = walk_char(&walker);
     if (c == '[') {
-        bool is_object = walk_array(&walker) && walk_char(&walker) == '{';
-        return is_object && has_key(source, &walker, "ph") ? FORMAT_KINETO : FORMAT_SNAPSHOT;
+        if (!walk_array(&walker)) /* no events, if it is not malformed */
+            return walker.expected ? FORMAT_SNAPSHOT : FORMAT_KINETO;
+        return walk_char(&walker) == '{' && has_key(source, &walker, "ph") ? FORMAT_KINETO : FORMAT_SNAPSHOT;
     }
     if (c != '{')
         return FORMAT_OTHER;

@@ -677,8 +677,10 @@ void sutra_nsys_free(struct sutra_nsys *nsys) {
 }
 
 void sutra_nsys_info(const struct sutra_nsys *nsys, struct sutra_nsys_info *info) {
+    static const char *const kinds[NSYS_N_FORMATS] = {
+        [NSYS_SYSTEMS] = "nsys", [NSYS_ROCPD] = "rocpd", [NSYS_RPD] = "rpd"};
     const struct nsys_report *report = &nsys->report;
-    struct sutra_nsys_info made = {.kind = report->is_rocpd ? "rocpd" : "nsys",
+    struct sutra_nsys_info made = {.kind = kinds[report->format],
                                    .has_utc = report->utc_offset != NSYS_NONE,
                                    .n_ranks = report->n_ranks,
                                    .rank = nsys->rank,

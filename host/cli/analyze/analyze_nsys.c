@@ -1,5 +1,5 @@
 /*
- * analyze_nsys.c - `sutra analyze nsys`: summaries of a report of Nsight Systems or rocprofv3, as `nsys stats` prints
+ * analyze_nsys.c - `sutra analyze nsys`: summaries of a report of a profiler, as `nsys stats` prints
  * them, on the terminal and as tables.
  */
 #include <inttypes.h>
@@ -134,8 +134,8 @@ static const struct option_row options[] = {
 
 static const char *const synopses[] = {"REPORT [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Summarizes a report of Nsight Systems (nsys export --type sqlite) or a rocpd database with the definitions of "
-    "'nsys stats': kernels, CUDA calls, NVTX ranges projected onto the GPU, memcpy and memset. Also lists gaps, and for "
+    "Summarizes a report of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) or rocmProfileData (.rpd) with "
+    "the definitions of 'nsys stats': kernels, CUDA calls, NVTX ranges projected onto the GPU, memcpy and memset. Also lists gaps, and for "
     "each GPU of a rank the compute time, exposed communication, exposed memcpy and memset, and idle time.",
     "All other analyses read a report as a device trace: 'sutra analyze REPORT', 'sutra analyze hta REPORT', and so on.",
     NULL,
