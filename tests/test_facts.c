@@ -54,7 +54,7 @@ static void starts_with_fractions_or_without_a_value_mean_rounding(void **state)
 static void whole_times_begin_later_and_end_earlier(void **state) {
     (void)state;
     struct device_events events = two_events(number_double(10.2), number_double(3.5), EVENT_HAS_TS);
-    const struct time_rules exact = {false, 1e6, 1e6}, whole = {true, 1e6, 1e6};
+    const struct time_rules exact = {false, 1e6, 1e6, false}, whole = {true, 1e6, 1e6, false};
     struct event_time time;
     assert_int_equal(time_read(&events, 0, &exact, &time), TIME_KNOWN);
     assert_true(number_as_double(time.start) == 10.2 && number_as_double(time.dur) == 3.5);
@@ -69,7 +69,7 @@ static void whole_times_begin_later_and_end_earlier(void **state) {
 
 static void times_beyond_the_limits_are_of_no_use(void **state) {
     (void)state;
-    const struct time_rules rules = {false, 100, 50};
+    const struct time_rules rules = {false, 100, 50, false};
     const struct {
         double ts, dur;
         enum time_state state;

@@ -132,7 +132,7 @@ static void pass_turn(struct rank_run *run) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* Claims the rank of a task whose turn it is, unless an earlier trace has it: one with GPU activity, if this one has. */
+/* Claims the rank of a task whose turn it is. Fails if an earlier trace has it: one with GPU activity if this one has. */
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;

@@ -123,7 +123,7 @@ static struct time_span measure_span(const struct check *check) {
     return span;
 }
 
-/* Marks CPU events that start at 0 or before, if all other events are far from 0. Times may as well count from the first
+/* Marks CPU events that start at 0 or before, if all other events are far from 0. Else times may count from the first
  * event. */
 static void check_host_times(struct check *check) {
     const struct device_events *events = check->events;

@@ -21,6 +21,12 @@ trace() {
     done
     echo '{"ph": "i", "name": "end", "pid": 1, "tid": 1, "ts": 5002000}]}'
 }
+# shown COMMAND...: the command line, and what it prints without the time.
+shown() {
+    echo "\$ $*"
+    "$@" 2>&1 | grep -v 'peak memory$'
+}
+
 mkdir job
 trace >sound.json
 trace '3 "ts": 0, "dur": 40' '4 "dur": 40' '5 "ts": 5000530' >no_time.json
@@ -32,10 +38,10 @@ cp one.json job/rank2.json
 grep -v '"kernel"' sound.json >job/tokenizer.json
 
 echo "-- the verdict"
-try sutra analyze sound.json
-try sutra analyze no_time.json
+shown sutra analyze sound.json
+shown sutra analyze no_time.json
 try sutra analyze one.json -q
-try sutra analyze long.json
+shown sutra analyze long.json
 sutra analyze no_time.json -f json 2>&1 | grep -A 12 -e reliable -e validity | sed -n '/step_us/,/findings/!p'
 sutra analyze no_time.json -f markdown 2>/dev/null | head -8
 sutra analyze no_time.json -q -o out 2>/dev/null
@@ -43,7 +49,7 @@ grep -o '<p class="warning"[^/]*' out/report.html
 grep -o 'Trace is damaged.\{80\}' out/report.html
 
 echo "-- a job"
-try sutra analyze job
+shown sutra analyze job
 try sutra merge job -o merged.json -q
 
 echo "-- strict"
