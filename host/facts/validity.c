@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -550,6 +551,14 @@ static struct figure span_text(double us) {
     return text;
 }
 
+__attribute__((format(printf, 2, 3))) static void append(struct defect_text *text, const char *format, ...) {
+    size_t length = strlen(text->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text->text + length, sizeof text->text - length, format, arguments);
+    va_end(arguments);
+}
+
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks) {
     static const struct {
@@ -560,34 +569,29 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 #undef DEFECT_WORDS
     };
     const struct trace_defect *defect = &validity->defects[kind];
-    const char *between = *ranks ? ": " : "";
-    struct defect_text text;
+    struct defect_text text = {""};
+    append(&text, "%s%s", ranks, *ranks ? ": " : "");
     if (kind == DEFECT_TRUNCATED) {
-        size_t length = (size_t)snprintf(text.text, sizeof text.text, "%s%sthe file is truncated%s%s: ", ranks, between,
-                                         *defect->example ? " at " : "", defect->example);
+        append(&text, "the file is truncated%s%s: ", *defect->example ? " at " : "", defect->example);
         if (validity->n_activities == 0)
-            snprintf(text.text + length, sizeof text.text - length, "it ends before its first GPU activity");
+            append(&text, "it ends before its first GPU activity");
         else if (defect->of)
-            snprintf(text.text + length, sizeof text.text - length,
-                     "%s of %s complete, and own analyses use only these", count_text(validity->n_complete_steps).text,
-                     counted_text(defect->of, "step is", "steps are").text);
+            append(&text, "%s of %s complete, and own analyses use only these",
+                   count_text(validity->n_complete_steps).text, counted_text(defect->of, "step is", "steps are").text);
         else
-            snprintf(text.text + length, sizeof text.text - length,
-                     "own analyses use only the first %s, up to the last GPU activity",
-                     span_text(validity->complete_us).text);
+            append(&text, "own analyses use only the first %s, up to the last GPU activity",
+                   span_text(validity->complete_us).text);
         return text;
     }
-    char amount[160] = "", span[160] = "";
-    if (kind == DEFECT_NO_TIME)
-        snprintf(span, sizeof span, "; the other events span %s", span_text(validity->span_us).text);
+    append(&text, "%s of %s %s %s", count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
+           defect->count == 1 ? words[kind].one : words[kind].several);
     if (kind == DEFECT_RUNS_OVER)
-        snprintf(amount, sizeof amount, ", by %s in total", time_text(defect->gpu_us).text);
+        append(&text, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
-        snprintf(amount, sizeof amount, ", by at most %s", time_text(defect->largest_us).text);
-    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s%s", ranks, between,
-             count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
-             defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind],
-             span);
+        append(&text, ", by at most %s", time_text(defect->largest_us).text);
+    append(&text, " (the first: %s): %s", defect->example, defect_effects[kind]);
+    if (kind == DEFECT_NO_TIME)
+        append(&text, "; the other events span %s", span_text(validity->span_us).text);
     return text;
 }
 
