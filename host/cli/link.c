@@ -157,6 +157,7 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
         .n_gpu = report->n_gpu_ops - report->n_gpu_memory_sets,
         .n_gpu_linked = report->n_gpu_with_parent - report->n_gpu_host_unmatched,
     };
+    const bool has_unreached = report->n_host_ops < report->n_host_nodes;
     const struct link_cause causes[] = {
         {false, n_zero, "without an id (rf_id is 0): record both traces with PyTorch 2.4.1 or later"},
         {false, report->n_host_without_rf, "without an id (rf_id): record both traces with PyTorch 2.4.1 or later"},
@@ -164,7 +165,9 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
          "not in the device trace: record both traces in one window, with "
          "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
         {true, report->n_gpu_host_unmatched,
-         "below CPU operators that are not in the host trace: record both traces in one window"},
+         has_unreached ? "below CPU operators that are not below the root of the host trace, or not in it: see the "
+                         "warning about its nodes"
+                       : "below CPU operators that are not in the host trace: record both traces in one window"},
         {true, report->n_gpu_without_launch,
          "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts, and record "
          "without CUDA graphs"},
@@ -545,7 +548,11 @@ static void print_summary(const struct job *job, const struct sutra_link_report 
         {report->n_cpu_ops, "  CPU operators", true},
         {report->n_gpu_ops, "  GPU activities", true},
         {report->n_gpu_with_parent, "    matched to a CPU operator", true},
-        {report->n_gpu_host_unmatched, "      skipped: CPU operator not in the host trace", false},
+        {report->n_gpu_host_unmatched,
+         report->n_host_ops < report->n_host_nodes
+             ? "      skipped: CPU operator not in the host trace, or not below its root"
+             : "      skipped: CPU operator not in the host trace",
+         false},
         {report->n_gpu_memory_sets, "    skipped: memset (not part of ET+)", false},
         {report->n_gpu_without_launch, "    unmatched: no launch with this correlation", false},
         {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch on its thread", false},

@@ -410,11 +410,19 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
 
 /* ---- Reports ---- */
 
+static const struct {
+    const char *noun, *one, *several;
+} defect_words[N_DEFECTS] = {
+#define DEFECT_WORDS(id, name, noun, one, several, effect) {noun, one, several},
+    TRACE_DEFECTS(DEFECT_WORDS)
+#undef DEFECT_WORDS
+};
+
 bool validity_is_damaged(const struct trace_validity *validity) {
     uint64_t n = 0;
     double us = 0;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
-        if (kind == DEFECT_HOST_NO_TIME)
+        if (kind == DEFECT_HOST_NO_TIME || strcmp(defect_words[kind].noun, "nodes") == 0)
             continue;
         n += validity->defects[kind].count;
         us += validity->defects[kind].gpu_us;
@@ -426,11 +434,13 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
     sum->n_activities += rank->n_activities;
     sum->gpu_us += rank->gpu_us;
     sum->clock_difference_us = fmin(sum->clock_difference_us, rank->clock_difference_us);
+    sum->lacks_thread |= rank->lacks_thread;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct trace_defect *to = &sum->defects[kind];
         const struct trace_defect *from = &rank->defects[kind];
         if (!to->count && from->count) {
             memcpy(to->example, from->example, sizeof to->example);
+            memcpy(to->cause, from->cause, sizeof to->cause);
             to->largest_us = from->largest_us;
         } else if (from->count) {
             to->largest_us = fmax(to->largest_us, from->largest_us);
@@ -443,13 +453,6 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
 
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks) {
-    static const struct {
-        const char *noun, *one, *several;
-    } words[N_DEFECTS] = {
-#define DEFECT_WORDS(id, name, noun, one, several, effect) {noun, one, several},
-        TRACE_DEFECTS(DEFECT_WORDS)
-#undef DEFECT_WORDS
-    };
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text;
     char amount[160] = "";
@@ -457,9 +460,20 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
         snprintf(amount, sizeof amount, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
         snprintf(amount, sizeof amount, ", by at most %s", time_text(defect->largest_us).text);
+    else if (*defect->cause)
+        snprintf(amount, sizeof amount, ": %s", defect->cause);
     snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s", ranks, *ranks ? ": " : "",
-             count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
-             defect->count == 1 ? words[kind].one : words[kind].several, amount, defect->example, defect_effects[kind]);
+             count_text(defect->count).text, count_text(defect->of).text, defect_words[kind].noun,
+             defect->count == 1 ? defect_words[kind].one : defect_words[kind].several, amount, defect->example,
+             defect_effects[kind]);
+    return text;
+}
+
+struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind) {
+    const struct trace_defect *defect = &validity->defects[kind];
+    struct defect_text text;
+    snprintf(text.text, sizeof text.text, "%s that %s%s%s", defect_words[kind].noun, defect_words[kind].several,
+             *defect->cause ? ": " : "", defect->cause);
     return text;
 }
 

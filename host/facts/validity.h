@@ -21,6 +21,15 @@
  *   - runs over: an activity ends after the next one of its stream starts, by more than 10 us and more than 20 % of the
  *     shorter one. Less is programmatic dependent launch; kernels of a CUDA graph may overlap.
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
+ *
+ *     host trace --one pass--> the same struct
+ *
+ *     1 process <- 2 thread <- 3 step <- 4 mm       below the root
+ *                       (absent 24)  <- 25 mm       not below the root: node 24 is absent
+ *
+ *   - not below the root: the chain of parents ends at an absent node or in a cycle, not at the root, node 1.
+ *   - no root: no node has id 1.
+ *   - duplicate id: an earlier node has the id.
  */
 #ifndef FACTS_VALIDITY_H
 #define FACTS_VALIDITY_H
@@ -30,6 +39,7 @@
 
 #include "context/context.h"
 #include "read/device_trace.h"
+#include "read/host_trace.h"
 
 /* X(id, name, what is counted, what is true of one of them, of several, what sutra does) */
 #define TRACE_DEFECTS(X)                                                                                               \
@@ -44,7 +54,13 @@
       "start before their launch call", "skipped if early by more than 1 ms")                                          \
     X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "skipped")                         \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
-      "run past the start of the next activity of their stream", "their ends are corrected to that start")
+      "run past the start of the next activity of their stream", "their ends are corrected to that start")             \
+    X(NOT_BELOW_ROOT, "not_below_root", "nodes", "is not below the root", "are not below the root",                    \
+      "link writes them without times and GPU activities")                                                             \
+    X(NO_ROOT, "no_root", "nodes", "has no root (a node with id 1) above it",                                          \
+      "have no root (a node with id 1) above them", "link treats all nodes as host operators")                         \
+    X(DUPLICATE_ID, "duplicate_id", "nodes", "has the id of an earlier node", "have the id of an earlier node",        \
+      "link uses the last node of each id")
 
 enum trace_defect_kind {
 #define DEFECT_ID(id, name, noun, one, several, effect) DEFECT_##id,
@@ -58,6 +74,7 @@ struct trace_defect {
     double largest_us;  /* of one event; NaN if the defect is not an amount of time */
     double gpu_us;      /* GPU time that the defect concerns */
     char example[192];  /* "'gemm', event 212", the first in the file */
+    char cause[96];     /* "node 24 is absent"; "": the defect is its own cause */
 };
 
 struct trace_validity {
@@ -65,6 +82,7 @@ struct trace_validity {
     uint64_t n_activities;                  /* GPU activities, */
     double gpu_us;                          /* and the sum of their durations */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
+    bool lacks_thread; /* DEFECT_NOT_BELOW_ROOT: the absent node is a thread, of which no node is below the root */
 };
 
 /* Whether defects concern more than 5 % of the GPU activities or of their time, so that no result is reliable. */
@@ -81,6 +99,9 @@ struct defect_text {
 };
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks);
+
+/* The same as a row of a table, without the count: "nodes that are not below the root: node 24 is absent". */
+struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind);
 
 /* Names of the defects, and of what sutra does about them, as in JSON. */
 extern const char *const defect_names[N_DEFECTS];

@@ -18,6 +18,7 @@
 #include "columns/column.h"
 #include "context/context.h"
 #include "facts/names.h"
+#include "facts/validity.h"
 #include "link/link.h"
 #include "read/document.h"
 #include "text/quantities.h"
@@ -88,6 +89,12 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         pairing->host_pid = (int64_t)pid.bits;
     for (row_t node = 0; node < host->nodes.n; node++)
         range_add(&pairing->host, host->nodes.rf[node]);
+    const struct trace_defect *outside = &host->validity->defects[DEFECT_NOT_BELOW_ROOT];
+    if (host->validity->lacks_thread && 2 * outside->count >= host->nodes.n)
+        snprintf(pairing->absent_thread, sizeof pairing->absent_thread,
+                 "%s from the host trace, so that %s of its %s are not below the root; record both traces again: the "
+                 "observer loses nodes if an operator raises an exception",
+                 outside->cause, count_text(outside->count).text, counted_text(host->nodes.n, "node", "nodes").text);
 
     /* Processes, ids and time range of the CPU operators. */
     const struct device_events *events = &device->events;
@@ -176,6 +183,8 @@ const char *pairing_cause(const struct pairing *pairing) {
         return "the traces are of two processes; use both traces of one rank";
     if (pairing->other_time)
         return "the traces were not recorded at the same time; use both traces of one run";
+    if (*pairing->absent_thread)
+        return pairing->absent_thread;
     if (host->low <= host->high && device->low <= device->high) {
         if (host->high < device->low || device->high < host->low)
             return "the traces have no step in common: their record-function ids do not overlap; record both traces "

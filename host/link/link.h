@@ -37,6 +37,7 @@ struct pairing {
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
     bool other_time;              /* the times do not overlap in any time zone of the host trace */
+    char absent_thread[512];      /* why most nodes of the host trace are not below the root, if a thread is absent */
 };
 
 /* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
