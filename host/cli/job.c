@@ -265,6 +265,8 @@ int job_write_stats(const struct job *job, const char *match, const struct named
         json_add_format(&json, figures->stages[i].name, "%.6f", figures->stages[i].seconds);
     json_add_format(&json, "total", "%.6f", figures->seconds);
     json_close(&json, '}');
+    if (job->validity)
+        json_add_defects(&json, job->validity);
     json_add_count(&json, "input_bytes", figures->input_bytes);
     json_add_count(&json, "output_bytes", figures->output_bytes);
     json_add_count(&json, "peak_memory_bytes", figures->peak_memory);

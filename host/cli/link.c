@@ -93,7 +93,12 @@ enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error) {
         status = sutra_device_trace_read(job->context, device, &pair->device, error);
     if (status && !pair->host)
         explain_swapped_pair(job, host, device, error);
-    return status;
+    if (status)
+        return status;
+    pair->validity = *pair->host->validity;
+    validity_add(&pair->validity, pair->device->validity);
+    job->validity = &pair->validity;
+    return SUTRA_OK;
 }
 
 void pair_release(struct pair_job *pair) {

@@ -175,6 +175,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     const struct device_events *events = &trace->events;
     value_key *keys[N_LISTS]; /* of some events */
     row_t n[N_LISTS] = {0};
+    bool has_span = false;
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
@@ -203,11 +204,14 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         double end = begin + number_as_double(number_at(events->dur, event));
         if (category_roles(events, roles, event) & CATEGORY_SYNC && is_sync_row(events, event))
             continue; /* a row of the viewer, no thread */
-        if (n[LIST_TIDS] == 0 || begin < sums.ts_begin)
-            sums.ts_begin = begin;
-        if (n[LIST_TIDS] == 0 || end > sums.ts_end)
-            sums.ts_end = end;
         keys[LIST_TIDS][n[LIST_TIDS]++] = events->tid[event];
+        if (events->flags[event] & EVENT_UNUSABLE)
+            continue;
+        if (!has_span || begin < sums.ts_begin)
+            sums.ts_begin = begin;
+        if (!has_span || end > sums.ts_end)
+            sums.ts_end = end;
+        has_span = true;
     }
     sums.n_gpu_ops += sums.n_memory_sets;
     sums.device_kind = device_kind_names[status ? DEVICE_KIND_NONE : device_kind_find(trace, roles, &arena)];

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "facts/validity.h"
 #include "write/json.h"
 
 /* Length of the UTF-8 sequence at `text` and its code point; 0: invalid. Lone surrogates are valid. */
@@ -202,6 +203,26 @@ void json_add_real(struct json_out *json, const char *name, int n_digits, double
         json_add_format(json, name, "%.*g", n_digits, value);
     else
         json_add_text(json, name, NULL);
+}
+
+void json_add_defects(struct json_out *json, const struct trace_validity *validity) {
+    json_add_open(json, "validity", '[');
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        const struct trace_defect *defect = &validity->defects[kind];
+        if (!defect->count)
+            continue;
+        json_open_line(json);
+        json_add_text(json, "defect", defect_names[kind]);
+        json_add_count(json, "count", defect->count);
+        json_add_count(json, "of", defect->of);
+        json_add_real(json, "largest_us", 6, defect->largest_us);
+        json_add_text(json, "example", defect->example);
+        if (*defect->cause)
+            json_add_text(json, "cause", defect->cause);
+        json_add_text(json, "effect", defect_effects[kind]);
+        json_close_line(json);
+    }
+    json_close(json, ']');
 }
 
 void json_close_lines(struct json_out *json, char bracket) {

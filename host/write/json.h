@@ -12,6 +12,8 @@
 #include "columns/numbers.h"
 #include "write/text.h"
 
+struct trace_validity;
+
 #define JSON_ONE_LINE (-1)
 
 struct json_out {
@@ -63,6 +65,14 @@ __attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json
 
 /* With `n_digits` significant digits; NaN and infinity: null. */
 void json_add_real(struct json_out *json, const char *name, int n_digits, double value);
+
+/* The member "validity": the defects of a trace (facts/validity.h):
+ *
+ *     "validity": [{"defect": "not_below_root", "count": 20, "of": 43, "largest_us": null, "example": "'aten::mm', node 25",
+ *                   "cause": "node 24 is absent", "effect": "..."}]
+ *
+ * largest_us is null if the defect is not an amount of time; only some defects have a cause. */
+void json_add_defects(struct json_out *json, const struct trace_validity *validity);
 
 /* Closes a list or object on a line of its own, even if it is empty. */
 void json_close_lines(struct json_out *json, char bracket);
