@@ -49,7 +49,7 @@ static const struct option_row options[] = {
 
 struct info_row {
     const char *name;  /* in JSON */
-    const char *words; /* in text */
+    const char *words; /* in text; NULL: only in JSON */
     uint64_t count;
 };
 
@@ -74,7 +74,7 @@ static void print_rows(struct json_out *json, const struct info_row *rows, size_
     for (size_t i = 0; i < n; i++)
         if (json)
             json_add_count(json, rows[i].name, rows[i].count);
-        else
+        else if (rows[i].words)
             printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
 }
 
@@ -224,6 +224,9 @@ static void print_host(struct json_out *json, const char *path, const struct sut
 
 static void print_device(struct json_out *json, const char *path, const struct sutra_device_summary *summary,
                          const struct trace_validity *validity) {
+    char unknown[CALL_NAMES_TEXT + 100];
+    snprintf(unknown, sizeof unknown, "    launched by calls that chakra_trace_link does not know: %s",
+             call_names_text(summary->unknown_calls, summary->n_unknown_calls).text);
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"events", "events", summary->n_events},
@@ -233,6 +236,7 @@ static void print_device(struct json_out *json, const char *path, const struct s
         {"launches", "  launches", summary->n_launches},
         {"gpu_ops", "  GPU activities", summary->n_gpu_ops},
         {"correlations", "    with the correlation of a launch (linkable)", summary->n_correlations},
+        {"unknown_launches", summary->n_unknown_launches ? unknown : NULL, summary->n_unknown_launches},
         {"memory_sets", "    memset (not part of ET+)", summary->n_memory_sets},
         {"arrows", "  flow events", summary->n_arrows},
         {"others", "  other events", summary->n_others},
@@ -248,6 +252,7 @@ static void print_device(struct json_out *json, const char *path, const struct s
     print_rows(json, rows, COUNT_OF(rows));
     print_defects(json, validity);
     if (json) {
+        json_add_counts(json, "unknown_calls", summary->unknown_calls, summary->n_unknown_calls);
         json_add_real(json, "ts_begin_us", 17, summary->ts_begin);
         json_add_real(json, "ts_end_us", 17, summary->ts_end);
     } else {

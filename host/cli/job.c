@@ -267,6 +267,8 @@ int job_write_stats(const struct job *job, const char *match, const struct named
     json_close(&json, '}');
     if (job->validity)
         json_add_defects(&json, job->validity);
+    if (job->calls)
+        json_add_counts(&json, "unknown_calls", job->calls, job->n_calls);
     json_add_count(&json, "input_bytes", figures->input_bytes);
     json_add_count(&json, "output_bytes", figures->output_bytes);
     json_add_count(&json, "peak_memory_bytes", figures->peak_memory);

@@ -173,9 +173,10 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
          has_unreached ? "below CPU operators that are not below the root of the host trace, or not in it: see the "
                          "warning about its nodes"
                        : "below CPU operators that are not in the host trace: record both traces in one window"},
-        {true, report->n_gpu_without_launch,
-         "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts, and record "
-         "without CUDA graphs"},
+        {true, report->n_gpu_without_launch - report->n_gpu_unknown_launch,
+         "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts"},
+        {true, report->n_gpu_unknown_launch,
+         "launched by calls that chakra_trace_link does not know: .et files with measured times contain them"},
         {true, report->n_gpu_without_parent,
          "launched by threads without CPU operators: record with _ExperimentalConfig(profile_all_threads=True)"},
     };
@@ -412,7 +413,8 @@ static const struct option_row trace_link_options[] = {
     X(n_fields_dropped)                                                                                                \
     X(n_host_rf_zero)                                                                                                  \
     X(n_gpu_memory_sets)                                                                                               \
-    X(n_host_steps)
+    X(n_host_steps)                                                                                                    \
+    X(n_gpu_unknown_launch)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
 _Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is listed");
@@ -428,6 +430,7 @@ static int check_output(struct link_job *link, const char *path) {
         return message_fail(SUTRA_USAGE,
                             "--plain, --compat, --gpu, --min-idle-us and --no-flops need an output that ends in .et");
     output->faithful = output->et && !link->plain && !output->what.compat;
+    link->options.any_launch = output->faithful;
     job->stages = output->et ? et_stages : stages;
     if (link->astra.is_given && !output->faithful)
         return message_fail(SUTRA_USAGE, "--astra needs .et output, without --plain and --compat");
@@ -529,9 +532,10 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
     if (report->n_host_linked == 0 || report->n_gpu_nodes > 0 || report->n_gpu_ops == 0)
         return SUTRA_OK;
     snprintf(text, sizeof text,
-             "none of %s GPU activities is linked: %s without a launch, %s without a CPU operator, %s without a host "
+             "none of %s GPU activities is linked: %s without a launch%s, %s without a CPU operator, %s without a host "
              "operator",
              count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
+             report->n_gpu_unknown_launch ? " that chakra_trace_link knows" : "",
              count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
     if (job->options.strict)
         return message_fail(SUTRA_STRICT, "%s", text);
@@ -540,7 +544,11 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
 }
 
 /* Prints aligned lines on standard error; the first ones always, so that runs are easy to compare. */
-static void print_summary(const struct job *job, const struct sutra_link_report *report) {
+static void print_summary(const struct link_job *link, const struct sutra_link_report *report) {
+    const struct job *job = &link->pair.job;
+    char unknown[CALL_NAMES_TEXT + 100];
+    snprintf(unknown, sizeof unknown, "    unmatched: launched by calls that chakra_trace_link does not know: %s",
+             call_names_text(link->linked->unknown_calls, link->linked->n_unknown_calls).text);
     const struct summary_row rows[] = {
         {report->n_host_nodes, "nodes in the host trace", true},
         {report->n_host_ops, "  operators below the root", true},
@@ -559,7 +567,9 @@ static void print_summary(const struct job *job, const struct sutra_link_report 
              : "      skipped: CPU operator not in the host trace",
          false},
         {report->n_gpu_memory_sets, "    skipped: memset (not part of ET+)", false},
-        {report->n_gpu_without_launch, "    unmatched: no launch with this correlation", false},
+        {report->n_gpu_without_launch - report->n_gpu_unknown_launch, "    unmatched: no event with this correlation",
+         false},
+        {report->n_gpu_unknown_launch, unknown, false},
         {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch on its thread", false},
         {report->n_nodes, "nodes written", true},
         {report->n_gpu_nodes, "  GPU operators", true},
@@ -606,12 +616,15 @@ static int run_link(struct job *job) {
         const struct link_coverage coverage = coverage_of_ids(&report);
         const bool has_summary = coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG;
         if (has_summary)
-            print_summary(job, &report);
+            print_summary(link, &report);
         if (has_summary && link->output.faithful)
             faithful_summary_print(&faithful);
         fprintf(stderr, "sutra: ");
         coverage_print(&coverage, output_name(job->output));
     }
+    static const struct sutra_count no_call = {0};
+    job->n_calls = link->linked->n_unknown_calls;
+    job->calls = job->n_calls ? link->linked->unknown_calls : &no_call;
     const struct named_count counts[] = {
 #define COUNT(name) {#name, report.name},
         FIELDS(COUNT)

@@ -45,11 +45,11 @@ static void note_nodes(const struct host_check *check, enum trace_defect_kind ki
     struct field_reader reader = {.source = &document->source, .values = &check->context->values};
     size_t length = 0;
     const char *raw = place.at && document->source.bytes[place.at] == '"' ? field_string(&reader, place, &length) : "";
-    char id[32] = "", name[4 * EXAMPLE_COLUMNS + 1];
+    char id[32] = "", name[512];
     if (key_is_integer(check->nodes->id[node]))
         snprintf(id, sizeof id, ", node %" PRId64, check->nodes->id[node]);
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), raw);
-    snprintf(defect->example, sizeof defect->example, "'%.150s'%s", short_name(name, EXAMPLE_COLUMNS).text, id);
+    snprintf(defect->example, sizeof defect->example, "'%.160s'%s", short_name(name, EXAMPLE_COLUMNS).text, id);
     buffer_free(&reader.scratch);
     defect->count = count;
     defect->largest_us = NAN;

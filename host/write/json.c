@@ -205,6 +205,15 @@ void json_add_real(struct json_out *json, const char *name, int n_digits, double
         json_add_text(json, name, NULL);
 }
 
+void json_add_counts(struct json_out *json, const char *name, const struct sutra_count *counts, uint64_t n) {
+    json_add_open(json, name, '{');
+    for (uint64_t i = 0; i < n; i++) {
+        json_cstring_key(json, counts[i].name);
+        json_format(json, "%" PRIu64, counts[i].count);
+    }
+    json_close(json, '}');
+}
+
 void json_add_defects(struct json_out *json, const struct trace_validity *validity) {
     json_add_open(json, "validity", '[');
     for (int kind = 0; kind < N_DEFECTS; kind++) {

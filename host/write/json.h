@@ -12,6 +12,7 @@
 #include "columns/numbers.h"
 #include "write/text.h"
 
+struct sutra_count;
 struct trace_validity;
 
 #define JSON_ONE_LINE (-1)
@@ -62,6 +63,9 @@ void json_add_text(struct json_out *json, const char *name, const char *text);
 void json_add_count(struct json_out *json, const char *name, uint64_t count);
 __attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json, const char *name, const char *format,
                                                            ...);
+
+/* A member that is an object: a count for each name. */
+void json_add_counts(struct json_out *json, const char *name, const struct sutra_count *counts, uint64_t n);
 
 /* With `n_digits` significant digits; NaN and infinity: null. */
 void json_add_real(struct json_out *json, const char *name, int n_digits, double value);
