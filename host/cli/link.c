@@ -667,8 +667,8 @@ static const char *const description[] = {
     "traces, and by numbers in file names. Files without a partner are reported and skipped.",
     "DIR receives one file per rank, job.json, and comm_groups.json for .et files. job.json reports results and "
     "problems across ranks. Ranks are linked again only if their traces or the options change, so an interrupted job "
-    "continues. If a rank cannot be linked, sutra links the other ranks and exits with code 65, or with 71, 73 or 74 if "
-    "memory or the disk is the cause.",
+    "continues. If a rank cannot be linked, sutra links the other ranks and exits with code 65, with 71, 73 or 74 if "
+    "memory or the disk is the cause, or with 1 if --strict is the cause for each such rank.",
     "The .et files of a job synchronize ranks at collectives when they are simulated: clocks are aligned by the ends "
     "of collectives, and durations exclude waits for other ranks. The files are for a GPU with one resource per "
     "stream; --gpu one and --astra write files for a GPU with one resource.",

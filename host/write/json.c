@@ -214,23 +214,24 @@ void json_add_counts(struct json_out *json, const char *name, const struct sutra
     json_close(json, '}');
 }
 
+void json_add_defect(struct json_out *json, int kind, const struct trace_defect *defect) {
+    json_open_line(json);
+    json_add_text(json, "defect", defect_names[kind]);
+    json_add_count(json, "count", defect->count);
+    json_add_count(json, "of", defect->of);
+    json_add_real(json, "largest_us", 6, defect->largest_us);
+    json_add_text(json, "example", defect->example);
+    if (*defect->cause)
+        json_add_text(json, "cause", defect->cause);
+    json_add_text(json, "effect", defect_effects[kind]);
+    json_close_line(json);
+}
+
 void json_add_defects(struct json_out *json, const struct trace_validity *validity) {
     json_add_open(json, "validity", '[');
-    for (int kind = 0; kind < N_DEFECTS; kind++) {
-        const struct trace_defect *defect = &validity->defects[kind];
-        if (!defect->count)
-            continue;
-        json_open_line(json);
-        json_add_text(json, "defect", defect_names[kind]);
-        json_add_count(json, "count", defect->count);
-        json_add_count(json, "of", defect->of);
-        json_add_real(json, "largest_us", 6, defect->largest_us);
-        json_add_text(json, "example", defect->example);
-        if (*defect->cause)
-            json_add_text(json, "cause", defect->cause);
-        json_add_text(json, "effect", defect_effects[kind]);
-        json_close_line(json);
-    }
+    for (int kind = 0; kind < N_DEFECTS; kind++)
+        if (validity->defects[kind].count)
+            json_add_defect(json, kind, &validity->defects[kind]);
     json_close(json, ']');
 }
 

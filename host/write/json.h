@@ -13,6 +13,7 @@
 #include "write/text.h"
 
 struct sutra_count;
+struct trace_defect;
 struct trace_validity;
 
 #define JSON_ONE_LINE (-1)
@@ -77,6 +78,9 @@ void json_add_real(struct json_out *json, const char *name, int n_digits, double
  *
  * largest_us is null if the defect is not an amount of time; only some defects have a cause. */
 void json_add_defects(struct json_out *json, const struct trace_validity *validity);
+
+/* An element of it; `kind` is an enum trace_defect_kind. */
+void json_add_defect(struct json_out *json, int kind, const struct trace_defect *defect);
 
 /* Closes a list or object on a line of its own, even if it is empty. */
 void json_close_lines(struct json_out *json, char bracket);

@@ -45,4 +45,17 @@ sutra info twice.json --json -q 2>/dev/null | sed -n '/validity/,/\]/p'
 sutra info twice.json device.json --json -q 2>/dev/null | grep -c '"defect"'
 sutra link twice.json device.json -o twice.out.json -q --no-sync --stats - 2>/dev/null | sed -n '/validity/,/\]/p'
 sutra link twice.json device.json -o twice.out.json --no-sync 2>&1 | grep -e 'below' -e skipped | grep -v warning
+
+echo "-- a job: one line per defect, with its ranks"
+mkdir hosts devices
+for rank in 0 1 2; do
+    sed "s/\"pid\": 1,/\"pid\": 1$rank,/" host.json >hosts/host.$rank.json
+    sed "s/\"pid\": 1,/\"pid\": 1$rank,/" device.json >devices/device.$rank.json
+done
+sed 's/"ctrl_deps": 5/"ctrl_deps": 2/' hosts/host.1.json >sound && mv sound hosts/host.1.json
+try sutra link hosts devices -o job -q --no-sync
+grep -c '"defect": "not_below_root"' job/job.json
+grep -A 3 '"rule": "trace defect"' job/job.json
+try sutra link hosts devices -o job -q --no-sync --strict
+ls job
 ls *.strict.json 2>/dev/null || :

@@ -45,3 +45,15 @@ for form in plain compat; do
     cmp $form.et converted.et && echo "$form: as converted from ET+"
 done
 ls strict.json 2>/dev/null || :
+
+echo "-- a job"
+mkdir hosts devices
+for rank in 0 1; do
+    sed "s/\"pid\": 1,/\"pid\": 1$rank,/" host.json >hosts/host.$rank.json
+    sed "s/\"pid\": 1,/\"pid\": 1$rank,/" device.json >devices/device.$rank.json
+done
+for format in json et; do
+    sutra link hosts devices -o job_$format -f $format 2>&1 | grep -e linked: -e ' linked' | grep -v into
+done
+grep -c 'calls that chakra_trace_link does not know' job_json/job.json
+sutra simulate job_et/rank.0.et job_et/rank.1.et | grep -e 'k[0-9]'
