@@ -20,16 +20,23 @@ static const char host_source[] =
                               "{'p':1,'q':2,'p':3}") "}," NODE_TEXT("5", "'x'", "c",
                                                                     "") "," NODE("123456789012345678901", "d",
                                                                                  "9") "]}";
-static const char device_source[] =
-    "{'traceEvents':[{'ph':'E','tid':9,'ts':90},{'ph':'B','tid':9,'ts':80},{'ph':'B','tid':9,'ts':95}," CPU(
-        "a\\u00e9", "'t'", "10", "100", "1",
-        "7") "," CPU("c", "'t'", "20", "30.5", "2",
-                     "8") "," CPU("d", "2", "15.5", "30", "'3'",
-                                  "9") "," LAUNCH("'t'", "30",
-                                                  "5") "," LAUNCH("2", "31",
-                                                                  "6.5") "," KERNEL("ncclDevKernel\\\\", "60", "5",
-                                                                                    "1") "," KERNEL("k", "61", "6.5",
-                                                                                                    "3") "]}";
+static const char device_source[] = "{'traceEvents':[{'ph':'E','tid':9,'ts':90},{'ph':'B','tid':9,'ts':80},{'ph':'B','tid':9,'ts':95}," CPU(
+    "a\\u00e9", "'t'", "10", "100", "1",
+    "7") "," CPU("c", "'t'", "20", "30.5", "2",
+                 "8") "," CPU("d", "2", "15.5", "30", "'3'",
+                              "9") "," LAUNCH("'t'", "30",
+                                              "5") "," LAUNCH("2", "31",
+                                                              "6.5") "," KERNEL("ncclDevKernel\\\\", "60", "5",
+                                                                                "1") "," KERNEL("k", "61", "6.5",
+                                                                                                "3") "," EVENT("cuda_runtime",
+                                                                                                               "cudaGraphLaunch",
+                                                                                                               "2",
+                                                                                                               "32",
+                                                                                                               "1",
+                                                                                                               "'correlation':77") "," KERNEL("g",
+                                                                                                                                              "70",
+                                                                                                                                              "77",
+                                                                                                                                              "3") "]}";
 
 /* The two traces as bytes, and where the output goes: a folder of its own, empty between runs. */
 struct pair {

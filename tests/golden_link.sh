@@ -21,12 +21,12 @@ edge_dup_corr         0  event 171: duplicate launch with correlation 40875
 edge_empty_kineto     65 device.json.gz: is empty
 edge_et_bad_schema    0  the schema is "9.9.9", which is unknown
 edge_et_bad_tensor    0  -
-edge_et_cycle         0  -
+edge_et_cycle         0  3 of 125 nodes are not below the root: their parents form a cycle
 edge_et_empty_nodes   0  nothing matches
 edge_et_missing_inputs 0 -
 edge_et_no_nodes      65 this is not a host trace: it has no "nodes"
 edge_et_no_pid        0  -
-edge_et_no_root       0  there is no root (a node with id 1)
+edge_et_no_root       0  124 of 124 nodes have no root (a node with id 1) above them
 edge_et_no_schema     0  the schema is missing
 edge_event_null       65 event 304 is not an object
 edge_ext_badstring    65 event 64: field args["External id"]: an integer was expected

@@ -116,7 +116,7 @@ static void unknown_schema_is_detected_from_the_nodes(void **state) {
          "0 root; 1 a; 2 k"},
         {"{'nodes':[" LATER "]}", "the schema is missing: read as 1.0.2 or later", "0 root; 1 a; 2 k"},
         {"{'schema':7,'nodes':[" FLAT("'rf_id':7") "]}", "the schema is missing: read as 1.0.1", "0 root; 1 a; 2 k"},
-        {HOST_OF(NODE("2", "a", "7")), "there is no root (a node with id 1)", "0 a; 1 k"},
+        {HOST_OF(NODE("2", "a", "7")), "1 of 1 nodes has no root (a node with id 1) above it", "0 a; 1 k"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outcome outcome = link_texts(cases[i].host, DEVICE, 0);

@@ -132,7 +132,8 @@ static void pass_turn(struct rank_run *run) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* Claims the rank of a task whose turn it is. Fails if an earlier trace has it: one with GPU activity if this one has. */
+/* Claims the rank of a task whose turn it is, unless an earlier trace has it. Of two traces with the same rank, one with
+ * GPU activity wins. */
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
@@ -209,9 +210,11 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
         task->warnings = (struct buffer){.bytes = lines, .length = codec->failure ? 0 : n, .capacity = n};
     }
     codec_value(codec, &task->validity);
-    for (int kind = 0; kind < N_DEFECTS && codec_decodes(codec); kind++)
-        codec_check(codec,
-                    memchr(task->validity.defects[kind].example, 0, sizeof task->validity.defects[kind].example));
+    for (int kind = 0; kind < N_DEFECTS && codec_decodes(codec); kind++) {
+        const struct trace_defect *defect = &task->validity.defects[kind];
+        codec_check(codec, memchr(defect->example, 0, sizeof defect->example) &&
+                               memchr(defect->cause, 0, sizeof defect->cause));
+    }
 }
 
 /* Writes the result, or why there is none, and frees it. The context of all tasks registers one temporary file at a
@@ -608,7 +611,8 @@ static enum sutra_status join_defects(const struct rank_run *run, struct sutra_e
             snprintf(ranks, sizeof ranks, "%s %s", n == 1 ? "rank" : "ranks", rank_list_text(&list));
         const struct defect_text message = defect_message(&tasks->validity, (enum trace_defect_kind)kind, ranks);
         const char *copy = arena_text(&tasks->arena, message.text, strlen(message.text));
-        tasks->defects[tasks->n_defects++] = defect_publish(&tasks->validity, (enum trace_defect_kind)kind, copy);
+        tasks->defects[tasks->n_defects++] =
+            defect_publish(&tasks->validity.defects[kind], (enum trace_defect_kind)kind, copy);
         if (tasks->n > 1 && !tasks->first_pass)
             context_warn(run->context, "%s", message.text);
     }

@@ -15,6 +15,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "facts/validity.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "read/source.h"
@@ -48,7 +49,7 @@ static const struct option_row options[] = {
 
 struct info_row {
     const char *name;  /* in JSON */
-    const char *words; /* in text */
+    const char *words; /* in text; NULL: only in JSON */
     uint64_t count;
 };
 
@@ -73,15 +74,28 @@ static void print_rows(struct json_out *json, const struct info_row *rows, size_
     for (size_t i = 0; i < n; i++)
         if (json)
             json_add_count(json, rows[i].name, rows[i].count);
-        else
+        else if (rows[i].words)
             printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+}
+
+/* The defects of a trace, or of a pair. */
+static void print_defects(struct json_out *json, const struct trace_validity *validity) {
+    if (json) {
+        json_add_defects(json, validity);
+        return;
+    }
+    for (int kind = 0; kind < N_DEFECTS; kind++)
+        if (validity->defects[kind].count)
+            printf("%16s  %s\n", count_text(validity->defects[kind].count).text,
+                   defect_row(validity, (enum trace_defect_kind)kind).text);
 }
 
 /* ---- A pair of traces: the command that links it ---- */
 
 static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
 
-static void print_advice(const struct sutra_advice *advice, const char *command) {
+static void print_advice(const struct sutra_advice *advice, const struct trace_validity *validity,
+                         const char *command) {
     printf("%16s  host nodes with a record-function id\n", count_text(advice->n_host_rf).text);
     if (advice->n_host_rf_zero && !advice->n_host_rf)
         printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_host_rf_zero).text);
@@ -95,6 +109,7 @@ static void print_advice(const struct sutra_advice *advice, const char *command)
                advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
         printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
     }
+    print_defects(NULL, validity);
     if (*advice->cause)
         wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
     if (advice->linker == SUTRA_LINKER_NONE)
@@ -190,7 +205,8 @@ static void print_et(struct json_out *json, const char *path, const struct sutra
 
 /* ---- A trace ---- */
 
-static void print_host(struct json_out *json, const char *path, const struct sutra_host_summary *summary) {
+static void print_host(struct json_out *json, const char *path, const struct sutra_host_summary *summary,
+                       const struct trace_validity *validity) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"nodes", "nodes", summary->n_nodes},
@@ -203,9 +219,14 @@ static void print_host(struct json_out *json, const char *path, const struct sut
     print_head(json, path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)");
     print_schema(json, summary->schema);
     print_rows(json, rows, COUNT_OF(rows) - (summary->linked ? 0 : 2));
+    print_defects(json, validity);
 }
 
-static void print_device(struct json_out *json, const char *path, const struct sutra_device_summary *summary) {
+static void print_device(struct json_out *json, const char *path, const struct sutra_device_summary *summary,
+                         const struct trace_validity *validity) {
+    char unknown[CALL_NAMES_TEXT + 100];
+    snprintf(unknown, sizeof unknown, "    launched by calls that chakra_trace_link does not know: %s",
+             call_names_text(summary->unknown_calls, summary->n_unknown_calls).text);
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"events", "events", summary->n_events},
@@ -215,6 +236,7 @@ static void print_device(struct json_out *json, const char *path, const struct s
         {"launches", "  launches", summary->n_launches},
         {"gpu_ops", "  GPU activities", summary->n_gpu_ops},
         {"correlations", "    with the correlation of a launch (linkable)", summary->n_correlations},
+        {"unknown_launches", summary->n_unknown_launches ? unknown : NULL, summary->n_unknown_launches},
         {"memory_sets", "    memset (not part of ET+)", summary->n_memory_sets},
         {"arrows", "  flow events", summary->n_arrows},
         {"others", "  other events", summary->n_others},
@@ -228,7 +250,9 @@ static void print_device(struct json_out *json, const char *path, const struct s
     else
         printf("%16s  device kind\n", summary->device_kind);
     print_rows(json, rows, COUNT_OF(rows));
+    print_defects(json, validity);
     if (json) {
+        json_add_counts(json, "unknown_calls", summary->unknown_calls, summary->n_unknown_calls);
         json_add_real(json, "ts_begin_us", 17, summary->ts_begin);
         json_add_real(json, "ts_end_us", 17, summary->ts_end);
     } else {
@@ -290,10 +314,14 @@ static enum sutra_status show_pair(struct info_job *info, struct json_out *json,
         return status;
     progress_clear(&job->watch.progress);
     advice_command(&advice, job->inputs[0], job->inputs[1], NULL, command, sizeof command);
-    if (json)
+    struct trace_validity both = *info->host->validity;
+    validity_add(&both, info->device->validity);
+    if (json) {
         add_advice(json, &advice, command);
-    else
-        print_advice(&advice, command);
+        print_defects(json, &both);
+    } else {
+        print_advice(&advice, &both, command);
+    }
     return SUTRA_OK;
 }
 
@@ -404,7 +432,7 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
             return status;
         progress_clear(&job->watch.progress);
         sutra_host_trace_summary(info->host, &summary);
-        print_host(json, path, &summary);
+        print_host(json, path, &summary, info->host->validity);
         if (job->watch.warnings && host_trace_check_nodes(info->host, error))
             message_warn("%s: %s", path, error->message);
         return SUTRA_OK;
@@ -414,7 +442,7 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
         (status = sutra_device_trace_summary(job->context, info->device, &summary, error)))
         return status;
     progress_clear(&job->watch.progress);
-    print_device(json, path, &summary);
+    print_device(json, path, &summary, info->device->validity);
     if (job->watch.warnings && device_trace_check_events(info->device, error))
         message_warn("%s: %s", path, error->message);
     return SUTRA_OK;

@@ -265,6 +265,10 @@ int job_write_stats(const struct job *job, const char *match, const struct named
         json_add_format(&json, figures->stages[i].name, "%.6f", figures->stages[i].seconds);
     json_add_format(&json, "total", "%.6f", figures->seconds);
     json_close(&json, '}');
+    if (job->validity)
+        json_add_defects(&json, job->validity);
+    if (job->calls)
+        json_add_counts(&json, "unknown_calls", job->calls, job->n_calls);
     json_add_count(&json, "input_bytes", figures->input_bytes);
     json_add_count(&json, "output_bytes", figures->output_bytes);
     json_add_count(&json, "peak_memory_bytes", figures->peak_memory);

@@ -22,6 +22,8 @@
 #include "sutra/link.h"
 #include "sutra/sutra.h"
 
+struct trace_validity;
+
 /* Displays progress, warnings and notes of the library, and samples the memory use. */
 struct watch {
     bool warnings, notes; /* printed */
@@ -67,6 +69,10 @@ struct job {
     double begin; /* time of the start */
     struct sutra_context *context;
     struct run_figures figures;
+    /* For --stats: */
+    const struct trace_validity *validity; /* of the inputs, or NULL */
+    const struct sutra_count *calls;       /* calls that chakra_trace_link does not know, or NULL */
+    uint64_t n_calls;
 };
 
 /* MPI processes that share the work. They read the same files and compute the same plan. Each process calls all
@@ -229,10 +235,11 @@ struct named_count {
  * second one may be empty), and the figures:
  *
  *     {"version": "0.1.0", "counts": {"n_host_nodes": 1, ...}, "seconds": {"read host": 0.1, ..., "total": 0.2},
- *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2,
- *      "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
+ *      "validity": [...], "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1,
+ *      "threads": 2, "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
  *
- * "device_seconds" requires a CUDA device. Returns the exit code.
+ * "device_seconds" requires a CUDA device; "validity" are the defects of job->validity (json_add_defects()), and
+ * "unknown_calls": {"cudaGraphLaunch": 6, ...} the calls of job->calls. Returns the exit code.
  */
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
                     const struct named_count *more, size_t n_more);

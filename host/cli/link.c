@@ -93,7 +93,12 @@ enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error) {
         status = sutra_device_trace_read(job->context, device, &pair->device, error);
     if (status && !pair->host)
         explain_swapped_pair(job, host, device, error);
-    return status;
+    if (status)
+        return status;
+    pair->validity = *pair->host->validity;
+    validity_add(&pair->validity, pair->device->validity);
+    job->validity = &pair->validity;
+    return SUTRA_OK;
 }
 
 void pair_release(struct pair_job *pair) {
@@ -157,6 +162,7 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
         .n_gpu = report->n_gpu_ops - report->n_gpu_memory_sets,
         .n_gpu_linked = report->n_gpu_with_parent - report->n_gpu_host_unmatched,
     };
+    const bool has_unreached = report->n_host_ops < report->n_host_nodes;
     const struct link_cause causes[] = {
         {false, n_zero, "without an id (rf_id is 0): record both traces with PyTorch 2.4.1 or later"},
         {false, report->n_host_without_rf, "without an id (rf_id): record both traces with PyTorch 2.4.1 or later"},
@@ -164,10 +170,13 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
          "not in the device trace: record both traces in one window, with "
          "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
         {true, report->n_gpu_host_unmatched,
-         "below CPU operators that are not in the host trace: record both traces in one window"},
-        {true, report->n_gpu_without_launch,
-         "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts, and record "
-         "without CUDA graphs"},
+         has_unreached ? "below CPU operators that are not below the root of the host trace, or not in it: see the "
+                         "warning about its nodes"
+                       : "below CPU operators that are not in the host trace: record both traces in one window"},
+        {true, report->n_gpu_without_launch - report->n_gpu_unknown_launch,
+         "without a launch in the device trace: call torch.cuda.synchronize() before the profiler starts"},
+        {true, report->n_gpu_unknown_launch,
+         "launched by calls that chakra_trace_link does not know: .et files with measured times contain them"},
         {true, report->n_gpu_without_parent,
          "launched by threads without CPU operators: record with _ExperimentalConfig(profile_all_threads=True)"},
     };
@@ -404,7 +413,8 @@ static const struct option_row trace_link_options[] = {
     X(n_fields_dropped)                                                                                                \
     X(n_host_rf_zero)                                                                                                  \
     X(n_gpu_memory_sets)                                                                                               \
-    X(n_host_steps)
+    X(n_host_steps)                                                                                                    \
+    X(n_gpu_unknown_launch)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
 _Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is listed");
@@ -420,6 +430,7 @@ static int check_output(struct link_job *link, const char *path) {
         return message_fail(SUTRA_USAGE,
                             "--plain, --compat, --gpu, --min-idle-us and --no-flops need an output that ends in .et");
     output->faithful = output->et && !link->plain && !output->what.compat;
+    link->options.any_launch = output->faithful;
     job->stages = output->et ? et_stages : stages;
     if (link->astra.is_given && !output->faithful)
         return message_fail(SUTRA_USAGE, "--astra needs .et output, without --plain and --compat");
@@ -521,9 +532,10 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
     if (report->n_host_linked == 0 || report->n_gpu_nodes > 0 || report->n_gpu_ops == 0)
         return SUTRA_OK;
     snprintf(text, sizeof text,
-             "none of %s GPU activities is linked: %s without a launch, %s without a CPU operator, %s without a host "
+             "none of %s GPU activities is linked: %s without a launch%s, %s without a CPU operator, %s without a host "
              "operator",
              count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
+             report->n_gpu_unknown_launch ? " that chakra_trace_link knows" : "",
              count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
     if (job->options.strict)
         return message_fail(SUTRA_STRICT, "%s", text);
@@ -532,7 +544,11 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
 }
 
 /* Prints aligned lines on standard error; the first ones always, so that runs are easy to compare. */
-static void print_summary(const struct job *job, const struct sutra_link_report *report) {
+static void print_summary(const struct link_job *link, const struct sutra_link_report *report) {
+    const struct job *job = &link->pair.job;
+    char unknown[CALL_NAMES_TEXT + 100];
+    snprintf(unknown, sizeof unknown, "    unmatched: launched by calls that chakra_trace_link does not know: %s",
+             call_names_text(link->linked->unknown_calls, link->linked->n_unknown_calls).text);
     const struct summary_row rows[] = {
         {report->n_host_nodes, "nodes in the host trace", true},
         {report->n_host_ops, "  operators below the root", true},
@@ -545,9 +561,15 @@ static void print_summary(const struct job *job, const struct sutra_link_report 
         {report->n_cpu_ops, "  CPU operators", true},
         {report->n_gpu_ops, "  GPU activities", true},
         {report->n_gpu_with_parent, "    matched to a CPU operator", true},
-        {report->n_gpu_host_unmatched, "      skipped: CPU operator not in the host trace", false},
+        {report->n_gpu_host_unmatched,
+         report->n_host_ops < report->n_host_nodes
+             ? "      skipped: CPU operator not in the host trace, or not below its root"
+             : "      skipped: CPU operator not in the host trace",
+         false},
         {report->n_gpu_memory_sets, "    skipped: memset (not part of ET+)", false},
-        {report->n_gpu_without_launch, "    unmatched: no launch with this correlation", false},
+        {report->n_gpu_without_launch - report->n_gpu_unknown_launch, "    unmatched: no event with this correlation",
+         false},
+        {report->n_gpu_unknown_launch, unknown, false},
         {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch on its thread", false},
         {report->n_nodes, "nodes written", true},
         {report->n_gpu_nodes, "  GPU operators", true},
@@ -594,12 +616,15 @@ static int run_link(struct job *job) {
         const struct link_coverage coverage = coverage_of_ids(&report);
         const bool has_summary = coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG;
         if (has_summary)
-            print_summary(job, &report);
+            print_summary(link, &report);
         if (has_summary && link->output.faithful)
             faithful_summary_print(&faithful);
         fprintf(stderr, "sutra: ");
         coverage_print(&coverage, output_name(job->output));
     }
+    static const struct sutra_count no_call = {0};
+    job->n_calls = link->linked->n_unknown_calls;
+    job->calls = job->n_calls ? link->linked->unknown_calls : &no_call;
     const struct named_count counts[] = {
 #define COUNT(name) {#name, report.name},
         FIELDS(COUNT)
@@ -642,8 +667,8 @@ static const char *const description[] = {
     "traces, and by numbers in file names. Files without a partner are reported and skipped.",
     "DIR receives one file per rank, job.json, and comm_groups.json for .et files. job.json reports results and "
     "problems across ranks. Ranks are linked again only if their traces or the options change, so an interrupted job "
-    "continues. If a rank cannot be linked, sutra links the other ranks and exits with code 65, or with 71, 73 or 74 if "
-    "memory or the disk is the cause.",
+    "continues. If a rank cannot be linked, sutra links the other ranks and exits with code 65, with 71, 73 or 74 if "
+    "memory or the disk is the cause, or with 1 if --strict is the cause for each such rank.",
     "The .et files of a job synchronize ranks at collectives when they are simulated: clocks are aligned by the ends "
     "of collectives, and durations exclude waits for other ranks. The files are for a GPU with one resource per "
     "stream; --gpu one and --astra write files for a GPU with one resource.",

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/job.h"
+#include "facts/validity.h"
 #include "job/rank_job.h"
 #include "sutra/convert.h"
 #include "sutra/legacy.h"
@@ -27,6 +28,7 @@ struct pair_job {
     const char *traces[2]; /* paths, by enum pair_trace */
     struct sutra_host_trace *host;
     struct sutra_device_trace *device;
+    struct trace_validity validity; /* of both */
 };
 
 extern const char *const log_level_names[];

@@ -36,13 +36,14 @@ struct ranks_run {
     enum sutra_status failure; /* exit code for the ranks that cannot be linked, or SUTRA_OK */
 };
 
-/* The exit code of a job after a rank has failed with `status`: a full disk is not an error of the traces. */
+/* The exit code of a job after a rank has failed with `status`: a full disk is not an error of the traces, and --strict
+ * is the reason only if it is for each failed rank. */
 static enum sutra_status graver_failure(enum sutra_status failure, enum sutra_status status) {
     static const enum sutra_status grave[] = {SUTRA_SYSTEM, SUTRA_IO, SUTRA_NO_OUTPUT};
     for (size_t i = 0; i < COUNT_OF(grave); i++)
         if (failure == grave[i] || status == grave[i])
             return grave[i];
-    return SUTRA_DATA;
+    return status == SUTRA_STRICT && (failure == SUTRA_OK || failure == SUTRA_STRICT) ? SUTRA_STRICT : SUTRA_DATA;
 }
 
 int link_check_job(struct link_job *link) {
@@ -243,8 +244,11 @@ static void report_findings(const struct job_whole *whole, bool warnings) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
         if (finding->severity == CHECK_ERROR || (warnings && finding->severity == CHECK_WARNING))
-            message_warn("%s%s%s%s", *finding->ranks ? "rank " : "", finding->ranks, *finding->ranks ? ": " : "",
-                         finding->text);
+            message_warn("%s%s%s%s",
+                         !*finding->ranks                ? ""
+                         : strpbrk(finding->ranks, ",-") ? "ranks "
+                                                         : "rank ",
+                         finding->ranks, *finding->ranks ? ": " : "", finding->text);
     }
 }
 
@@ -350,7 +354,7 @@ static int combine_records(struct ranks_run *run, const char *folder) {
     report_findings(&whole, job->log_level <= LOG_WARNING);
     if (job->log_level <= LOG_INFO)
         print_summary(run, &whole, folder);
-    int exit_code = whole.n_done == whole.n_ranks && whole.n_ranks > 0 ? SUTRA_OK : SUTRA_DATA;
+    int exit_code = whole.n_missing > 0 || whole.n_ranks == 0 ? SUTRA_DATA : SUTRA_OK;
     for (size_t i = 0; i < whole.n_ranks; i++)
         if (whole.ranks[i].state == RANK_BROKEN)
             exit_code = (int)graver_failure((enum sutra_status)exit_code, whole.ranks[i].status);

@@ -223,7 +223,7 @@ static enum sutra_status publish_defects(struct sutra_diff *diff, int side, cons
         const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, side ? "B" : "A");
         const char *message = arena_text(&result->texts, text.text, strlen(text.text));
         diff->defects[result->n_defects++] =
-            defect_publish(&diff->validity[side], (enum trace_defect_kind)kind, message);
+            defect_publish(&diff->validity[side].defects[kind], (enum trace_defect_kind)kind, message);
     }
     return arena_status(&result->texts, error);
 }

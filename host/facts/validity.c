@@ -507,14 +507,22 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
 
 /* ---- Reports ---- */
 
+static const struct {
+    const char *noun, *one, *several;
+} defect_words[N_DEFECTS] = {
+#define DEFECT_WORDS(id, name, noun, one, several, effect) {noun, one, several},
+    TRACE_DEFECTS(DEFECT_WORDS)
+#undef DEFECT_WORDS
+};
+
 bool validity_has_damaged_times(const struct trace_validity *validity) {
+    static const enum trace_defect_kind damages[] = {DEFECT_NO_TIME, DEFECT_BEFORE_LAUNCH, DEFECT_DUPLICATE,
+                                                     DEFECT_RUNS_OVER};
     uint64_t n = 0;
     double us = 0;
-    for (int kind = 0; kind < N_DEFECTS; kind++) {
-        if (kind == DEFECT_DEVICE_CLOCK || kind == DEFECT_TRUNCATED || kind == DEFECT_HOST_NO_TIME)
-            continue;
-        n += validity->defects[kind].count;
-        us += validity->defects[kind].gpu_us;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        n += validity->defects[damages[i]].count;
+        us += validity->defects[damages[i]].gpu_us;
     }
     return (double)n > DAMAGED_SHARE * (double)validity->n_activities || us > DAMAGED_SHARE * validity->gpu_us;
 }
@@ -526,11 +534,13 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
     sum->n_complete_steps += rank->n_complete_steps;
     sum->complete_us = fmax(sum->complete_us, rank->complete_us);
     sum->clock_difference_us = fmin(sum->clock_difference_us, rank->clock_difference_us);
+    sum->lacks_thread |= rank->lacks_thread;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct trace_defect *to = &sum->defects[kind];
         const struct trace_defect *from = &rank->defects[kind];
         if (!to->count && from->count) {
             memcpy(to->example, from->example, sizeof to->example);
+            memcpy(to->cause, from->cause, sizeof to->cause);
             to->largest_us = from->largest_us;
         } else if (from->count) {
             to->largest_us = fmax(to->largest_us, from->largest_us);
@@ -561,13 +571,6 @@ __attribute__((format(printf, 2, 3))) static void append(struct defect_text *tex
 
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks) {
-    static const struct {
-        const char *noun, *one, *several;
-    } words[N_DEFECTS] = {
-#define DEFECT_WORDS(id, name, noun, one, several, effect) {noun, one, several},
-        TRACE_DEFECTS(DEFECT_WORDS)
-#undef DEFECT_WORDS
-    };
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text = {""};
     append(&text, "%s%s", ranks, *ranks ? ": " : "");
@@ -583,21 +586,30 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
                    span_text(validity->complete_us).text);
         return text;
     }
-    append(&text, "%s of %s %s %s", count_text(defect->count).text, count_text(defect->of).text, words[kind].noun,
-           defect->count == 1 ? words[kind].one : words[kind].several);
+    append(&text, "%s of %s %s %s", count_text(defect->count).text, count_text(defect->of).text,
+           defect_words[kind].noun, defect->count == 1 ? defect_words[kind].one : defect_words[kind].several);
     if (kind == DEFECT_RUNS_OVER)
         append(&text, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
         append(&text, ", by at most %s", time_text(defect->largest_us).text);
+    else if (*defect->cause)
+        append(&text, ": %s", defect->cause);
     append(&text, " (the first: %s): %s", defect->example, defect_effects[kind]);
     if (kind == DEFECT_NO_TIME)
         append(&text, "; the other events span %s", span_text(validity->span_us).text);
     return text;
 }
 
-struct sutra_trace_defect defect_publish(const struct trace_validity *validity, enum trace_defect_kind kind,
-                                         const char *message) {
+struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind) {
     const struct trace_defect *defect = &validity->defects[kind];
+    struct defect_text text = {""};
+    append(&text, "%s that %s%s%s", defect_words[kind].noun, defect_words[kind].several, *defect->cause ? ": " : "",
+           defect->cause);
+    return text;
+}
+
+struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum trace_defect_kind kind,
+                                         const char *message) {
     return (struct sutra_trace_defect){
         .size = sizeof(struct sutra_trace_defect),
         .name = defect_names[kind],
@@ -605,6 +617,7 @@ struct sutra_trace_defect defect_publish(const struct trace_validity *validity, 
         .of = defect->of,
         .largest_us = defect->largest_us,
         .example = defect->example,
+        .cause = defect->cause,
         .effect = defect_effects[kind],
         .message = message,
     };

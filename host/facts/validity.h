@@ -24,6 +24,15 @@
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
  *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so that the kernels of later
  *     steps are missing. Complete are the steps that end before the last GPU activity does.
+ *
+ *     host trace --one pass--> the same struct
+ *
+ *     1 process <- 2 thread <- 3 step <- 4 mm       below the root
+ *                       (absent 24)  <- 25 mm       not below the root: node 24 is absent
+ *
+ *   - not below the root: the chain of parents ends at an absent node or in a cycle, not at the root, node 1.
+ *   - no root: no node has id 1.
+ *   - duplicate id: an earlier node has the id.
  */
 #ifndef FACTS_VALIDITY_H
 #define FACTS_VALIDITY_H
@@ -33,6 +42,7 @@
 
 #include "context/context.h"
 #include "read/device_trace.h"
+#include "read/host_trace.h"
 
 /* X(id, name, what is counted, what is true of one of them, of several, what sutra does) */
 #define TRACE_DEFECTS(X)                                                                                               \
@@ -48,7 +58,13 @@
     X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "own analyses skip them")          \
     X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "own analyses use only the complete part")   \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
-      "run past the start of the next activity of their stream", "own analyses end them at that start")
+      "run past the start of the next activity of their stream", "own analyses end them at that start")                \
+    X(NOT_BELOW_ROOT, "not_below_root", "nodes", "is not below the root", "are not below the root",                    \
+      "link writes them without times and GPU activities")                                                             \
+    X(NO_ROOT, "no_root", "nodes", "has no root (a node with id 1) above it",                                          \
+      "have no root (a node with id 1) above them", "link treats all nodes as host operators")                         \
+    X(DUPLICATE_ID, "duplicate_id", "nodes", "has the id of an earlier node", "have the id of an earlier node",        \
+      "link uses the last node of each id")
 
 enum trace_defect_kind {
 #define DEFECT_ID(id, name, noun, one, several, effect) DEFECT_##id,
@@ -62,6 +78,7 @@ struct trace_defect {
     double largest_us;  /* of one event; NaN if the defect is not an amount of time */
     double gpu_us;      /* GPU time that the defect concerns */
     char example[192];  /* "'gemm', event 212", the first in the file */
+    char cause[96];     /* "node 24 is absent"; "": the defect is its own cause */
 };
 
 struct trace_validity {
@@ -73,6 +90,7 @@ struct trace_validity {
     double complete_us;                     /* from the first start to the last end of a GPU activity */
     double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
+    uint64_t lacks_thread; /* DEFECT_NOT_BELOW_ROOT: the absent node is a thread, of which no node is below the root */
 };
 
 /* Whether defects concern more than 5 % of the GPU activities, or of their time: then results that rest on the times of
@@ -96,12 +114,15 @@ struct defect_text {
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks);
 
+/* The same as a row of a table, without the count: "nodes that are not below the root: node 24 is absent". */
+struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind);
+
 /* Names of the defects, and of what sutra does about them, as in JSON. */
 extern const char *const defect_names[N_DEFECTS];
 extern const char *const defect_effects[N_DEFECTS];
 
-/* The defect as public functions return it; `message` and `validity` must outlive it. */
-struct sutra_trace_defect defect_publish(const struct trace_validity *validity, enum trace_defect_kind kind,
+/* The defect as public functions return it; `message` and `defect` must outlive it. */
+struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum trace_defect_kind kind,
                                          const char *message);
 
 /* Reports each defect as a warning that begins with `name`, the file's name or NULL; in a strict context fails with the

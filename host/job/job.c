@@ -163,6 +163,13 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
         rank->status = (enum sutra_status)number[1];
         rank->error = arena_text(&whole->arena, lines->words[2], strlen(lines->words[2]));
         return rank->error;
+    case RECORD_DEFECT:
+        if (!rank->validity && !(rank->validity = arena_zeros(&whole->arena, 1, sizeof *rank->validity)))
+            return false;
+        struct trace_defect defect;
+        enum trace_defect_kind kind = record_defect(lines, &defect);
+        rank->validity->defects[kind] = defect;
+        break;
     case RECORD_WARNING:
         if (rank->n_warnings++ > 0)
             break;
@@ -418,6 +425,24 @@ static void find_stale(struct job_whole *whole) {
                     "linked with options that differ from the plan of the job: link the job, or its shards, again");
 }
 
+/* Defects of traces: one finding each, with its ranks. */
+static void find_trace_defects(struct job_whole *whole) {
+    struct trace_validity sum = {0};
+    for (size_t i = 0; i < whole->n_ranks; i++)
+        if (whole->ranks[i].validity)
+            validity_add(&sum, whole->ranks[i].validity);
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        struct rank_list ranks = {0};
+        if (!sum.defects[kind].count)
+            continue;
+        for (size_t i = 0; i < whole->n_ranks; i++)
+            if (whole->ranks[i].validity && whole->ranks[i].validity->defects[kind].count)
+                rank_list_add(&ranks, whole->ranks[i].rank);
+        add_finding(whole, CHECK_WARNING, "trace defect", rank_list_text(&ranks), "%s",
+                    defect_message(&sum, (enum trace_defect_kind)kind, "").text);
+    }
+}
+
 /* Checks the linked ranks. find_missing_ranks() has reported missing ranks. */
 static void find_collective_problems(struct job_whole *whole) {
     int64_t *ranks = arena_alloc(&whole->arena, whole->n_ranks, sizeof *ranks);
@@ -508,6 +533,7 @@ static void find_problems(struct job_whole *whole) {
     find_missing_ranks(whole);
     find_malformed(whole);
     find_stale(whole);
+    find_trace_defects(whole);
     find_collective_problems(whole);
     find_clock_offsets(whole);
     find_simulation_limits(whole);

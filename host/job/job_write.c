@@ -3,7 +3,7 @@
  *
  *     {"version": "0.1.0", "options": "...", "world_size": 8, "done": 7, "broken": 1, "not_linked": 0,
  *      "ranks": [{"rank": 0, "state": "done", "paired_by": "process", "host": {...}, "device": {...}, "file": {...},
- *                 "seconds": 0.1, "counts": {...}, "warnings": [...]}, ...],
+ *                 "seconds": 0.1, "counts": {...}, "validity": [...], "warnings": [...]}, ...],
  *      "skipped": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
  *
  *     {"1": [0, 1], "2": [2, 3]}      groups by the numbers that they have in .et files; group 0 contains all ranks
@@ -100,6 +100,14 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
     if (lines->line == RECORD_COUNT) {
         open_list(json, list, "count", "counts", '{');
         add_count(json, words[1], (uint64_t)lines->number[2]);
+        return;
+    }
+    if (lines->line == RECORD_DEFECT) {
+        struct trace_defect defect;
+        enum trace_defect_kind kind = record_defect(lines, &defect);
+        open_list(json, list, "defect", "validity", '[');
+        const struct sutra_trace_defect published = defect_publish(&defect, kind, "");
+        json_add_defect(json, &published);
         return;
     }
     if (lines->line == RECORD_WARNING) {

@@ -175,6 +175,7 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
     enum sutra_status status = named ? sutra_context_create(&options, &context, error) : error_memory(error);
     if (!status) {
         context->own_names = true;
+        context->holds_defects = true; /* job.json and the findings of the job report them for all ranks */
         status = link_into(rank, context, of, path, streams_path, ends_job, error);
     }
     sutra_context_free(context);

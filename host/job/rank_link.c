@@ -64,16 +64,16 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
 
 /* Checks the complete traces of a pair whose heads did not contradict each other. */
 static enum sutra_status check_pair(const struct rank_pair *pair, const struct sutra_host_trace *host,
-                                    const struct sutra_device_trace *device, struct sutra_error *error) {
-    struct pairing pairing;
+                                    const struct sutra_device_trace *device, struct pairing *pairing,
+                                    struct sutra_error *error) {
     char text[PAIRING_TEXT];
     enum sutra_rank_source source;
     int64_t rank = rank_number(device, pair->device.path, 0, &source);
     if (source == SUTRA_RANK_INFO && rank != pair->rank)
         return error_file(error, SUTRA_DATA, pair->device.path, "it says that it is of rank %" PRId64 ", not %" PRId64,
                           rank, pair->rank);
-    enum sutra_status status = pairing_inspect(host, device, &pairing, error);
-    if (!status && pairing_misfit(&pairing, text))
+    enum sutra_status status = pairing_inspect(host, device, pairing, error);
+    if (!status && pairing_misfit(pairing, text))
         status = error_set(error, SUTRA_DATA, "%.390s", text);
     return status;
 }
@@ -119,17 +119,18 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
 }
 
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
-                                     struct sutra_device_trace *device, const struct sutra_link_options *options,
-                                     const struct link_output *output, const char *path, struct rank_result *result,
-                                     struct sutra_error *error) {
+                                     struct sutra_device_trace *device, const struct pairing *pairing,
+                                     const struct sutra_link_options *options, const struct link_output *output,
+                                     const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_linked *linked = NULL;
     enum sutra_status status = sutra_link(context, host, device, options, &linked, error);
     if (status)
         return status;
     sutra_linked_report(linked, &result->report);
     if (result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
-        status = error_file(error, SUTRA_DATA, device->document.source.name,
-                            "nothing of it matches %.200s: are they of the same run?", host->document.source.name);
+        status = error_file(error, SUTRA_DATA, device->document.source.name, "nothing of it matches %.100s: %s",
+                            host->document.source.name,
+                            *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");
     const struct linked_traces spent = {linked, host, device};
     int64_t base_ns = trace_base_ns(device);
     if (!status)
@@ -143,21 +144,29 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
                             const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
+    struct pairing pairing;
     *result = (struct rank_result){.report.size = sizeof result->report, .faithful.size = sizeof result->faithful};
     enum sutra_status status = collective_calls_init(&result->calls) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = sutra_host_trace_read(context, pair->host.path, &host, error);
     if (!status)
         status = sutra_device_trace_read(context, pair->device.path, &device, error);
+    if (!status) {
+        result->validity = *host->validity;
+        validity_add(&result->validity, device->validity);
+    }
+    if (!status && context->options.strict &&
+        !(status = validity_report(context, host->validity, pair->host.path, error)))
+        status = validity_report(context, device->validity, pair->device.path, error);
     if (!status)
-        status = check_pair(pair, host, device, error);
+        status = check_pair(pair, host, device, &pairing, error);
     if (!status)
         status = collective_calls_read(&result->calls, context, device, pair->rank, error);
     if (!status) {
         event_columns_forget(device->columns); /* linking needs no columns of collectives */
         int64_t n = trace_device_count(&device->document);
         result->n_devices = n > 0 ? n : NOT_RECORDED;
-        status = link_traces(context, host, device, options, output, path, result, error);
+        status = link_traces(context, host, device, &pairing, options, output, path, result, error);
     }
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);

@@ -8,6 +8,7 @@
 
 #include "analyze/collective_calls.h"
 #include "base/arena.h"
+#include "facts/validity.h"
 #include "link/link.h"
 #include "read/trace_head.h"
 #include "simulate/faithful.h"
@@ -123,10 +124,12 @@ struct rank_result {
     struct sutra_faithful_report faithful;
     struct collective_calls calls;
     struct rank_start start;
-    int64_t n_devices; /* GPUs of its host, as recorded in the trace; NOT_RECORDED */
+    struct trace_validity validity; /* of both traces; also if linking failed after they were read */
+    int64_t n_devices;              /* GPUs of its host, as recorded in the trace; NOT_RECORDED */
 };
 
-/* Links the pair into a file. SUTRA_DATA: a trace is malformed, or the traces belong to different processes, times or
+/* Links the pair into a file. The caller reports the defects of the traces; only a strict context fails with
+ * the first one: SUTRA_STRICT. SUTRA_DATA: a trace is malformed, or the traces belong to different processes, times or
  * ranks, or have no operator in common. Call rank_result_free() in any case. */
 enum sutra_status rank_link(struct sutra_context *context, const struct rank_pair *pair,
                             const struct sutra_link_options *options, const struct link_output *output,

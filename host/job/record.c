@@ -66,7 +66,8 @@ static void add_head(struct text_out *text, const struct record_of *of, uint64_t
     X(n_gpu_without_launch)                                                                                            \
     X(n_gpu_without_parent)                                                                                            \
     X(n_gpu_host_unmatched)                                                                                            \
-    X(n_gpu_memory_sets)
+    X(n_gpu_memory_sets)                                                                                               \
+    X(n_gpu_unknown_launch)
 
 static void add_calls(struct text_out *text, const struct rank_result *result) {
     const struct collective_calls *calls = &result->calls;
@@ -120,6 +121,17 @@ static bool write_record(const void *arg, struct text_out *text) {
             out_format(text, "times\t%.3f\n", result->faithful.measured_us);
         else if (outcome->is_faithful)
             out_format(text, "times\t%.3f\t%.3f\n", result->faithful.measured_us, result->faithful.simulated_us);
+    }
+    for (int kind = 0; kind < N_DEFECTS && outcome->status != SUTRA_STRICT; kind++) { /* a strict error is a defect */
+        const struct trace_defect *defect = &result->validity.defects[kind];
+        if (!defect->count)
+            continue;
+        out_format(text, "defect\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.3f\t%.3f\t", defect_names[kind], defect->count,
+                   defect->of, isnan(defect->largest_us) ? -1 : defect->largest_us, defect->gpu_us);
+        add_word(text, defect->example);
+        out_add(text, "\t");
+        add_word(text, defect->cause);
+        out_add(text, "\n");
     }
     const struct buffer *warnings = outcome->warnings;
     for (size_t at = 0; at < warnings->length; at += strlen(warnings->bytes + at) + 1) {
@@ -255,23 +267,15 @@ struct line_form {
 };
 
 static const struct line_form record_forms[] = {
-    [RECORD_VERSION] = {"version", "t", true, false},
-    [RECORD_OPTIONS] = {"options", "t", true, false},
-    [RECORD_HOST] = {"host", "tni", true, false},
-    [RECORD_DEVICE] = {"device", "tni", true, false},
-    [RECORD_RANK] = {"rank", "rt", true, false},
-    [RECORD_FILE] = {"file", "tn", true, false},
-    [RECORD_SECONDS] = {"seconds", "x", true, false},
-    [RECORD_ERROR] = {"error", "et", false, false},
-    [RECORD_COUNT] = {"count", "cn", false, true},
-    [RECORD_TIMES] = {"times", "x?x", false, false},
-    [RECORD_WARNING] = {"warning", "t", false, true},
-    [RECORD_DEVICES] = {"devices", "i", false, false},
-    [RECORD_UNTOLD] = {"untold", "n", false, false},
-    [RECORD_GROUP] = {"group", "itt", false, true},
-    [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
-    [RECORD_START] = {"start", "mmbu", false, false},
-    [RECORD_END] = {"end", "", true, false},
+    [RECORD_VERSION] = {"version", "t", true, false},     [RECORD_OPTIONS] = {"options", "t", true, false},
+    [RECORD_HOST] = {"host", "tni", true, false},         [RECORD_DEVICE] = {"device", "tni", true, false},
+    [RECORD_RANK] = {"rank", "rt", true, false},          [RECORD_FILE] = {"file", "tn", true, false},
+    [RECORD_SECONDS] = {"seconds", "x", true, false},     [RECORD_ERROR] = {"error", "et", false, false},
+    [RECORD_COUNT] = {"count", "cn", false, true},        [RECORD_TIMES] = {"times", "x?x", false, false},
+    [RECORD_DEFECT] = {"defect", "dnnxxtt", false, true}, [RECORD_WARNING] = {"warning", "t", false, true},
+    [RECORD_DEVICES] = {"devices", "i", false, false},    [RECORD_UNTOLD] = {"untold", "n", false, false},
+    [RECORD_GROUP] = {"group", "itt", false, true},       [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
+    [RECORD_START] = {"start", "mmbu", false, false},     [RECORD_END] = {"end", "", true, false},
 };
 
 static const struct line_form plan_forms[] = {
@@ -318,6 +322,24 @@ uint64_t *record_count(struct sutra_link_report *report, const char *name) {
     return NULL;
 }
 
+/* The kind of defect of this name, or N_DEFECTS. */
+static enum trace_defect_kind find_defect(const char *name) {
+    int kind = 0;
+    while (kind < N_DEFECTS && strcmp(defect_names[kind], name) != 0)
+        kind++;
+    return (enum trace_defect_kind)kind;
+}
+
+enum trace_defect_kind record_defect(const struct record_lines *lines, struct trace_defect *defect) {
+    *defect = (struct trace_defect){.count = (uint64_t)lines->number[2],
+                                    .of = (uint64_t)lines->number[3],
+                                    .largest_us = lines->real[4] < 0 ? NAN : lines->real[4],
+                                    .gpu_us = lines->real[5]};
+    snprintf(defect->example, sizeof defect->example, "%s", lines->words[6]);
+    snprintf(defect->cause, sizeof defect->cause, "%s", lines->words[7]);
+    return find_defect(lines->words[1]);
+}
+
 static bool read_integer(struct record_lines *lines, char letter, const char *word, int64_t *number) {
     size_t i = 0;
     while (ranges[i].letter != letter)
@@ -342,6 +364,9 @@ static bool read_field(struct record_lines *lines, char letter, size_t i) {
         break;
     case 'c':
         expected = record_count(&(struct sutra_link_report){0}, word) ? NULL : "the name of a count";
+        break;
+    case 'd':
+        expected = find_defect(word) < N_DEFECTS ? NULL : "the name of a defect";
         break;
     case 'u':
         lines->number[i] = (int64_t)strtoull(word, &end, 10);

@@ -9,7 +9,7 @@
  * A record is lines of words, separated by tabs:
  *
  *     version 0.1.0 / options .. / host PATH BYTES TIME / device .. / rank 3 process / file rank.3.json BYTES
- *     seconds 0.12 / count n_nodes 12 / warning .. / group 0 8 [0, 1, ...] / call .. / start .. / end
+ *     seconds 0.12 / count n_nodes 12 / defect .. / warning .. / group 0 8 [0, 1, ...] / call .. / start .. / end
  *
  * A record is written atomically after its file, and removed before the file is written again. A file with a record is
  * therefore complete, and the first lines of the record contain its inputs and options. A later run, or
@@ -77,6 +77,7 @@ enum record_line {
     RECORD_ERROR,
     RECORD_COUNT,
     RECORD_TIMES,
+    RECORD_DEFECT,
     RECORD_WARNING,
     RECORD_DEVICES,
     RECORD_UNTOLD,
@@ -110,6 +111,9 @@ bool record_next(struct record_lines *lines);
 
 /* Reports a line whose words contradict other data; record_finish() then returns the error. */
 __attribute__((format(printf, 2, 3))) void record_reject(struct record_lines *lines, const char *format, ...);
+
+/* The defect of a line RECORD_DEFECT: its kind, as an index of `defects`, and its values. */
+enum trace_defect_kind record_defect(const struct record_lines *lines, struct trace_defect *defect);
 
 /* The count of a line RECORD_COUNT in a report; NULL: a record has no count of this name. */
 uint64_t *record_count(struct sutra_link_report *report, const char *name);

@@ -104,7 +104,7 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
     found.n_host_rf_zero = pairing.host.n_zero;
     found.n_device_rf_zero = pairing.device.n_zero;
     found.misfit = pairing_misfit(&pairing, found.cause);
-    if (!found.misfit && 2 * found.n_common_rf < host->nodes.n)
+    if (!found.misfit && (2 * found.n_common_rf < host->nodes.n || *pairing.absent_thread))
         snprintf(found.cause, sizeof found.cause, "%s", pairing_cause(&pairing));
 
     struct tries tries = {0};

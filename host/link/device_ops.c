@@ -18,6 +18,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/shared.h"
@@ -31,6 +32,7 @@
 #include "match/rules.h"
 #include "match/steps.h"
 #include "read/device_trace.h"
+#include "text/names.h"
 
 /* Microseconds between operators of a thread that begin a new group. */
 #define GROUP_GAP 1000
@@ -44,6 +46,7 @@ struct op_build {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
+    bool any_call;       /* calls of any name are launches */
     struct arena *arena; /* of the results */
     struct arena scratch;
     struct sutra_error *error;
@@ -272,6 +275,122 @@ static enum sutra_status index_launches(struct op_build *build) {
     return SUTRA_OK;
 }
 
+/* ---- Launches of any name ---- */
+
+enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const row_t *gpu, row_t n, row_t *call, struct sutra_error *error) {
+    const struct device_events *events = &trace->events;
+    struct arena arena = {0};
+    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &arena);
+    row_t *calls = arena_alloc(&arena, events->n, sizeof *calls), n_calls = 0;
+    value_key *keys = arena_alloc(&arena, events->n, sizeof *keys);
+    struct key_index index = {0};
+    enum sutra_status status = arena_status(&arena, error);
+    for (int of_runtime = 0; of_runtime < 2 && !status; of_runtime++) /* the last one counts: drivers first */
+        for (row_t event = 0; event < events->n; event++) {
+            uint32_t category = category_roles(events, roles, event);
+            if (!(category & CATEGORY_CALL) || (category & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0) ||
+                !is_correlation(events->correlation[event]) || !time_is_usable(events, event))
+                continue;
+            keys[n_calls] = events->correlation[event];
+            calls[n_calls++] = event;
+        }
+    if (!status)
+        status = key_index_build(&index, &context->engine, keys, n_calls, KEY_LAST, NULL, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        value_key correlation = events->correlation[gpu[i]];
+        row_t found =
+            call[i] == ROW_NONE && is_correlation(correlation) ? key_index_find(&index, correlation) : ROW_NONE;
+        if (found != ROW_NONE)
+            call[i] = calls[found];
+    }
+    key_index_free(&index);
+    arena_free(&arena);
+    return status;
+}
+
+ORDER_BY(compare_call_names, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
+
+enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
+                                   struct sutra_count **counts, row_t *n_counts, struct sutra_error *error) {
+    struct sutra_count *made = calloc((size_t)trace->strings.n + 1, sizeof *made);
+    row_t n_made = 0;
+    if (!made)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        if (call[i] != ROW_NONE)
+            made[trace->events.name[call[i]]].count++;
+    for (uint32_t string = 0; string < trace->strings.n; string++)
+        if (made[string].count)
+            made[n_made++] = (struct sutra_count){strings_text(&trace->strings, string), made[string].count};
+    qsort(made, n_made, sizeof *made, compare_call_names);
+    *counts = made;
+    *n_counts = n_made;
+    return SUTRA_OK;
+}
+
+#define CALL_NAMES   5
+#define NAME_COLUMNS 40
+
+struct call_names call_names_text(const struct sutra_count *counts, uint64_t n) {
+    struct call_names names = {""};
+    size_t length = 0;
+    for (uint64_t i = 0; i < n && i < CALL_NAMES; i++)
+        length += (size_t)snprintf(names.text + length, sizeof names.text - length, "%s%.160s %" PRIu64, i ? ", " : "",
+                                   short_text(counts[i].name, NAME_COLUMNS).text, counts[i].count);
+    if (n > CALL_NAMES)
+        snprintf(names.text + length, sizeof names.text - length, " and %" PRIu64 " %s", n - CALL_NAMES,
+                 n - CALL_NAMES == 1 ? "other" : "others");
+    return names;
+}
+
+/* Finds the launch of each GPU operator, an event. Calls of other names are launches, too, or are counted. */
+static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
+    struct device_ops *ops = build->ops;
+    const struct device_events *events = build->events;
+    enum sutra_status status = index_launches(build);
+    for (row_t i = 0; i < build->n_gpu && !status; i++) {
+        row_t event = build->gpu[i];
+        launch[i] =
+            launch_index_find_before(&build->launches, correlation_of(events, event), number_at(events->ts, event));
+        ops->n_without_launch += launch[i] == ROW_NONE;
+        launch[i] = launch[i] == ROW_NONE ? ROW_NONE : build->launch[launch[i]];
+    }
+    launch_index_free(&build->launches);
+    if (status || !ops->n_without_launch)
+        return status;
+
+    row_t *gpu = arena_alloc(&build->scratch, ops->n_without_launch, sizeof *gpu), n = 0;
+    row_t *call = rows_none(&build->scratch, ops->n_without_launch);
+    if (build->scratch.failed)
+        return error_memory(build->error);
+    for (row_t i = 0; i < build->n_gpu; i++)
+        if (launch[i] == ROW_NONE)
+            gpu[n++] = build->gpu[i];
+    status = find_unknown_calls(build->context, build->trace, gpu, n, call, build->error);
+    if (status)
+        return status;
+    if (build->any_call) {
+        n = 0;
+        for (row_t i = 0; i < build->n_gpu; i++)
+            if (launch[i] == ROW_NONE) {
+                launch[i] = call[n++];
+                ops->n_without_launch -= launch[i] != ROW_NONE;
+            }
+        return SUTRA_OK;
+    }
+    for (row_t i = 0; i < n; i++) {
+        if (call[i] == ROW_NONE)
+            continue;
+        ops->n_unknown_launch++;
+        if (time_is_usable(events, gpu[i]))
+            ops->unknown_launch_us += number_as_double(number_at(events->dur, gpu[i]));
+    }
+    return ops->n_unknown_launch
+               ? count_call_names(build->trace, call, n, &ops->unknown_calls, &ops->n_unknown_calls, build->error)
+               : SUTRA_OK;
+}
+
 /* Finds the CPU operator of each GPU operator through its launch. Groups the GPU operators that have one by its
  * external id, and indexes the groups. */
 static enum sutra_status find_parents(struct op_build *build) {
@@ -285,24 +404,20 @@ static enum sutra_status find_parents(struct op_build *build) {
     uint8_t *nccl = arena_alloc(arena, build->n_gpu, sizeof *nccl);
     row_t *parent = arena_alloc(arena, build->n_gpu, sizeof *parent);
     row_t *gpu = arena_alloc(arena, build->n_gpu, sizeof *gpu); /* GPU operators with a launch */
+    row_t *launch_of = arena_alloc(arena, build->n_gpu, sizeof *launch_of);
     enum sutra_status status = arena_status(arena, build->error);
     if (!status)
-        status = index_launches(build);
+        status = find_launches(build, launch_of);
     if (status)
         return status;
 
     /* One query for each GPU operator that has a launch. */
     for (row_t i = 0; i < build->n_gpu; i++) {
-        row_t event = build->gpu[i];
-        row_t launch =
-            launch_index_find_before(&build->launches, correlation_of(events, event), number_at(events->ts, event));
-        if (launch == ROW_NONE) {
-            ops->n_without_launch++;
+        row_t event = build->gpu[i], launch = launch_of[i];
+        if (launch == ROW_NONE)
             continue;
-        }
         if (events->flags[event] & EVENT_NAME_NO_STRING && !build->context->options.lenient)
             return event_error(build->trace, event, "name", "a string", build->error);
-        launch = build->launch[launch];
         value_key tid = events->tid[launch];
         row_t first = key_index_find(&build->threads, tid);
         number_set(launch_ts, n, number_at(events->ts, launch));
@@ -315,7 +430,6 @@ static enum sutra_status find_parents(struct op_build *build) {
         .n = n, .launch_ts = launch_ts, .thread = thread, .external = gpu_external, .nccl = nccl};
     struct parents_step step = {&ops->cpu, &build->markers, &queries, parent};
     const struct engine *engine = &build->context->engine;
-    launch_index_free(&build->launches);
     if ((status = engine->parents(engine->state, &step, build->error)))
         return status;
 
@@ -348,10 +462,15 @@ static enum sutra_status find_parents(struct op_build *build) {
 }
 
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, struct arena *arena,
+                                   const struct sutra_device_trace *trace, bool any_call, struct arena *arena,
                                    struct sutra_error *error) {
-    struct op_build build = {
-        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
+    struct op_build build = {.ops = ops,
+                             .context = context,
+                             .trace = trace,
+                             .events = &trace->events,
+                             .any_call = any_call,
+                             .arena = arena,
+                             .error = error};
     const struct engine *engine = &context->engine;
     struct exclusive_durations_step step;
     enum sutra_status status;
@@ -395,5 +514,6 @@ end:
 void device_ops_free(struct device_ops *ops) {
     key_index_free(&ops->rf);
     key_index_free(&ops->groups);
+    free(ops->unknown_calls);
     *ops = (struct device_ops){0};
 }

@@ -105,8 +105,7 @@ static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host
 
 enum op_reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
-static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_context *context,
-                                        const struct sutra_host_trace *trace, struct arena *arena,
+static enum sutra_status find_reachable(struct host_ops *ops, const struct sutra_host_trace *trace, struct arena *arena,
                                         struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
     row_t *parent = arena_alloc(arena, ops->n_units, sizeof *parent);
@@ -116,9 +115,7 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
         parent[unit] = key_index_find(&ops->ids, trace->nodes.parent[unit_node(ops, unit)]);
     if (!status && root == ROW_NONE) {
-        context_warn(context, "%s: there is no root (a node with id 1): all nodes are treated as host operators",
-                     trace->document.source.name);
-        memset(ops->reachable, REACH_YES, ops->n_units);
+        memset(ops->reachable, REACH_YES, ops->n_units); /* all are host operators, as reported after reading */
     } else if (!status) {
         ops->reachable[root] = REACH_YES;
         for (row_t start = 0; start < ops->n_units; start++) {
@@ -176,7 +173,7 @@ enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *con
     }
     arena_release(arena, mark);
     if (!status)
-        status = find_reachable(ops, context, trace, arena, error);
+        status = find_reachable(ops, trace, arena, error);
     if (status)
         host_ops_free(ops);
     return status;

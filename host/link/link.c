@@ -18,6 +18,7 @@
 #include "columns/column.h"
 #include "context/context.h"
 #include "facts/names.h"
+#include "facts/validity.h"
 #include "link/link.h"
 #include "read/document.h"
 #include "text/quantities.h"
@@ -88,6 +89,12 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         pairing->host_pid = (int64_t)pid.bits;
     for (row_t node = 0; node < host->nodes.n; node++)
         range_add(&pairing->host, host->nodes.rf[node]);
+    const struct trace_defect *outside = &host->validity->defects[DEFECT_NOT_BELOW_ROOT];
+    if (host->validity->lacks_thread && 2 * outside->count >= host->nodes.n)
+        snprintf(pairing->absent_thread, sizeof pairing->absent_thread,
+                 "%s from the host trace, so that %s of its %s are not below the root; record both traces again: the "
+                 "observer loses nodes if an operator raises an exception",
+                 outside->cause, count_text(outside->count).text, counted_text(host->nodes.n, "node", "nodes").text);
 
     /* Processes, ids and time range of the CPU operators. */
     const struct device_events *events = &device->events;
@@ -182,6 +189,8 @@ const char *pairing_cause(const struct pairing *pairing) {
         return "the traces are of two processes; use both traces of one rank";
     if (pairing->other_time)
         return "the traces were not recorded at the same time; use both traces of one run";
+    if (*pairing->absent_thread)
+        return pairing->absent_thread;
     if (host->low <= host->high && device->low <= device->high) {
         if (host->high < device->low || device->high < host->low)
             return "the traces have no step in common: their record-function ids do not overlap; record both traces "
@@ -348,7 +357,30 @@ static enum sutra_status check_durations(const struct sutra_linked *linked, stru
     return SUTRA_OK;
 }
 
-static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
+/* Reports launches by calls that chakra_trace_link does not know if they are more than this share of the GPU time;
+ * strict: fails. */
+#define UNKNOWN_LAUNCH_SHARE 0.05
+
+static enum sutra_status check_unknown_launches(struct sutra_linked *linked, struct sutra_context *context,
+                                                struct sutra_error *error) {
+    const struct device_ops *ops = &linked->ops;
+    double gpu_us = linked->device->validity->gpu_us;
+    if (ops->unknown_launch_us <= UNKNOWN_LAUNCH_SHARE * gpu_us)
+        return SUTRA_OK;
+    char text[CALL_NAMES_TEXT + 500];
+    snprintf(text, sizeof text,
+             "%s of %s GPU activities, %.1f %% of the GPU time, %s launched by calls that chakra_trace_link does not "
+             "know: %s; ET+ lacks them, .et files with measured times contain them",
+             count_text(ops->n_unknown_launch).text, count_text(ops->n_gpu).text, 100 * ops->unknown_launch_us / gpu_us,
+             ops->n_unknown_launch == 1 ? "is" : "are",
+             call_names_text(linked->unknown_calls, linked->n_unknown_calls).text);
+    if (context->options.strict)
+        return error_set(error, SUTRA_STRICT, "%s", text);
+    context_warn(context, "%s", text);
+    return SUTRA_OK;
+}
+
+static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context, bool any_call,
                                   struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     struct arena *arena = &linked->arena;
@@ -358,10 +390,15 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = pairing_check(&pairing, context, error);
     if (!status)
-        status = device_ops_build(&linked->ops, context, linked->device, arena, error);
+        status = device_ops_build(&linked->ops, context, linked->device, any_call, arena, error);
+    linked->unknown_calls = linked->ops.unknown_calls;
+    linked->n_unknown_calls = linked->ops.n_unknown_calls;
+    linked->ops.unknown_calls = NULL;
     stage_begin(context, "link", linked->host->nodes.n);
     if (!status)
         status = check_durations(linked, context, error);
+    if (!status)
+        status = check_unknown_launches(linked, context, error);
     if (!status)
         status = host_ops_build(&linked->units, context, linked->host, arena, error);
     if (!status)
@@ -401,6 +438,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     report->n_gpu_memory_sets = ops->n_memory_sets;
     report->n_gpu_with_parent = ops->n_grouped;
     report->n_gpu_without_launch = ops->n_without_launch;
+    report->n_gpu_unknown_launch = ops->n_unknown_launch;
     report->n_gpu_without_parent = ops->n_without_parent;
     report->n_exclusive_rounded = ops->anomalies.n_rounded;
     report->n_exclusive_replaced = ops->anomalies.n_replaced;
@@ -436,7 +474,7 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
         return error_memory(error);
     made->host = host;
     made->device = device;
-    status = link_all(made, context, error);
+    status = link_all(made, context, own.any_launch, error);
     if (!status)
         status = context_go_on(context, error);
     if (!status && !own.no_sync)
@@ -468,6 +506,13 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
 
 void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report) {
     report_give(report, &linked->report, sizeof linked->report);
+}
+
+bool sutra_linked_unknown_call(const struct sutra_linked *linked, uint64_t index, struct sutra_count *call) {
+    if (index >= linked->n_unknown_calls)
+        return false;
+    *call = linked->unknown_calls[index];
+    return true;
 }
 
 /* Frees all but the report. */
@@ -506,5 +551,6 @@ void sutra_linked_free(struct sutra_linked *linked) {
     if (!linked)
         return;
     free_columns(linked);
+    free(linked->unknown_calls);
     free(linked);
 }

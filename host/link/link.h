@@ -39,6 +39,7 @@ struct pairing {
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
     bool other_time;              /* the times do not overlap in any time zone of the host trace */
+    char absent_thread[512];      /* why most nodes of the host trace are not below the root, if a thread is absent */
 };
 
 /* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
@@ -63,6 +64,27 @@ enum event_class { EVENT_OTHER, EVENT_CPU_OP, EVENT_LAUNCH, EVENT_GPU_OP, EVENT_
 
 /* `roles` are of READER_LINKER. O(1). */
 enum event_class event_classify(const struct device_events *events, const struct string_roles *roles, row_t event);
+
+/*
+ * Launches by calls that chakra_trace_link does not know, such as cudaGraphLaunch: calls of any name with the
+ * correlation of a GPU activity, as the launch model of the analyses uses them.
+ */
+
+/* Where call[i] is ROW_NONE, it becomes the call of activity gpu[i]: the last call of the runtime with its correlation,
+ * else the last one of the driver, else it remains. O(events + n). */
+enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                     const row_t *gpu, row_t n, row_t *call, struct sutra_error *error);
+
+/* The names of n calls (or ROW_NONE), descending by count; allocated in *counts, which the caller frees. */
+enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
+                                   struct sutra_count **counts, row_t *n_counts, struct sutra_error *error);
+
+/* "cudaGraphLaunch 13, cudaMemcpy2DAsync 7 and 2 others", with at most five names. */
+#define CALL_NAMES_TEXT 1000
+struct call_names {
+    char text[CALL_NAMES_TEXT];
+};
+struct call_names call_names_text(const struct sutra_count *counts, uint64_t n);
 
 /*
  * The operators of a device trace as tables in the order of the sorted trace, with the results of the engine's steps.
@@ -91,15 +113,21 @@ struct device_ops {
     struct key_index groups; /* external id -> group */
 
     row_t n_launches, n_gpu, n_memory_sets, n_without_launch, n_without_parent;
+    row_t
+        n_unknown_launch; /* of n_without_launch: a call that chakra_trace_link does not know has their correlation; */
+    double unknown_launch_us;          /* their durations, */
+    struct sutra_count *unknown_calls; /* and the names of these calls, descending by count */
+    row_t n_unknown_calls;
     row_t n_untimed; /* operators without a start or a duration: 0 is used, as chakra_trace_link does */
     uint64_t n_fields_dropped;
     struct exclusive_anomalies anomalies;
 };
 
-/* Makes the tables, which are in the arena except for the indexes. SUTRA_DATA: an operator has a field of a wrong type;
- * SUTRA_STRICT: several launches have the same correlation. */
+/* Makes the tables, which are in the arena except for the indexes and unknown_calls. `any_call`: calls that
+ * chakra_trace_link does not know are launches, too. SUTRA_DATA: an operator has a field of a wrong type; SUTRA_STRICT:
+ * several launches have the same correlation. */
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, struct arena *arena,
+                                   const struct sutra_device_trace *trace, bool any_call, struct arena *arena,
                                    struct sutra_error *error);
 void device_ops_free(struct device_ops *ops);
 
@@ -145,6 +173,8 @@ struct sutra_linked {
     int64_t *ctrl_deps; /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
     struct linked_sync sync;
     struct sutra_link_report report;
+    struct sutra_count *unknown_calls; /* of ops; linked_traces_free_columns() keeps them */
+    row_t n_unknown_calls;
 };
 
 /* A linked trace with its inputs, for callers that free the columns early. */

@@ -124,12 +124,12 @@ void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra
 
 ORDER_BY(compare_counts, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
 
-/* Counts events per category, most frequent first. */
+/* Counts events per category, most frequent first. The trace owns the counts, and after them has room for as many. */
 static enum sutra_status count_categories(struct sutra_device_trace *trace, struct sutra_device_summary *summary,
                                           struct sutra_error *error) {
     uint64_t *counts = calloc((size_t)trace->strings.n + 1, sizeof *counts);
     free(trace->categories);
-    trace->categories = calloc((size_t)trace->strings.n + 1, sizeof *trace->categories);
+    trace->categories = calloc((size_t)trace->strings.n * 2 + 1, sizeof *trace->categories);
     if (!counts || !trace->categories) {
         free(counts);
         return error_memory(error);
@@ -162,6 +162,40 @@ static enum sutra_status count_keys(struct sutra_context *context, const value_k
     return SUTRA_OK;
 }
 
+/* Counts the GPU operators whose correlation no launch has, but another call. */
+static enum sutra_status count_unknown_launches(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                                const struct string_roles *roles, const value_key *launches,
+                                                row_t n_launches, struct sutra_device_summary *summary,
+                                                struct sutra_error *error) {
+    const struct device_events *events = &trace->events;
+    struct arena arena = {0};
+    struct key_index index = {0};
+    struct sutra_count *counts = NULL;
+    row_t n = 0, n_counts = 0, n_max = (row_t)(summary->n_gpu_ops - summary->n_memory_sets - summary->n_correlations);
+    row_t *gpu = arena_alloc(&arena, n_max, sizeof *gpu), *call = rows_none(&arena, n_max);
+    enum sutra_status status = arena_status(&arena, error);
+    if (!status)
+        status = key_index_build(&index, &context->engine, launches, n_launches, KEY_FIRST, NULL, error);
+    for (row_t event = 0; event < events->n && !status; event++)
+        if (event_classify(events, roles, event) == EVENT_GPU_OP &&
+            key_index_find(&index, events->correlation[event]) == ROW_NONE)
+            gpu[n++] = event;
+    if (!status)
+        status = find_unknown_calls(context, trace, gpu, n, call, error);
+    if (!status)
+        status = count_call_names(trace, call, n, &counts, &n_counts, error);
+    for (row_t i = 0; i < n_counts && !status; i++)
+        summary->n_unknown_launches += counts[i].count;
+    if (n_counts)
+        memcpy(trace->categories + summary->n_categories, counts, n_counts * sizeof *counts);
+    summary->unknown_calls = trace->categories + summary->n_categories;
+    summary->n_unknown_calls = n_counts;
+    free(counts);
+    key_index_free(&index);
+    arena_free(&arena);
+    return status;
+}
+
 /* Whether Kineto moved a synchronization of a stream to a row of its own: thread = stream + 1,000,000. */
 static bool is_sync_row(const struct device_events *events, row_t event) {
     value_key tid = events->tid[event], stream = events->stream[event];
@@ -175,6 +209,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     const struct device_events *events = &trace->events;
     value_key *keys[N_LISTS]; /* of some events */
     row_t n[N_LISTS] = {0};
+    bool has_span = false;
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
@@ -203,11 +238,14 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         double end = begin + number_as_double(number_at(events->dur, event));
         if (category_roles(events, roles, event) & CATEGORY_SYNC && is_sync_row(events, event))
             continue; /* a row of the viewer, no thread */
-        if (n[LIST_TIDS] == 0 || begin < sums.ts_begin)
-            sums.ts_begin = begin;
-        if (n[LIST_TIDS] == 0 || end > sums.ts_end)
-            sums.ts_end = end;
         keys[LIST_TIDS][n[LIST_TIDS]++] = events->tid[event];
+        if (events->flags[event] & EVENT_UNUSABLE)
+            continue;
+        if (!has_span || begin < sums.ts_begin)
+            sums.ts_begin = begin;
+        if (!has_span || end > sums.ts_end)
+            sums.ts_end = end;
+        has_span = true;
     }
     sums.n_gpu_ops += sums.n_memory_sets;
     sums.device_kind = device_kind_names[status ? DEVICE_KIND_NONE : device_kind_find(trace, roles, &arena)];
@@ -224,6 +262,8 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     if (!status)
         status = count_keys(context, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], keys[LIST_GPU], n[LIST_GPU],
                             &sums.n_correlations, error);
+    if (!status && sums.n_correlations < n[LIST_GPU])
+        status = count_unknown_launches(context, trace, roles, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], &sums, error);
     arena_free(&arena);
     if (!status)
         report_give(summary, &sums, sizeof sums);

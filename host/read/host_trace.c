@@ -303,8 +303,8 @@ static void adopt_columns(struct sutra_host_trace *trace, struct document_part *
     free(rows->rf_attribute);
 }
 
-static enum sutra_status read_trace(struct sutra_context *context, const struct source_input *input,
-                                    struct sutra_host_trace **trace, struct sutra_error *error) {
+enum sutra_status host_trace_read(struct sutra_context *context, const struct source_input *input,
+                                  struct sutra_host_trace **trace, struct sutra_error *error) {
     struct sutra_host_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
@@ -328,20 +328,11 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     return status;
 }
 
-enum sutra_status sutra_host_trace_read(struct sutra_context *context, const char *path,
-                                        struct sutra_host_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct source_input){.name = path}, trace, error);
-}
-
-enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
-                                         size_t size, struct sutra_host_trace **trace, struct sutra_error *error) {
-    return read_trace(context, &(struct source_input){name, true, bytes, size}, trace, error);
-}
-
 void host_trace_unref(struct sutra_host_trace *trace) {
     if (!refcount_release(&trace->holders))
         return;
     host_nodes_free(&trace->nodes);
+    free(trace->validity);
     free(trace->schema);
     free(trace);
 }

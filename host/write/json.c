@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "facts/validity.h"
 #include "write/json.h"
 
 /* Length of the UTF-8 sequence at `text` and its code point; 0: invalid. Lone surrogates are valid. */
@@ -204,14 +205,13 @@ void json_add_real(struct json_out *json, const char *name, int n_digits, double
         json_add_text(json, name, NULL);
 }
 
-void json_close_lines(struct json_out *json, char bracket) {
-    json->begun = true;
-    json_close(json, bracket);
-}
-
-void json_break(struct json_out *json, int n) {
-    out_format(json->text, "%s\n%*s", json->begun ? "," : "", n, "");
-    json->begun = false;
+void json_add_counts(struct json_out *json, const char *name, const struct sutra_count *counts, uint64_t n) {
+    json_add_open(json, name, '{');
+    for (uint64_t i = 0; i < n; i++) {
+        json_cstring_key(json, counts[i].name);
+        json_format(json, "%" PRIu64, counts[i].count);
+    }
+    json_close(json, '}');
 }
 
 void json_add_defect(struct json_out *json, const struct sutra_trace_defect *defect) {
@@ -221,8 +221,31 @@ void json_add_defect(struct json_out *json, const struct sutra_trace_defect *def
     json_add_count(json, "of", defect->of);
     json_add_real(json, "largest_us", 17, defect->largest_us);
     json_add_text(json, "example", defect->example);
+    if (*defect->cause)
+        json_add_text(json, "cause", defect->cause);
     json_add_text(json, "effect", defect->effect);
     json_close_line(json);
+}
+
+void json_add_defects(struct json_out *json, const struct trace_validity *validity) {
+    json_add_open(json, "validity", '[');
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        const struct sutra_trace_defect defect =
+            defect_publish(&validity->defects[kind], (enum trace_defect_kind)kind, "");
+        if (defect.count)
+            json_add_defect(json, &defect);
+    }
+    json_close(json, ']');
+}
+
+void json_close_lines(struct json_out *json, char bracket) {
+    json->begun = true;
+    json_close(json, bracket);
+}
+
+void json_break(struct json_out *json, int n) {
+    out_format(json->text, "%s\n%*s", json->begun ? "," : "", n, "");
+    json->begun = false;
 }
 
 bool json_end(struct json_out *json) {

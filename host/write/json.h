@@ -13,6 +13,10 @@
 #include "sutra/trace.h"
 #include "write/text.h"
 
+struct sutra_count;
+struct trace_defect;
+struct trace_validity;
+
 #define JSON_ONE_LINE (-1)
 
 struct json_out {
@@ -62,8 +66,22 @@ void json_add_count(struct json_out *json, const char *name, uint64_t count);
 __attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json, const char *name, const char *format,
                                                            ...);
 
+/* A member that is an object: a count for each name. */
+void json_add_counts(struct json_out *json, const char *name, const struct sutra_count *counts, uint64_t n);
+
 /* With `n_digits` significant digits; NaN and infinity: null. */
 void json_add_real(struct json_out *json, const char *name, int n_digits, double value);
+
+/* The member "validity": the defects of a trace (facts/validity.h):
+ *
+ *     "validity": [{"defect": "not_below_root", "count": 20, "of": 43, "largest_us": null, "example": "'aten::mm', node 25",
+ *                   "cause": "node 24 is absent", "effect": "..."}]
+ *
+ * largest_us is null if the defect is not an amount of time; only some defects have a cause. */
+void json_add_defects(struct json_out *json, const struct trace_validity *validity);
+
+/* An element of it. */
+void json_add_defect(struct json_out *json, const struct sutra_trace_defect *defect);
 
 /* Closes a list or object on a line of its own, even if it is empty. */
 void json_close_lines(struct json_out *json, char bracket);
@@ -73,8 +91,5 @@ void json_break(struct json_out *json, int n);
 
 /* Ends the document with a line break, writes it to the sink or stream, and frees the buffer. False: out of memory. */
 bool json_end(struct json_out *json);
-
-/* An element of the list "validity": a defect of traces. */
-void json_add_defect(struct json_out *json, const struct sutra_trace_defect *defect);
 
 #endif

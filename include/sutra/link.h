@@ -30,6 +30,8 @@ struct sutra_link_options {
     bool no_sync;        /* omit synchronization dependencies */
     bool hta_pandas3;    /* find only the few synchronization dependencies that chakra_trace_link finds with pandas 3 */
     uint64_t most_bytes; /* fail with SUTRA_DATA if the output would exceed about this size; 0: unlimited */
+    bool any_launch;     /* also link GPU operators whose launch is a call that chakra_trace_link does not know, such as
+                            cudaGraphLaunch: for .et files with measured times. ET+ then differs from its output */
 };
 
 /* Counts of linked, unlinked and corrected nodes. */
@@ -59,16 +61,23 @@ struct sutra_link_report {
     uint64_t n_gpu_memory_sets;    /* skipped: memsets, as chakra_trace_link does */
     uint64_t n_host_steps;         /* host operators of n_host_rf_unmatched that are profiler steps, which are not
                                       linked: "ProfilerStep" is in their name */
+    uint64_t n_gpu_unknown_launch; /* of n_gpu_without_launch: launched by calls that chakra_trace_link does not know
+                                      (sutra_linked_unknown_call()) */
 };
 
 /* Links two traces. Both must outlive *linked, which the caller frees. Errors: SUTRA_DATA: two launches with the same
  * correlation; SUTRA_STRICT: an anomaly in a strict context: negative durations, traces of different processes or
- * times, less than half of the operators linked; SUTRA_SYSTEM: out of memory. */
+ * times, less than half of the operators linked, more than 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM:
+ * out of memory. */
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error);
 
 void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report);
+
+/* The calls of n_gpu_unknown_launch: name and number of launched GPU operators, descending by number. The name lives as
+ * long as the device trace. False: `index` is not below the number of names. */
+bool sutra_linked_unknown_call(const struct sutra_linked *linked, uint64_t index, struct sutra_count *call);
 
 /* Writes ET+ atomically: to a temporary file in the same directory, then renamed. "-" is standard output; the file is
  * compressed if the name ends in .gz or .zst. *n_bytes (may be NULL): uncompressed bytes. Errors: SUTRA_NO_OUTPUT:

@@ -110,7 +110,8 @@ struct sutra_trace_defect {
     uint64_t count, of;  /* affected events or nodes, and inspected ones */
     double largest_us;   /* of one event; NaN if the defect is not an amount of time */
     const char *example; /* the first in the file: "'gemm', event 212" */
-    const char *effect;  /* "skipped" */
+    const char *cause;   /* "node 24 is absent"; "": the defect is its own cause */
+    const char *effect;  /* "own analyses skip them" */
     const char *message; /* all in one line, as the warning */
 };
 
@@ -161,7 +162,11 @@ struct sutra_device_summary {
     uint64_t n_steps;       /* distinct profiler steps */
     uint64_t n_facts;
     struct sutra_trace_fact facts[SUTRA_TRACE_FACTS];
-    const char *device_kind; /* "cuda", "rocm", "xpu", "mtia", "npu", or "none" */
+    const char *device_kind;     /* "cuda", "rocm", "xpu", "mtia", "npu", or "none" */
+    uint64_t n_unknown_launches; /* GPU operators whose correlation only calls have that chakra_trace_link does not know
+                                    */
+    const struct sutra_count *unknown_calls; /* these calls, descending by count; valid as `categories` */
+    uint64_t n_unknown_calls;
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);
