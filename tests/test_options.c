@@ -499,6 +499,14 @@ static void ask_legacy(void *report) {
     sutra_legacy_free(legacy);
 }
 
+static void ask_defect(void *report) {
+    static const char text[] = "{\"schema\": \"1.0.1\", \"nodes\": [{\"id\": 2, \"name\": \"a\", \"parent\": 1}]}";
+    struct sutra_host_trace *trace = NULL;
+    assert_int_equal(sutra_host_trace_parse(all.context, "host", text, strlen(text), &trace, NULL), SUTRA_OK);
+    assert_true(sutra_host_trace_defect(trace, 0, report));
+    sutra_host_trace_free(trace);
+}
+
 static void ask_slowest(void *report) {
     assert_true(sutra_hta_ranks_slowest(all.ranks, report));
 }
@@ -532,6 +540,7 @@ static const struct {
 } reports[] = {
     {SIZED(sutra_host_summary), ask_host},
     {SIZED(sutra_device_summary), ask_device},
+    {SIZED(sutra_trace_defect), ask_defect},
     {SIZED(sutra_link_report), ask_link},
     {SIZED(sutra_legacy_report), ask_legacy},
     {SIZED(sutra_advice), ask_advice},

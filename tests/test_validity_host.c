@@ -1,6 +1,7 @@
 /*
  * test_validity_host.c - defects of host traces: nodes that are not below the root, and duplicate ids.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,6 +115,46 @@ static void later_nodes_with_an_id_are_counted(void **state) {
                               "the last node of each id\n");
 }
 
+static void programs_read_the_defects_of_a_trace(void **state) {
+    (void)state;
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    struct sutra_host_trace *host = NULL;
+    struct sutra_device_trace *device = NULL;
+    struct sutra_trace_defect defect = {.size = sizeof defect};
+    char *nodes = double_quotes(TRACE(ROOT "," NEW("3", "2", "a", "2") "," NEW("3", "2", "b", "2")));
+#define KERNEL "{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':5,'dur':2,'args':{'stream':7,'device':0}}"
+    char *events = double_quotes("{'traceEvents':[" KERNEL "," KERNEL "]}");
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    assert_int_equal(sutra_host_trace_parse(context, "host", nodes, strlen(nodes), &host, NULL), SUTRA_OK);
+    assert_int_equal(sutra_device_trace_parse(context, "device", events, strlen(events), &device, NULL), SUTRA_OK);
+
+    assert_true(sutra_host_trace_defect(host, 0, &defect));
+    assert_string_equal(defect.name, "not_below_root");
+    assert_int_equal(defect.count, 2);
+    assert_int_equal(defect.of, 3);
+    assert_true(isnan(defect.largest_us));
+    assert_string_equal(defect.example, "'a', node 3");
+    assert_string_equal(defect.cause, "node 2, a thread, is absent");
+    assert_string_equal(defect.effect, "link writes them without times and GPU activities");
+    assert_string_equal(defect.message, "2 of 3 nodes are not below the root: node 2, a thread, is absent (the first: "
+                                        "'a', node 3): link writes them without times and GPU activities");
+    assert_true(sutra_host_trace_defect(host, 1, &defect));
+    assert_string_equal(defect.name, "duplicate_id");
+    assert_string_equal(defect.cause, "");
+    assert_false(sutra_host_trace_defect(host, 2, &defect));
+
+    assert_true(sutra_device_trace_defect(device, 0, &defect));
+    assert_string_equal(defect.name, "duplicate");
+    assert_string_equal(defect.example, "'k', event 1");
+    assert_false(sutra_device_trace_defect(device, 1, &defect));
+    sutra_device_trace_free(device);
+    sutra_host_trace_free(host);
+    sutra_context_free(context);
+    free(nodes);
+    free(events);
+}
+
 /* A chain of parents is walked without recursion, and once. */
 static void a_long_chain_is_below_the_root(void **state) {
     (void)state;
@@ -133,6 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_without_the_root_above_them_are_counted),
         cmocka_unit_test(later_nodes_with_an_id_are_counted),
+        cmocka_unit_test(programs_read_the_defects_of_a_trace),
         cmocka_unit_test(a_long_chain_is_below_the_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

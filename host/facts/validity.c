@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
@@ -638,6 +639,36 @@ enum sutra_status validity_report(struct sutra_context *context, const struct tr
             context_warn(context, "%s", text.text);
     }
     return SUTRA_OK;
+}
+
+static bool give_defect(const struct trace_validity *validity, size_t index, struct sutra_trace_defect *defect) {
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        const struct trace_defect *found = &validity->defects[kind];
+        if (!found->count || index-- > 0)
+            continue;
+        struct sutra_trace_defect given = {.name = defect_names[kind],
+                                           .count = found->count,
+                                           .of = found->of,
+                                           .largest_us = found->largest_us,
+                                           .example = found->example,
+                                           .cause = found->cause,
+                                           .effect = defect_effects[kind]};
+        const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, "");
+        _Static_assert(sizeof given.message == sizeof text.text, "the text fits");
+        memcpy(given.message, text.text, sizeof given.message);
+        report_give(defect, &given, sizeof given);
+        return true;
+    }
+    return false;
+}
+
+bool sutra_host_trace_defect(const struct sutra_host_trace *trace, size_t index, struct sutra_trace_defect *defect) {
+    return give_defect(trace->validity, index, defect);
+}
+
+bool sutra_device_trace_defect(const struct sutra_device_trace *trace, size_t index,
+                               struct sutra_trace_defect *defect) {
+    return give_defect(trace->validity, index, defect);
 }
 
 /* ---- Reading ---- */

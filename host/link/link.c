@@ -58,6 +58,16 @@ static bool read_host_span(const struct document *document, double *begin, doubl
     return *begin <= *end;
 }
 
+/* Whether the device trace and the host trace overlap in any time zone of the host trace. Seconds from 1970. */
+static bool spans_overlap(double begin, double end, double host_begin, double host_end) {
+    bool overlaps = false;
+    for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS && !overlaps; zone++) {
+        double shift = zone * ZONE_STEP;
+        overlaps = begin <= host_end + shift + TOLERANCE && end >= host_begin + shift - TOLERANCE;
+    }
+    return overlaps;
+}
+
 static void range_add(struct rf_range *range, value_key rf) {
     if (!key_is_value(rf))
         return;
@@ -120,15 +130,12 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
 
     /* Timestamps count from a base that the trace records; in older traces from 1970. */
     member_number(&device->document, "baseTimeNanoseconds", &base);
-    double base_s = number_as_double(base) / 1e9;
-    double begin = base_s + begin_us / 1e6, end = base_s + end_us / 1e6, host_begin, host_end;
-    if (begin <= end && pairing->n_cpu_ops && begin >= MIN_EPOCH &&
+    double base_s = number_as_double(base) / 1e9, host_begin, host_end;
+    if (begin_us <= end_us && pairing->n_cpu_ops && base_s + begin_us / 1e6 >= MIN_EPOCH &&
         read_host_span(&host->document, &host_begin, &host_end)) {
-        pairing->other_time = true;
-        for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS && pairing->other_time; zone++) {
-            double shift = zone * ZONE_STEP;
-            pairing->other_time = !(begin <= host_end + shift + TOLERANCE && end >= host_begin + shift - TOLERANCE);
-        }
+        pairing->other_time = !spans_overlap(base_s + begin_us / 1e6, base_s + end_us / 1e6, host_begin, host_end);
+        pairing->in_ns =
+            pairing->other_time && spans_overlap(base_s + begin_us / 1e9, base_s + end_us / 1e9, host_begin, host_end);
     }
     arena_free(&scratch);
     return SUTRA_OK;
@@ -144,6 +151,10 @@ bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT
             "%.300s is of process %lld, %.300s of process %lld: these look like traces of two ranks or runs; use both "
             "traces of one rank",
             pairing->host_name, (long long)pairing->host_pid, pairing->device_name, (long long)pairing->device_pid);
+    else if (pairing->in_ns)
+        snprintf(text, PAIRING_TEXT,
+                 "%.300s: times of the device trace are in ns: expected us; divide ts and dur of its events by 1,000",
+                 pairing->device_name);
     else if (pairing->other_time)
         snprintf(
             text, PAIRING_TEXT,
@@ -187,6 +198,8 @@ const char *pairing_cause(const struct pairing *pairing) {
         return "the host trace has no record-function ids; record both traces together with PyTorch 2.4.1 or later";
     if (pairing->other_process)
         return "the traces are of two processes; use both traces of one rank";
+    if (pairing->in_ns)
+        return "times of the device trace are in ns: expected us";
     if (pairing->other_time)
         return "the traces were not recorded at the same time; use both traces of one run";
     if (*pairing->absent_thread)

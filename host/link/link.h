@@ -38,7 +38,8 @@ struct pairing {
     bool linked;                  /* the host trace is ET+ already */
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
-    bool other_time;              /* the times do not overlap in any time zone of the host trace */
+    bool other_time;              /* the times do not overlap in any time zone of the host trace, */
+    bool in_ns;                   /* but they would if the times of the device trace were nanoseconds */
     char absent_thread[512];      /* why most nodes of the host trace are not below the root, if a thread is absent */
 };
 

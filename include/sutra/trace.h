@@ -29,9 +29,10 @@ enum sutra_trace_kind { SUTRA_TRACE_HOST, SUTRA_TRACE_DEVICE };
  * the index in the list of traces. */
 enum sutra_rank_source { SUTRA_RANK_INFO, SUTRA_RANK_NAME, SUTRA_RANK_POSITION };
 
-/* Reads a file; "-" is standard input. The caller frees *trace, before the context. Errors: SUTRA_NO_INPUT: missing,
- * unreadable or a directory; SUTRA_DATA: not JSON or not this kind of trace, with byte offset and line; SUTRA_SYSTEM:
- * out of memory. */
+/* Reads a file; "-" is standard input. Each defect (sutra_trace_defect below) is a warning. The caller frees *trace,
+ * before the context. Errors: SUTRA_NO_INPUT: missing, unreadable or a directory; SUTRA_DATA: not JSON or not this kind
+ * of trace, with byte offset and line; SUTRA_STRICT: the trace has a defect, in a strict context; SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status sutra_host_trace_read(struct sutra_context *context, const char *path,
                                         struct sutra_host_trace **trace, struct sutra_error *error);
 enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
@@ -45,6 +46,24 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
 
 void sutra_host_trace_free(struct sutra_host_trace *trace);
 void sutra_device_trace_free(struct sutra_device_trace *trace);
+
+/* A defect of a trace, such as GPU activities without a start time or nodes that are not below the root: the events or
+ * nodes that cannot be true, and the effect on results. docs/linking.md lists the defects of host traces. */
+struct sutra_trace_defect {
+    size_t size;         /* sizeof the struct, set by the caller */
+    const char *name;    /* constant, such as "not_below_root" */
+    uint64_t count, of;  /* affected events or nodes, and inspected ones */
+    double largest_us;   /* of one event; NaN if the defect is not an amount of time */
+    const char *example; /* the first one, "'aten::mm', node 25"; lives as long as the trace */
+    const char *cause;   /* "node 24 is absent", or "" if unknown; lives as long as the trace */
+    const char *effect;  /* constant */
+    char message[400];   /* all of this in one line, as the warning after reading without the file's name */
+};
+
+/* Defects of a trace, found when the trace was read, in the order of the warnings. False: the trace has not more than
+ * `index` defects. A strict context does not read a trace with defects (SUTRA_STRICT). */
+bool sutra_host_trace_defect(const struct sutra_host_trace *trace, size_t index, struct sutra_trace_defect *defect);
+bool sutra_device_trace_defect(const struct sutra_device_trace *trace, size_t index, struct sutra_trace_defect *defect);
 
 /* An inclusive range of ranks. */
 struct sutra_rank_range {

@@ -17,10 +17,30 @@ DEFINE_FREE_AND_COLUMNS(host_trace)
 DEFINE_FREE_AND_COLUMNS(linked)
 DEFINE_FREE_AND_COLUMNS(critical_path)
 
-static const struct kind device_trace_kind = {
-    .name = "device_trace", .free = device_trace_release, .columns = device_trace_columns};
+/* {"defects": [(name, count, of, largest_us, example, cause, effect, message), ...]} of a trace; `defect`: its function. */
+#define DEFINE_DEFECTS(name, trace, defect)                                                                            \
+    static PyObject *name(const void *thing) {                                                                         \
+        struct sutra_trace_defect found = {.size = sizeof found};                                                      \
+        PyObject *list = PyList_New(0);                                                                                \
+        for (size_t i = 0; list && defect((const struct trace *)thing, i, &found); i++)                                \
+            list = list_add(list, defect_tuple(&found));                                                               \
+        return dict_add(PyDict_New(), "defects", list);                                                                \
+    }
+
+static PyObject *defect_tuple(const struct sutra_trace_defect *defect) {
+    return Py_BuildValue("(sKKdNzsN)", defect->name, (unsigned long long)defect->count, (unsigned long long)defect->of,
+                         defect->largest_us, str_from_utf8(defect->example), *defect->cause ? defect->cause : NULL,
+                         defect->effect, str_from_utf8(defect->message));
+}
+DEFINE_DEFECTS(device_trace_report, sutra_device_trace, sutra_device_trace_defect)
+DEFINE_DEFECTS(host_trace_report, sutra_host_trace, sutra_host_trace_defect)
+
+static const struct kind device_trace_kind = {.name = "device_trace",
+                                              .free = device_trace_release,
+                                              .columns = device_trace_columns,
+                                              .report = device_trace_report};
 static const struct kind host_trace_kind = {
-    .name = "host_trace", .free = host_trace_release, .columns = host_trace_columns};
+    .name = "host_trace", .free = host_trace_release, .columns = host_trace_columns, .report = host_trace_report};
 
 /* Texts: restriction, path. Numbers: restriction. */
 static enum sutra_status run_device_trace(struct job *job, struct sutra_context *context) {
@@ -71,20 +91,26 @@ static const struct member link_members[] = {
     COUNT(sutra_link_report, n_host_rf_zero),
     COUNT(sutra_link_report, n_gpu_memory_sets),
     COUNT(sutra_link_report, n_host_steps),
+    COUNT(sutra_link_report, n_gpu_unknown_launch),
     {0},
 };
 
 static PyObject *link_report(const void *thing) {
     struct sutra_link_report report = {.size = sizeof report};
     sutra_linked_report(thing, &report);
-    return dict_from_members(&report, link_members);
+    PyObject *calls = PyDict_New();
+    struct sutra_count call;
+    for (uint64_t i = 0; calls && sutra_linked_unknown_call(thing, i, &call); i++)
+        calls = dict_add(calls, call.name, PyLong_FromUnsignedLongLong(call.count));
+    return dict_add(dict_from_members(&report, link_members), "unknown_calls", calls);
 }
 
 static const struct kind link_kind = {
     .name = "link", .free = linked_release, .columns = linked_columns, .report = link_report};
 
 static enum sutra_status run_link(struct job *job, struct sutra_context *context) {
-    const struct sutra_link_options options = {.size = sizeof options, .no_sync = job->numbers[0] != 0};
+    const struct sutra_link_options options = {
+        .size = sizeof options, .no_sync = job->numbers[0] != 0, .any_launch = job->numbers[1] != 0};
     RETURN_THING(job, sutra_link(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error),
                  sutra_linked);
 }
@@ -247,7 +273,7 @@ const struct operation trace_operations[] = {
      &device_trace_kind},
     {"host_trace", {NULL}, 1, 0, RETURNS_THING, run_host_trace, &host_trace_kind},
     {"trace_kind", {NULL}, 1, 0, RETURNS_NUMBER, run_trace_kind, NULL},
-    {"link", {"host_trace", "device_trace"}, 0, 1, RETURNS_THING, run_link, &link_kind},
+    {"link", {"host_trace", "device_trace"}, 0, 2, RETURNS_THING, run_link, &link_kind},
     {"link_write", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_write, NULL},
     {"link_convert", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_convert, NULL},
     {"tree", {"device_trace", "?host_trace"}, 0, 0, RETURNS_THING, run_tree, &tree_kind},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, shared
@@ -25,6 +27,20 @@ def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], ar
     if columns is not None or args:
         table.columns  # so that names which are not there are told here
     return table
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A defect of a trace: events or nodes that cannot be true, such as "no_time" or "not_below_root"."""
+
+    name: str
+    count: int  # affected events or nodes
+    of: int  # inspected ones
+    largest_us: Optional[float]  # of one event; None if the defect is not an amount of time
+    example: str
+    cause: Optional[str]
+    effect: str
+    message: str  # all of this, as in the warning
 
 
 class Tabular(Closing):
@@ -49,7 +65,17 @@ class Tabular(Closing):
         return self._table()._repr_html_()
 
 
-class DeviceTrace(Tabular):
+class Trace(Tabular):
+    """A host trace or a device trace."""
+
+    @property
+    def defects(self) -> List[Defect]:
+        """Defects of the trace, found when it was read; each was a ``SutraWarning``."""
+        return [Defect(name, count, of, None if math.isnan(largest_us) else largest_us, *texts)
+                for name, count, of, largest_us, *texts in _core.report(self._thing)["defects"]]
+
+
+class DeviceTrace(Trace):
     """A device trace as Kineto writes it: a timeline of operators, launches and kernels.
 
     Args:
@@ -117,7 +143,7 @@ class DeviceTrace(Tabular):
         return f"<pysutra.DeviceTrace {self.path}{', closed' if self.closed else ''}>"
 
 
-class HostTrace(Tabular):
+class HostTrace(Trace):
     """A host trace as PyTorch's execution trace observer writes it: operators as nodes, with tensors and dependencies."""
 
     def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
@@ -139,14 +165,21 @@ class HostTrace(Tabular):
 class Linked(Tabular):
     """ET+: a host trace with GPU operators, times and dependencies. Returned by ``link()``."""
 
-    def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, progress: Optional[Progress]) -> None:
+    def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, any_launch: bool,
+                 progress: Optional[Progress]) -> None:
         self._context = host._context
-        self._thing = self._run("link", (host._thing, device._thing), (), (not sync,), progress)
+        self._thing = self._run("link", (host._thing, device._thing), (), (not sync, any_launch), progress)
 
     @property
     def report(self) -> Dict[str, int]:
         """Counts of linked and unmatched events: n_nodes, n_host_linked, n_gpu_without_launch, ..."""
-        return _core.report(self._thing)
+        return {name: count for name, count in _core.report(self._thing).items() if name != "unknown_calls"}
+
+    @property
+    def unknown_calls(self) -> Dict[str, int]:
+        """Calls that ``chakra_trace_link`` does not know, with the number of GPU activities that they launched and that ET+
+        therefore lacks, descending by number."""
+        return dict(_core.report(self._thing)["unknown_calls"])
 
     def nodes(self, columns: Optional[Sequence[str]] = None) -> Table:
         """The nodes, in the order of the file: id, name, gpu, host_id, host_row, event (rows of the two traces), ctrl_deps,
@@ -157,8 +190,9 @@ class Linked(Tabular):
         return self.nodes()
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes ET+ ("x.json"), or an ASTRA-sim file whose simulated time equals the measured time ("x.et"); compressed
-        with a further ".gz" or ".zst". The file is written atomically. Returns the uncompressed bytes."""
+        """Writes ET+ ("x.json"), or an ASTRA-sim file whose simulated time equals the measured time ("x.et", preferably of
+        traces linked with ``any_launch``); compressed with a further ".gz" or ".zst". The file is written atomically.
+        Returns the uncompressed bytes."""
         name = os.fspath(path)
         for ending in (".gz", ".zst"):
             name = name[:-len(ending)] if name.endswith(ending) else name
@@ -186,7 +220,7 @@ def as_trace(given: Union[T, Path], kind: Type[T], context: Context, progress: O
         yield given
 
 
-def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: bool = True,
+def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: bool = True, any_launch: bool = False,
          progress: Optional[Progress] = None) -> Linked:
     """Links a host trace and a device trace by the rules of MLCommons Chakra's ``chakra_trace_link``.
 
@@ -194,6 +228,8 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
         host: the host trace, or its path.
         device: the device trace, or its path; both traces must have the same context.
         sync: add synchronization dependencies.
+        any_launch: also link GPU activities that calls launch which ``chakra_trace_link`` does not know, such as
+            cudaGraphLaunch, as ``sutra link -o X.et`` does; ET+ then differs from the output of ``chakra_trace_link``.
         progress: called as ``progress(stage, done, total)``, or a ``tqdm``.
 
     >>> with pysutra.link("host.json", "device.json") as linked:
@@ -205,7 +241,7 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
         with as_trace(device, DeviceTrace, context, progress) as device_trace:
             if host_trace._context is not device_trace._context:
                 raise ValueError("the traces have different contexts: read both with the same context")
-            return Linked(host_trace, device_trace, sync, progress)
+            return Linked(host_trace, device_trace, sync, any_launch, progress)
 
 
 class Tree(Tabular):

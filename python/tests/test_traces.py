@@ -56,6 +56,42 @@ def test_a_file_for_simulators(host, device, tmp_path):
     assert subprocess.run([pysutra.program(), "check", tmp_path / "rank.0.et"], capture_output=True).returncode == 0
 
 
+def test_defects_are_warnings_and_elements_of_a_list(tmp_path, write_trace):
+    nodes = [{"id": number, "name": name, "ctrl_deps": parent, "attrs": []}
+             for number, name, parent in ((1, "process", 1), (3, "aten::mm", 2), (4, "aten::add", 3))]
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "nodes": nodes}))
+    with pytest.warns(pysutra.SutraWarning, match="2 of 3 nodes are not below the root"):
+        host = pysutra.HostTrace(path)
+    (defect,) = host.defects
+    assert defect == pysutra.Defect("not_below_root", 2, 3, None, "'aten::mm', node 3", "node 2, a thread, is absent",
+                                    "link writes them without times and GPU activities", defect.message)
+    assert defect.effect in defect.message and defect.cause in defect.message
+
+    call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 20, "dur": 1}
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10, "dur": 1}
+    events = [{**call, "args": {"correlation": 1}}, {**kernel, "args": {"correlation": 1, "stream": 7, "device": 0}}]
+    with pytest.warns(pysutra.SutraWarning, match="1 of 1 GPU activities starts before its launch call"):
+        device = pysutra.DeviceTrace(write_trace(events))
+    (defect,) = device.defects
+    assert (defect.name, defect.count, defect.of, defect.largest_us) == ("device_clock", 1, 1, 10)
+    with pytest.raises(pysutra.SutraError, match="starts before its launch call"):
+        pysutra.DeviceTrace(write_trace(events), pysutra.Context(strict=True))
+
+
+def test_calls_of_any_name_are_linked_on_request(host, device, tmp_path):
+    graphs = tmp_path / "device.json"
+    text = json.dumps(load(device))
+    graphs.write_text(text.replace('"cudaLaunchKernel"', '"cudaGraphLaunch"'))
+    with pytest.warns(pysutra.SutraWarning, match="chakra_trace_link does not know: cudaGraphLaunch"):
+        linked = pysutra.link(host, graphs)
+    n_unknown = linked.report["n_gpu_unknown_launch"]
+    assert linked.unknown_calls == {"cudaGraphLaunch": n_unknown} and n_unknown > 0
+    every = pysutra.link(host, graphs, any_launch=True)
+    assert every.unknown_calls == {} and every.report["n_gpu_unknown_launch"] == 0
+    assert every.report["n_gpu_nodes"] == pysutra.link(host, device).report["n_gpu_nodes"]
+
+
 def test_tree_equals_the_program_output(device, tmp_path):
     events = load(device)["traceEvents"]
     with pysutra.DeviceTrace(device) as trace, trace.tree() as tree:

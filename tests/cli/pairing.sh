@@ -41,6 +41,12 @@ sutra link-legacy host.json device.json -o legacy.json -q --strict
 echo "strict: exit $?"
 echo "--- two runs"
 pair 20 '2026-11-21 08:08:46' 7 8 9 10 >host.json && both
+echo "--- times in nanoseconds"
+pair 20 '2026-11-21 08:03:46' 7 8 9 10 >host.json
+cp device.json us.json
+sed -E 's/"ts": ([0-9]+), "dur": 9/"ts": \1000, "dur": 9000/' us.json >device.json
+both
+cp us.json device.json
 echo "--- other steps"
 pair 20 '2026-11-21 08:03:46' 17 18 19 20 >host.json && both
 echo "--- more steps"
