@@ -85,8 +85,10 @@ struct document {
     struct source source;
     struct document_member *members; /* in file order, repeated keys included */
     size_t n_members, members_capacity;
-    size_t array;  /* the last member of the array's name that is an array, or SIZE_MAX */
-    bool is_array; /* the document is the array alone, without members */
+    size_t array;          /* the last member of the array's name that is an array, or SIZE_MAX */
+    bool is_array;         /* the document is the array alone, without members */
+    bool truncated;        /* its end is missing: a repair, now or when the file was written, marks it (repair.h) */
+    uint64_t truncated_at; /* byte of the decompressed file before the repair; 0: unknown */
 };
 
 struct document_reader;
