@@ -25,13 +25,14 @@ enum after_element { AT_ELEMENT, AT_ARRAY_END, AT_TRACE, AT_TEXT_END };
 static enum after_element skip_malformed(struct trace_repair *repair, size_t from) {
     enum after_element next = AT_TEXT_END;
     size_t array_end = SIZE_MAX, at = from;
+    bool is_complete = repair->failed_at < repair->size; /* not truncated */
     for (; at < repair->size && next == AT_TEXT_END; at++) {
         char c = repair->text[at];
         if (c == '{' && repair_begins_trace(repair, at))
             next = AT_TRACE;
-        else if (c == '{' && repair_is_border(repair, at) && repair_begins_element(repair, at))
+        else if (c == '{' && repair_may_begin_element(repair, at))
             next = AT_ELEMENT;
-        else if (c == ']' && array_end == SIZE_MAX && repair_ends_elements(repair, at))
+        else if (c == ']' && array_end == SIZE_MAX && repair_may_end_array(repair, at, is_complete))
             array_end = at;
     }
     at -= next != AT_TEXT_END;
@@ -40,7 +41,8 @@ static enum after_element skip_malformed(struct trace_repair *repair, size_t fro
         at = array_end;
     }
     repair_roll_back(repair, &repair->kept);
-    if (!repair_spend(repair, from, at)) {
+    repair_flush(repair);
+    if (!repair_deduct(repair, from, at)) {
         next = AT_TEXT_END;
         at = repair->size;
     }
@@ -49,6 +51,7 @@ static enum after_element skip_malformed(struct trace_repair *repair, size_t fro
                     next == AT_ELEMENT && repair->n_in_array ? ",\n" : "", SUTRA_REPAIR_ELEMENT);
         repair->report.n_skipped_bytes += at - repair->kept_end;
     }
+    repair->is_inside = next == AT_ELEMENT;
     repair->at = at;
     return next;
 }
@@ -68,33 +71,48 @@ static enum after_element pass_bracket(struct trace_repair *repair, size_t at, c
         repair->at = next;
         return AT_ELEMENT;
     }
-    bool ends = next >= repair->size || repair->text[next] == ',' || repair->text[next] == '}' ||
-                repair_begins_trace(repair, next);
-    return ends ? AT_ARRAY_END : skip_malformed(repair, at + 1);
+    return repair_ends_array(repair, at) ? AT_ARRAY_END : skip_malformed(repair, at + 1);
 }
 
 /* After an element that is kept. */
 static enum after_element pass_comma(struct trace_repair *repair) {
-    size_t at = repair_skip_spaces(repair, repair->at), comma = at;
-    char c = repair->text[at];
-    if (at < repair->size && c == ']')
-        return pass_bracket(repair, at, ",");
-    if (c == '{') {
-        bool trace = repair_begins_trace(repair, at);
-        if (!trace)
-            repair_edit(repair, at, 0, ",", SUTRA_REPAIR_COMMA);
-        repair->at = at;
-        return trace ? AT_TRACE : AT_ELEMENT;
-    }
-    if (c != ',')
-        return skip_malformed(repair, repair->at);
-    repair->at = at = repair_skip_spaces(repair, at + 1);
-    if (at < repair->size && repair->text[at] == ']') {
-        if (!element_follows(repair, at))
+    const char *text = repair->text;
+    size_t end = repair->at, at = repair_skip_spaces(repair, end), comma = at;
+    bool has_comma = text[at] == ',';
+    if (has_comma)
+        at = repair_skip_spaces(repair, at + 1);
+    repair->at = at;
+    if (at >= repair->size)
+        return AT_TEXT_END;
+    if (text[at] == ']') {
+        if (has_comma && !element_follows(repair, at))
             repair_edit(repair, comma, 1, "", SUTRA_REPAIR_COMMA);
-        return pass_bracket(repair, at, "");
+        return pass_bracket(repair, at, has_comma ? "" : ",");
     }
-    return at < repair->size ? AT_ELEMENT : AT_TEXT_END;
+    if (text[at] == '{' && !has_comma && repair_begins_trace(repair, at))
+        return AT_TRACE;
+    if (text[at] == '}' && !has_comma) {
+        size_t next = repair_skip_spaces(repair, at + 1);
+        if (next >= repair->size || repair_begins_trace(repair, next)) { /* the end of the trace, not of its array */
+            repair_edit(repair, at, 0, "]", SUTRA_REPAIR_BRACKET);
+            return AT_ARRAY_END;
+        }
+    }
+    /* After an element that was found inside a malformed one, this one's text may continue. */
+    if (repair->is_inside ? !repair_may_begin_element(repair, at) : !has_comma && text[at] != '{')
+        return skip_malformed(repair, end);
+    repair->is_inside = false;
+    if (!has_comma)
+        repair_edit(repair, at, 0, ",", SUTRA_REPAIR_COMMA);
+    return AT_ELEMENT;
+}
+
+/* Whether the trace at `at` has an array, as far as it is well-formed. */
+static bool has_array(struct trace_repair *repair, size_t at) {
+    size_t end;
+    repair_keys(repair, at, &end);
+    return end == NO_END || text_has(repair->text + at, end - at, "\"nodes\"") ||
+           text_has(repair->text + at, end - at, "\"traceEvents\"");
 }
 
 /* Parses the elements of the array whose opening bracket is at repair->at. */
@@ -106,7 +124,14 @@ static enum after_element repair_elements(struct trace_repair *repair) {
     if (repair->text[repair->at] == ']' && repair->at < repair->size)
         return AT_ARRAY_END;
     while (next == AT_ELEMENT) {
-        size_t at = repair->at, end = at < repair->size ? repair_value(repair, at, true) : NO_END;
+        size_t at = repair->at, end = NO_END;
+        repair->element = repair_element_at(repair, at);
+        if (repair_begins_trace(repair, at) && !repair_is_well_formed(repair)) {
+            next = has_array(repair, at) ? AT_TRACE : skip_malformed(repair, at + 1);
+            continue;
+        }
+        if (at < repair->size)
+            end = repair_value(repair, at, true);
         if (end == NO_END) {
             next = skip_malformed(repair, at < repair->size ? at + 1 : repair->size);
             continue;
@@ -118,11 +143,7 @@ static enum after_element repair_elements(struct trace_repair *repair) {
             continue;
         }
         repair->n_in_array++;
-        size_t key = repair_first_key(repair, at);
-        if (repair_key_length(repair, key) != SIZE_MAX) {
-            repair->learned[1] = key;
-            repair->learned[0] = repair->learned[0] ? repair->learned[0] : key;
-        }
+        repair_keep_element(repair);
         repair_keep_until(repair, end);
         next = pass_comma(repair);
     }
@@ -132,22 +153,45 @@ static enum after_element repair_elements(struct trace_repair *repair) {
 
 /* ---- A trace ---- */
 
-/* Ends the trace at kept_end, and skips all bytes from there to `next`. */
-static void cut_off(struct trace_repair *repair, size_t next, const char *closers) {
+/* Ends the trace at kept_end, in its array or after it, and skips the bytes from there to `next`. A truncated trace
+ * gets a mark, and an earlier mark stays. */
+static void cut_off(struct trace_repair *repair, size_t next, bool in_array) {
+    static const char key[] = "\"" REPAIR_MARK "\"";
+    const char *text = repair->text;
+    size_t from = repair->kept_end, n_lost = next - from, failed_at = MIN(repair->failed_at, next), at, end;
     repair_roll_back(repair, &repair->kept);
-    repair_edit(repair, repair->kept_end, next - repair->kept_end, closers, SUTRA_REPAIR_CUT_OFF);
-    repair->report.n_skipped_bytes += next - repair->kept_end;
+    repair_edit(repair, from, n_lost, in_array ? "\n]" : "", SUTRA_REPAIR_CUT_OFF);
+    repair->report.n_skipped_bytes += n_lost;
     repair->at = next;
+    if (in_array || !memchr(text + failed_at, '}', next - failed_at)) {
+        at = repair_skip_spaces(repair, from);
+        if (at < next && text[at] == ',')
+            at = repair_skip_spaces(repair, at + 1);
+        buffer_format(&repair->out, ",\n%s: {\"truncated_at_byte\": %zu, \"lost\": {\"elements\": %d, \"bytes\": %zu}}",
+                      key, next, in_array && at < next, n_lost);
+    } else { /* a malformed member, and perhaps the mark after it */
+        const char *mark = memmem(text + from, n_lost, key, strlen(key));
+        at = mark ? (size_t)(mark - text) : repair->size;
+        if (repair_key_length(repair, at) != SIZE_MAX) {
+            size_t colon = repair_skip_spaces(repair, at + strlen(key));
+            repair_keys(repair, repair_skip_spaces(repair, colon + 1), &end);
+            if (end != NO_END) {
+                buffer_append_text(&repair->out, ",\n");
+                buffer_append(&repair->out, mark, end - at);
+            }
+        }
+    }
+    buffer_append_text(&repair->out, "}");
 }
 
 /* Repairs the trace's array. False: the trace ends with it, truncated. */
 static bool repair_array(struct trace_repair *repair) {
     enum after_element next = repair_elements(repair);
     repair->has_array = true;
-    if (next == AT_ARRAY_END)
+    if (next != AT_ARRAY_END)
+        cut_off(repair, repair->at, true);
+    else if (repair->text[repair->at] == ']')
         repair->at++;
-    else
-        cut_off(repair, repair->at, "\n]}");
     return next == AT_ARRAY_END;
 }
 
@@ -179,7 +223,7 @@ static bool repair_member(struct trace_repair *repair, bool *ok) {
     }
     *ok = repair->has_array;
     if (*ok)
-        cut_off(repair, next_trace(repair, key), "}");
+        cut_off(repair, next_trace(repair, key), false);
     return false;
 }
 
@@ -209,7 +253,7 @@ static bool repair_object(struct trace_repair *repair) {
         if (repair->text[comma] != ',' || repair->at >= repair->size) {
             repair->failed_at = repair->at;
             if (repair->has_array)
-                cut_off(repair, next_trace(repair, repair->at), "}");
+                cut_off(repair, next_trace(repair, repair->at), false);
             return repair->has_array;
         }
     }
@@ -276,9 +320,9 @@ static struct trace_repair find_best_trace(const char *text, size_t size, size_t
         }
         if (better)
             best = next;
-        if (at < size && text[at] != '{' && text[at] != '[') {
+        if (at < size && (budget == 0 || (text[at] != '{' && text[at] != '['))) {
             size_t from = at;
-            at = next_trace(&next, at);
+            at = budget ? next_trace(&next, at) : size;
             repair_report(others, from, SUTRA_REPAIR_REST);
             others->n_skipped_bytes += at - from;
         }
@@ -359,6 +403,7 @@ const char *repair_kind_words(enum sutra_repair_kind kind, bool many) {
         {"string without a closing quote", "strings without closing quotes"},
         {"NaN or infinity, replaced by null", "NaNs or infinities, replaced by null"},
         {"extra or missing comma", "extra or missing commas"},
+        {"missing closing bracket, inserted", "missing closing brackets, inserted"},
         {"array without a trace, wrapped in a trace", "arrays without a trace, wrapped in a trace"},
         {"byte order mark, skipped", "byte order marks, skipped"},
         {"missing end", "missing ends"},
