@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "one_context.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
 #include "read/repair.h"
 
 /* ` is ". */
@@ -22,8 +24,14 @@ struct repair_case {
     uint64_t n;
 };
 
-#define EVENT(name)   "{`ph`: `X`, `cat`: `python_function`, `name`: `" name "`, `pid`: 1, `ts`: 5}"
-#define TRACE(events) "{`schemaVersion`: 1, `traceEvents`: [\n" events "\n], `traceName`: `x`}\n"
+#define EVENT(name)    "{`ph`: `X`, `cat`: `python_function`, `name`: `" name "`, `pid`: 1, `ts`: 5}"
+#define FULL(more)     "{`ph`: `X`, `name`: `a`, `pid`: 1, `ts`: 5, `args`: {`x`: " more
+#define NODE(id, more) "{`id`: " id ", `name`: `a`, `ctrl_deps`: 1, `attrs`: [" more
+#define TRACE(events)  "{`schemaVersion`: 1, `traceEvents`: [\n" events "\n], `traceName`: `x`}\n"
+
+/* The end of a repaired trace whose end was missing. */
+#define MARK(at, elements, bytes)                                                                                      \
+    ",\n`sutra_repair`: {`truncated_at_byte`: " #at ", `lost`: {`elements`: " #elements ", `bytes`: " #bytes "}}}"
 
 static const struct repair_case cases[] = {
     /* pytorch #146900: a dict's text as the name of a frame's file; #113001: a line of the user's */
@@ -68,20 +76,20 @@ static const struct repair_case cases[] = {
      SUTRA_REPAIR_COMMA, 4},
     {"a comma that is missing", TRACE("{`ph`: `X`}\n{`ph`: `i`}"), TRACE("{`ph`: `X`}\n,{`ph`: `i`}"),
      SUTRA_REPAIR_COMMA, 1},
-    {"cut off in a string", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `X`, `name`: `at", "{`traceEvents`: [{`ph`: `X`}\n]}",
+    {"cut off in a string", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `X`, `name`: `at",
+     "{`traceEvents`: [{`ph`: `X`}\n]" MARK(53, 1, 25), SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off behind a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n",
+     "{`a`: 1, `traceEvents`: [{`ph`: `X`}\n]" MARK(38, 0, 2), SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]" MARK(28, 0, 0),
      SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n", "{`a`: 1, `traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c", "{`traceEvents`: [{`ph`: `X`}]}",
-     SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off in an escape", "{`traceEvents`: [{`ph`: `X`}, {`name`: `\\", "{`traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off behind the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c",
+     "{`traceEvents`: [{`ph`: `X`}]" MARK(39, 0, 10), SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off in an escape", "{`traceEvents`: [{`ph`: `X`}, {`name`: `\\",
+     "{`traceEvents`: [{`ph`: `X`}\n]" MARK(41, 1, 13), SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off before any event", "{`traceEvents`: [{`ph`: `X", NULL, SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off before the array", "{`schemaVersion`: 1, `tra", NULL, SUTRA_REPAIR_CUT_OFF, 1},
-    {"nodes cut off", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`id`", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}\n]}",
-     SUTRA_REPAIR_CUT_OFF, 1},
+    {"nodes cut off", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`id`",
+     "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}\n]" MARK(46, 1, 7), SUTRA_REPAIR_CUT_OFF, 1},
     /* chakra #192: recorded again into the same file */
     {"two traces", "{`schema`: `1`, `nodes`: [{`id`: 1}]}\n{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n",
      "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
@@ -92,7 +100,7 @@ static const struct repair_case cases[] = {
      "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
     {"a bare array", "[{`ph`: `X`}, {`ph`: `i`}]\n", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `i`}]}\n",
      SUTRA_REPAIR_ARRAY, 1},
-    {"a bare array that is cut off", "[\n{`ph`: `X`},\n{`ph`:", "{`traceEvents`: [\n{`ph`: `X`}\n]}",
+    {"a bare array that is cut off", "[\n{`ph`: `X`},\n{`ph`:", "{`traceEvents`: [\n{`ph`: `X`}\n]" MARK(21, 1, 8),
      SUTRA_REPAIR_ARRAY, 1},
     {"a bare array of nodes", "[{`id`: 1, `ctrl_deps`: 1}]", "{`nodes`: [{`id`: 1, `ctrl_deps`: 1}]}",
      SUTRA_REPAIR_ARRAY, 1},
@@ -104,9 +112,89 @@ static const struct repair_case cases[] = {
      "{`schemaVersion`: 1, `traceEvents`: [" EVENT("b") "\n], `traceName`: `x`}\n", SUTRA_REPAIR_ELEMENT, 1},
     {"the last event is nothing", TRACE(EVENT("a") ",\n{`ph` `X`}"),
      "{`schemaVersion`: 1, `traceEvents`: [\n" EVENT("a") "], `traceName`: `x`}\n", SUTRA_REPAIR_ELEMENT, 1},
-    {"an event whose last string has no end",
-     TRACE(EVENT("a") ",\n{`ph`: `X`, `args`: {`x`: `y}},\n" EVENT("b") ",\n" EVENT("c")),
+    {"an event whose last string has no end", TRACE(EVENT("a") ",\n" FULL("`b}}") ",\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" FULL("`b`}}") ",\n" EVENT("c")), SUTRA_REPAIR_END_QUOTE, 1},
+    {"an event whose last string has no end, and closes too few brackets",
+     TRACE(EVENT("a") ",\n" FULL("`b}") ",\n" EVENT("c")), TRACE(EVENT("a") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    /* pytorch #126703 */
+    {"a brace is missing at the end of an event", TRACE(FULL("1}") ",\n" EVENT("b")),
+     TRACE(FULL("1}}") ",\n" EVENT("b")), SUTRA_REPAIR_BRACKET, 1},
+    {"a brace is missing after a string", TRACE("{`ph`: `X`, `cat`: `c`, `pid`: 1, `name`: `a`,\n" EVENT("b")),
+     TRACE("{`ph`: `X`, `cat`: `c`, `pid`: 1, `name`: `a`},\n" EVENT("b")), SUTRA_REPAIR_BRACKET, 1},
+    {"both braces are missing", TRACE(EVENT("a") ",\n" FULL("1") ",\n" EVENT("b")),
+     TRACE(EVENT("a") ",\n" FULL("1}}") ",\n" EVENT("b")), SUTRA_REPAIR_BRACKET, 2},
+    {"braces are missing in several events", TRACE(FULL("1}") ",\n" FULL("2}") ",\n" EVENT("b")),
+     TRACE(FULL("1}}") ",\n" FULL("2}}") ",\n" EVENT("b")), SUTRA_REPAIR_BRACKET, 2},
+    {"a brace is missing in the last event", TRACE(EVENT("a") ",\n" FULL("1}")), TRACE(EVENT("a") ",\n" FULL("1}}")),
+     SUTRA_REPAIR_BRACKET, 1},
+    {"a brace is missing on one line", "{`traceEvents`:[{`ph`:`X`,`pid`:1,{`ph`:`X`,`pid`:2,{`ph`:`X`,`pid`:3}]}",
+     "{`traceEvents`:[{`ph`:`X`,`pid`:1},{`ph`:`X`,`pid`:2},{`ph`:`X`,`pid`:3}]}", SUTRA_REPAIR_BRACKET, 2},
+    {"a brace is missing inside of an event",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `args`: {`stream`: 7, `cat`: `c`, `name`: `b`, `pid`: 1, `ts`: 5},\n" EVENT("c")),
+     TRACE(
+         EVENT("a") ",\n{`ph`: `X`, `args`: {`stream`: 7}, `cat`: `c`, `name`: `b`, `pid`: 1, `ts`: 5},\n" EVENT("c")),
+     SUTRA_REPAIR_BRACKET, 1},
+    {"braces are missing inside of all events",
+     TRACE(
+         "{`ph`: `X`, `args`: {`name`: `b`, `pid`: 1, `ts`: 5},\n{`ph`: `X`, `args`: {`stream`: 7, `pid`: 1, `ts`: 5}"),
+     TRACE("{`ph`: `X`, `args`: {`name`: `b`}, `pid`: 1, `ts`: 5},\n"
+           "{`ph`: `X`, `args`: {`stream`: 7}, `pid`: 1, `ts`: 5}"),
+     SUTRA_REPAIR_BRACKET, 2},
+    {"a brace is missing after arguments with a key of events",
+     TRACE(EVENT("a") ",\n{`ph`: `M`, `name`: `n`, `pid`: 1, `args`: {`x`: 7, `name`: `b`},\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n{`ph`: `M`, `name`: `n`, `pid`: 1, `args`: {`x`: 7, `name`: `b`}},\n" EVENT("c")),
+     SUTRA_REPAIR_BRACKET, 1},
+    {"a bracket is missing inside of an event", TRACE(FULL("[[1], [2], `y`: [3, `z`: [}}") ",\n" EVENT("b")),
+     TRACE(FULL("[[1], [2]], `y`: [3], `z`: []}}") ",\n" EVENT("b")), SUTRA_REPAIR_BRACKET, 3},
+    {"a bracket and a brace are missing in a node",
+     "{`nodes`: [" NODE("1", "{`name`: `tid`}]}") ",\n" NODE("2", "{`name`: `tid`}") ",\n" NODE(
+         "3", "{`name`: `tid`}]}") "]}",
+     "{`nodes`: [" NODE("1", "{`name`: `tid`}]}") ",\n" NODE("2", "{`name`: `tid`}]}") ",\n" NODE(
+         "3", "{`name`: `tid`}]}") "]}",
+     SUTRA_REPAIR_BRACKET, 2},
+    {"a brace is missing in an attribute of a node", "{`nodes`: [" NODE("1", "{`name`: `tid`, {`name`: `rf_id`]}") "]}",
+     "{`nodes`: [" NODE("1", "{`name`: `tid`}, {`name`: `rf_id`}]}") "]}", SUTRA_REPAIR_BRACKET, 2},
+    {"a brace is missing after a surplus comma", "{`nodes`: [{`id`: 1}, {`id`: 2, ]}",
+     "{`nodes`: [{`id`: 1}, {`id`: 2} ]}", SUTRA_REPAIR_BRACKET, 1},
+    {"a bracket is missing before the array", "{`devices`: [{`id`: 0}, `traceEvents`: [{`ph`: `X`}]}",
+     "{`devices`: [{`id`: 0}], `traceEvents`: [{`ph`: `X`}]}", SUTRA_REPAIR_BRACKET, 1},
+    {"a comma too many after the array", "{`traceEvents`: [{`ph`: `X`}], }", "{`traceEvents`: [{`ph`: `X`}] }",
+     SUTRA_REPAIR_COMMA, 1},
+    {"the array's bracket is missing", "{`traceEvents`: [{`ph`: `X`}}", "{`traceEvents`: [{`ph`: `X`}]}",
+     SUTRA_REPAIR_BRACKET, 1},
+    {"an event inside of a string of another one",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: `b" EVENT("c") "b`, `pid`: 2},\n" EVENT("d")),
+     TRACE(EVENT("a") ",\n" EVENT("c") ",\n" EVENT("d")), SUTRA_REPAIR_ELEMENT, 2},
+    {"an event between two members of another one",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: `b`,\n" EVENT("c") ", `pid`: 2},\n" EVENT("d")),
+     TRACE(EVENT("a") ",\n" EVENT("c") ",\n" EVENT("d")), SUTRA_REPAIR_ELEMENT, 2},
+    {"an event inside of an array of another one",
+     TRACE(EVENT("a") ",\n" FULL("[1, 2" EVENT("b") "3]}}") ",\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 2},
+    {"an event in place of a value", TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: \n" EVENT("b") ",\n" EVENT("c")),
      TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    {"an event after an incomplete one", TRACE(EVENT("a") ",\n{`ph`: `X`,\n" EVENT("b") ",\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    {"an event on the next line of an incomplete string",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: `at\n" EVENT("b") ",\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    {"an incomplete event on the next line of an incomplete string",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: `at\n{`ph`: `X`, `name`: `b`\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    {"the rest of another event",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `name`: `b`, `name`: `cc`dd`, `pid`: 1},\n" EVENT("e")),
+     TRACE(EVENT("a") ",\n" EVENT("e")), SUTRA_REPAIR_ELEMENT, 1},
+    {"an extra bracket between events", TRACE(EVENT("a") "],\n" EVENT("b")), TRACE(EVENT("a") ",\n" EVENT("b")),
+     SUTRA_REPAIR_ELEMENT, 1},
+    {"two heads", "{`schema`: `1`, `nodes`: [\n{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
+    {"a second head in a node",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2, `ctrl_deps`: {`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
+    {"a head in place of a node", "{`schema`: `1`, `nodes`: [{`id`: 1}, {`schema`: `1`}, {`id`: 2}, {`id`: x]}",
+     "{`schema`: `1`, `nodes`: [{`id`: 1},\n{`id`: 2}]}", SUTRA_REPAIR_ELEMENT, 2},
+    {"a truncated trace that was repaired, with a malformed member", "{`nodes`: [{`id`: 1}], `x`: y" MARK(9, 1, 2),
+     "{`nodes`: [{`id`: 1}]" MARK(9, 1, 2), SUTRA_REPAIR_CUT_OFF, 1},
     {"no trace", "hello", NULL, SUTRA_REPAIR_REST, 0},
     {"no value", "{`a`: }", NULL, SUTRA_REPAIR_REST, 0},
     {"nothing but a bracket", "{", NULL, SUTRA_REPAIR_REST, 0},
@@ -250,6 +338,85 @@ static void lenient_readers_repair_and_strict_readers_name_the_remedy(void **sta
     }
 }
 
+static void lenient_host_reader_skips_nodes_without_a_number_as_id(void **state) {
+    static const char text[] = "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`schema`: `1.0.1`, `nodes`: [{`id`: 2}]}, "
+                               "{`id`: {`id`: 3}}, {`id`: `4`}, {`id`: 5}]}";
+    char *json = quoted(text);
+    (void)state;
+    for (int lenient = 0; lenient < 2; lenient++) {
+        struct sutra_context *own = new_context(lenient);
+        struct sutra_host_trace *trace = NULL;
+        struct sutra_error error;
+        enum sutra_status status = sutra_host_trace_parse(own, "host", json, strlen(json), &trace, &error);
+        assert_int_equal(status, lenient ? SUTRA_OK : SUTRA_DATA);
+        if (lenient) {
+            assert_int_equal(trace->nodes.n, 2);
+            assert_int_equal(trace->nodes.id[1], 5);
+            assert_int_equal(trace->n_fields_dropped, 0);
+        } else {
+            assert_non_null(strstr(error.message, "node 1: field 'id'"));
+        }
+        sutra_host_trace_free(trace);
+        sutra_context_free(own);
+    }
+    free(json);
+}
+
+/* ---- Truncated files ---- */
+
+struct truncation_case {
+    const char *what, *text; /* `#` is "nodes": [{"id": 1}, or "traceEvents": [{"ph": "X"} */
+    bool lenient, truncated;
+    uint64_t at; /* in the host trace, whose beginning is 8 bytes shorter */
+};
+
+static const struct truncation_case truncations[] = {
+    {"complete", "{#]}", false, false, 0},
+    {"complete, lenient", "{#]}", true, false, 0},
+    {"a malformed member", "{#], `x`: [1}}", true, false, 0},
+    {"a malformed element", "{#, {`id`: `a`b`}]}", true, false, 0},
+    {"an element that is dropped", "{#, {`id` 3}]}", true, false, 0},
+    {"a brace that is missing in the last element", "{#, {`id`: 3]}", true, false, 0},
+    {"truncated after an element", "{#", true, true, 20},
+    {"truncated in an element", "{#, {`id`: 3", true, true, 30},
+    {"truncated in a number", "{#, {`id`: 3, `ts`: 0.", true, true, 40},
+    {"truncated after the array", "{#]", true, true, 21},
+    {"truncated in a member", "{#], `x`: {`y`", true, true, 32},
+    {"marked", "{#], `sutra_repair`: {`lost`: {`elements`: 1}, `truncated_at_byte`: 77}}", false, true, 77},
+    {"marked before the array", "{`sutra_repair`: {`truncated_at_byte`: 77}, #]}", true, true, 77},
+    {"marked without an offset", "{#], `sutra_repair`: {}}", false, true, 0},
+    {"marked with an offset that is no number", "{#], `sutra_repair`: {`truncated_at_byte`: `a`}}", false, true, 0},
+    {"marked in another way", "{#], `sutra_repair`: null}", false, true, 0},
+    {"marked, and truncated again", "{`sutra_repair`: {`truncated_at_byte`: 77}, #", true, true, 63},
+};
+
+static void readers_know_truncated_files(void **state) {
+    static const char *const arrays[] = {"`nodes`: [{`id`: 1}", "`traceEvents`: [{`ph`: `X`}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof truncations / sizeof *truncations; i++)
+        for (int device = 0; device < 2; device++) {
+            const struct truncation_case *c = &truncations[i];
+            const char *cut = strchr(c->text, '#');
+            char text[256];
+            snprintf(text, sizeof text, "%.*s%s%s", (int)(cut - c->text), c->text, arrays[device], cut + 1);
+            char *json = quoted(text);
+            struct sutra_context *own = new_context(c->lenient);
+            struct sutra_device_trace *events = NULL;
+            struct sutra_host_trace *nodes = NULL;
+            enum sutra_status status = device ? sutra_device_trace_parse(own, "t", json, strlen(json), &events, NULL)
+                                              : sutra_host_trace_parse(own, "t", json, strlen(json), &nodes, NULL);
+            assert_int_equal(status, SUTRA_OK);
+            const struct document *document = device ? &events->document : &nodes->document;
+            uint64_t at = c->at && c->at != 77 && device ? c->at + 8 : c->at;
+            if (document->truncated != c->truncated || document->truncated_at != at)
+                fail_msg("%s: truncated: %d, at byte %d", text, document->truncated, (int)document->truncated_at);
+            sutra_device_trace_free(events);
+            sutra_host_trace_free(nodes);
+            sutra_context_free(own);
+            free(json);
+        }
+}
+
 /* ---- Damage of one byte ---- */
 
 #define N_EVENTS 6
@@ -326,6 +493,8 @@ int main(void) {
         cmocka_unit_test(well_formed_text_is_unchanged),
         cmocka_unit_test(repair_offsets_are_bytes_of_the_input),
         cmocka_unit_test(lenient_readers_repair_and_strict_readers_name_the_remedy),
+        cmocka_unit_test(lenient_host_reader_skips_nodes_without_a_number_as_id),
+        cmocka_unit_test(readers_know_truncated_files),
         cmocka_unit_test(a_damaged_byte_costs_one_event),
         cmocka_unit_test(cut_off_anywhere_all_whole_events_stay),
     };

@@ -58,8 +58,8 @@ static void print_summary(const struct job *job, const struct sutra_repair_repor
 
 static int repair(struct job *job) {
     static const char *const names[SUTRA_N_REPAIR_KINDS] = {
-        "n_quotes", "n_controls",   "n_backslashes", "n_not_utf8",          "n_end_quotes", "n_numbers", "n_commas",
-        "n_arrays", "n_beginnings", "n_cut_off",     "n_elements_left_out", "n_objects",    "n_rests"};
+        "n_quotes",   "n_controls", "n_backslashes", "n_not_utf8", "n_end_quotes",        "n_numbers", "n_commas",
+        "n_brackets", "n_arrays",   "n_beginnings",  "n_cut_off",  "n_elements_left_out", "n_objects", "n_rests"};
     struct repair_job *repair = (struct repair_job *)job;
     struct sutra_repair_report report = {.size = sizeof report};
     struct named_count kinds[SUTRA_N_REPAIR_KINDS];
@@ -91,11 +91,11 @@ static const char *const synopses[] = {
 };
 static const char *const description[] = {
     "Repairs a malformed or truncated host trace or device trace: unescaped quotes, line breaks or backslashes in "
-    "names, a missing end, several traces in one file, an array of events without a trace, or NaN in place of a "
-    "number.",
+    "names, missing closing brackets, a missing end, several traces in one file, an array of events without a trace, "
+    "or NaN in place of a number.",
     "Well-formed events and nodes stay byte-identical. Elements that cannot be repaired are skipped and reported. All "
-    "complete events of a truncated file are kept. If a file contains several traces, the trace with the most events "
-    "is kept. A valid file is copied unchanged.",
+    "complete events of a truncated file are kept, and the member \"sutra_repair\" marks the file as truncated. If a "
+    "file contains several traces, the trace with the most events is kept. A valid file is copied unchanged.",
     "Commands that read traces make the same repairs in memory with --lenient.",
     NULL,
 };

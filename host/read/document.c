@@ -481,6 +481,14 @@ static enum sutra_status walk_document(struct document *document, struct documen
         status = walk_members(document, parts, error);
     if (!status)
         status = context_go_on(context, error);
+    const struct document_member *mark = status ? NULL : document_find(document, REPAIR_MARK);
+    if (mark) {
+        struct json_span at = document_member_of(document, mark->value, "truncated_at_byte");
+        int64_t byte;
+        document->truncated = true;
+        document->truncated_at =
+            at.at && field_integer(document->source.bytes + at.at, &byte) && byte > 0 ? (uint64_t)byte : 0;
+    }
     stage_end(context);
     return status;
 }

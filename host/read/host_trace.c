@@ -13,6 +13,7 @@
 #include "columns/column.h"
 #include "read/document.h"
 #include "read/node_forms.h"
+#include "text/quantities.h"
 #include "text/strings.h"
 
 enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
@@ -162,12 +163,13 @@ static void append_node(struct node_part *part, const struct host_places *places
     struct field_reader *fields = &part->part.fields;
     struct json_span id = places->field[NODE_ID], rf = places->field[NODE_RF_ATTRIBUTE];
     row_t row = part->part.n;
+    if (!id.at || !strchr("-0123456789Itf", fields->source->bytes[id.at])) {
+        count_mismatch(part, NODE_ID, id.at ? id.at : text);
+        return;
+    }
     nodes->text[row] = text;
     nodes->end[row] = end;
-    bool is_number = id.at && strchr("-0123456789Itf", fields->source->bytes[id.at]);
-    nodes->id[row] = is_number ? field_key(fields, id) : 0;
-    if (!is_number)
-        count_mismatch(part, NODE_ID, id.at ? id.at : text);
+    nodes->id[row] = field_key(fields, id);
     nodes->parent[row] = read_key(part, places, NODE_PARENT, KEY_ABSENT);
     nodes->ctrl_deps[row] = read_key(part, places, NODE_CTRL_DEPS, KEY_ABSENT);
     nodes->rf[row] = read_key(part, places, NODE_RF, KEY_NULL);
@@ -260,7 +262,7 @@ static enum sutra_status choose_schema(const struct document_parts *parts, struc
 }
 
 /* Counts the values of the wrong type in fields that matter for this schema. The first one of the part is an error,
- * unless the reader is lenient; a node without an id is always an error. */
+ * unless the reader is lenient. Nodes without an id have no row. */
 static enum sutra_status check_types(const struct node_part *part, struct sutra_host_trace *trace, bool lenient,
                                      struct sutra_error *error) {
     int first = NODE_FIELDS;
@@ -268,29 +270,36 @@ static enum sutra_status check_types(const struct node_part *part, struct sutra_
         bool matters = field == NODE_ID || field == NODE_CTRL_DEPS || trace->flat != (field == NODE_RF_ATTRIBUTE);
         if (part->n_mismatches[field] == 0 || !matters)
             continue;
-        trace->n_fields_dropped += part->n_mismatches[field];
-        bool before = first == NODE_FIELDS || part->mismatch_at[field] < part->mismatch_at[first];
-        if (before && (!lenient || field == NODE_ID))
+        if (field != NODE_ID)
+            trace->n_fields_dropped += part->n_mismatches[field];
+        if (first == NODE_FIELDS || part->mismatch_at[field] < part->mismatch_at[first])
             first = field;
     }
-    if (first == NODE_FIELDS)
+    if (first == NODE_FIELDS || lenient)
         return SUTRA_OK;
     const char *expected = first == NODE_ID             ? "a number in every node"
                            : first == NODE_RF_ATTRIBUTE ? "an integer"
                                                         : "a number";
     return source_error(part->part.fields.source, error, part->mismatch_at[first],
-                        "node %u: field %s: %s was expected%s", part->part.first_row + part->mismatch_row[first],
-                        field_names[first], expected, first == NODE_ID ? "" : " (--lenient ignores such fields)");
+                        "node %u: field %s: %s was expected (--lenient %s)",
+                        part->part.first_row + part->mismatch_row[first], field_names[first], expected,
+                        first == NODE_ID ? "skips such nodes" : "ignores such fields");
 }
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
     enum sutra_status status = choose_schema(parts, error);
-    for (size_t i = 0; i < parts->n && !status; i++) {
+    uint64_t n_without_id = 0;
+    bool closed = false; /* parts after the array's end are not read */
+    for (size_t i = 0; i < parts->n && !status && !closed; i++) {
         const struct node_part *part = document_part_at(parts, i);
-        if (part->part.n > 0)
-            status = check_types(part, trace, parts->context->options.lenient, error);
+        status = check_types(part, trace, parts->context->options.lenient, error);
+        n_without_id += part->n_mismatches[NODE_ID];
+        closed = part->part.closed;
     }
+    if (n_without_id && !status)
+        context_warn(parts->context, "%s: %s without a number as id: skipped", trace->document.source.name,
+                     counted_text(n_without_id, "node", "nodes").text);
     return status;
 }
 

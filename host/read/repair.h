@@ -5,9 +5,10 @@
  *                                  \       \  \    \             \         ]}        inserted; the last element is cut
  *
  * Each element of the trace's array is parsed strictly first, and is kept if it is well-formed. A malformed element is
- * parsed again by rules that inspect the text after each quote; if that fails too, the element is skipped, and parsing
- * continues at the next byte that seems to begin an element. So well-formed text is copied byte for byte, and an error
- * in one element does not affect the others.
+ * parsed again by rules that inspect the text after each quote and comma: closing brackets are missing if the text
+ * continues with an object that begins like the neighbors. If that fails too, the element is skipped, and parsing
+ * continues at the next byte that seems to begin an element, or at a complete element inside of the malformed one. So
+ * well-formed text is copied byte for byte, and an error in one element does not affect the others.
  *
  * Cost: linear. Bytes that are parsed again count against a budget of a few times the text's size; a text that needs
  * more is refused. Memory: the repaired text, if anything is repaired.
@@ -21,6 +22,10 @@
 
 #include "base/memory.h"
 #include "sutra/trace.h"
+
+/* Member of a repaired trace whose end was missing: {"truncated_at_byte": N, "lost": {"elements": 0 or 1, "bytes": N}}.
+ */
+#define REPAIR_MARK "sutra_repair"
 
 /* Repairs that keep their offset in a report. */
 #define REPAIR_SITES_MAX 1000

@@ -83,8 +83,9 @@ void sutra_cut_free(struct sutra_cut *cut);
  *     file --> sutra_repair_read() --> struct sutra_repair --> sutra_repair_write()
  *
  * Well-formed elements of the trace's array stay byte for byte; a well-formed file is unchanged. Of a truncated file,
- * also a compressed one, all complete elements are kept. Elements that cannot be repaired are dropped. The result is
- * valid JSON; sutra does not check whether it is a trace.
+ * also a compressed one, all complete elements are kept, and the trace gets the member "sutra_repair": {
+ * "truncated_at_byte": N, "lost": {"elements": 0 or 1, "bytes": N}}. Elements that cannot be repaired are dropped. The
+ * result is valid JSON; sutra does not check whether it is a trace.
  */
 struct sutra_repair;
 

@@ -106,6 +106,7 @@ enum sutra_repair_kind {
     SUTRA_REPAIR_END_QUOTE, /* a missing closing quote */
     SUTRA_REPAIR_NUMBER,    /* NaN or infinity, replaced by null */
     SUTRA_REPAIR_COMMA,     /* a surplus comma, or a missing comma between elements */
+    SUTRA_REPAIR_BRACKET,   /* a missing closing brace or bracket */
     SUTRA_REPAIR_ARRAY,     /* a bare array of events or nodes, converted to a trace */
     SUTRA_REPAIR_BEGINNING, /* a byte order mark */
     SUTRA_REPAIR_CUT_OFF,   /* truncated end: the incomplete element is dropped */

@@ -13,8 +13,22 @@ END
 printf '[\n{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1},\n{"ph": "X", "name": "b' >cut.json
 printf '{"schema": "1.0.1", "nodes": [{"id": 1, "name": "root", "parent": 1}, {"id": 2, "name": "at' >twice.json
 printf '{"schema": "1.0.1", "nodes": [{"id": 1, "name": "root", "parent": 1}]}\n' >>twice.json
+cat >brackets.json <<'END'
+{"schema": "1.1.1-chakra.0.0.4", "nodes": [
+{"id": 1, "name": "a", "ctrl_deps": 1, "attrs": [{"name": "rf_id", "type": "uint64", "value": 1}],
+{"id": 2, "name": "b", "inputs": {"values": [], "types": [], "ctrl_deps": 1, "attrs": []},
+{"id": 3, "name": "c", "ctrl_deps": 1, "inputs": {"values": [1, [2]}, "attrs": []}
+]}
+END
+cat >inside.json <<'END'
+{"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::a{"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "ts": 2}dd", "pid": 1, "ts": 1},
+{"ph": "X", "cat": "cpu_op", "name": "at
+{"ph": "X", "cat": "cpu_op", "name": "c", "pid": 1, "ts": 3}
+]}
+END
 told() { sed '/peak memory$/d'; }
-for trace in names cut twice; do
+for trace in names cut twice brackets inside; do
     echo "$trace:"
     sutra repair $trace.json -o $trace.good.json 2>&1 | told
     cat $trace.good.json
