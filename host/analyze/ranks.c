@@ -132,8 +132,8 @@ static void pass_turn(struct rank_run *run) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* Claims the rank of a task whose turn it is, unless an earlier trace has it. Of two traces with the same rank, one with
- * GPU activity wins. */
+/* Claims the rank of a task whose turn it is, unless an earlier trace has it. Of two traces with a rank, one with GPU
+ * activity wins. */
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
@@ -610,9 +610,8 @@ static enum sutra_status join_defects(const struct rank_run *run, struct sutra_e
         if (tasks->n > 1)
             snprintf(ranks, sizeof ranks, "%s %s", n == 1 ? "rank" : "ranks", rank_list_text(&list));
         const struct defect_text message = defect_message(&tasks->validity, (enum trace_defect_kind)kind, ranks);
-        const char *copy = arena_text(&tasks->arena, message.text, strlen(message.text));
         tasks->defects[tasks->n_defects++] =
-            defect_publish(&tasks->validity.defects[kind], (enum trace_defect_kind)kind, copy);
+            defect_publish(&tasks->validity.defects[kind], (enum trace_defect_kind)kind, message.text);
         if (tasks->n > 1 && !tasks->first_pass)
             context_warn(run->context, "%s", message.text);
     }

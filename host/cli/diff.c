@@ -120,7 +120,7 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
     sutra_diff_summary(diff, &summary);
     if (!summary.reliable[0] || !summary.reliable[1]) {
         const char damaged = summary.reliable[0] ? 'B' : 'A'; /* the side's defects begin with its name */
-        struct sutra_trace_defect defect = {.size = sizeof defect, .message = ""};
+        struct sutra_trace_defect defect = {.size = sizeof defect};
         for (uint32_t i = 0; sutra_result_defect(SUTRA_RESULT(diff), i, &defect) && *defect.message != damaged; i++)
             ;
         snprintf(reason.text, sizeof reason.text, "cannot decide: the trace is damaged: %.350s", defect.message);

@@ -211,8 +211,7 @@ static enum sutra_status compare_pair(struct compared sides[2], struct sutra_dif
 /* ---- Public functions ---- */
 
 /* Publishes the defects of a side, copied from its tasks: "B: rank 1: 4 of 40 GPU activities ...". */
-static enum sutra_status publish_defects(struct sutra_diff *diff, int side, const struct trace_validity *validity,
-                                         struct sutra_error *error) {
+static void publish_defects(struct sutra_diff *diff, int side, const struct trace_validity *validity) {
     struct sutra_result *result = &diff->result;
     diff->validity[side] = *validity;
     diff->summary.reliable[side] = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
@@ -221,11 +220,9 @@ static enum sutra_status publish_defects(struct sutra_diff *diff, int side, cons
         if (!validity->defects[kind].count)
             continue;
         const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, side ? "B" : "A");
-        const char *message = arena_text(&result->texts, text.text, strlen(text.text));
         diff->defects[result->n_defects++] =
-            defect_publish(&diff->validity[side].defects[kind], (enum trace_defect_kind)kind, message);
+            defect_publish(&diff->validity[side].defects[kind], (enum trace_defect_kind)kind, text.text);
     }
-    return arena_status(&result->texts, error);
 }
 
 /* Allocates the result; `taken` becomes the effective options. */
@@ -290,7 +287,7 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
     }
     for (int side = 0; side < 2; side++) {
         if (!status)
-            status = publish_defects(made, side, &sides[side].tasks.validity, error);
+            publish_defects(made, side, &sides[side].tasks.validity);
         rank_tasks_free(&sides[side].tasks);
     }
     return finish_diff(status, made, diff);
@@ -310,7 +307,7 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
         status = compare_pair(compared, made, error);
     for (int side = 0; side < 2; side++) {
         if (!status)
-            status = publish_defects(made, side, traces[side]->validity, error);
+            publish_defects(made, side, traces[side]->validity);
         compared_free(&compared[side]);
     }
     return finish_diff(status, made, diff);

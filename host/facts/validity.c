@@ -611,8 +611,8 @@ struct defect_text defect_row(const struct trace_validity *validity, enum trace_
 
 struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum trace_defect_kind kind,
                                          const char *message) {
-    return (struct sutra_trace_defect){
-        .size = sizeof(struct sutra_trace_defect),
+    struct sutra_trace_defect published = {
+        .size = sizeof published,
         .name = defect_names[kind],
         .count = defect->count,
         .of = defect->of,
@@ -620,8 +620,9 @@ struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum
         .example = defect->example,
         .cause = defect->cause,
         .effect = defect_effects[kind],
-        .message = message,
     };
+    snprintf(published.message, sizeof published.message, "%s", message);
+    return published;
 }
 
 enum sutra_status validity_report(struct sutra_context *context, const struct trace_validity *validity,
@@ -646,16 +647,8 @@ static bool give_defect(const struct trace_validity *validity, size_t index, str
         const struct trace_defect *found = &validity->defects[kind];
         if (!found->count || index-- > 0)
             continue;
-        struct sutra_trace_defect given = {.name = defect_names[kind],
-                                           .count = found->count,
-                                           .of = found->of,
-                                           .largest_us = found->largest_us,
-                                           .example = found->example,
-                                           .cause = found->cause,
-                                           .effect = defect_effects[kind]};
         const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, "");
-        _Static_assert(sizeof given.message == sizeof text.text, "the text fits");
-        memcpy(given.message, text.text, sizeof given.message);
+        const struct sutra_trace_defect given = defect_publish(found, (enum trace_defect_kind)kind, text.text);
         report_give(defect, &given, sizeof given);
         return true;
     }

@@ -121,7 +121,7 @@ struct defect_text defect_row(const struct trace_validity *validity, enum trace_
 extern const char *const defect_names[N_DEFECTS];
 extern const char *const defect_effects[N_DEFECTS];
 
-/* The defect as public functions return it; `message` and `defect` must outlive it. */
+/* The defect as public functions return it; `defect` must outlive it. */
 struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum trace_defect_kind kind,
                                          const char *message);
 

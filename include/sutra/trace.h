@@ -51,11 +51,11 @@ void sutra_device_trace_free(struct sutra_device_trace *trace);
  * nodes that cannot be true, and the effect on results. docs/linking.md lists the defects of host traces. */
 struct sutra_trace_defect {
     size_t size;         /* sizeof the struct, set by the caller */
-    const char *name;    /* constant, such as "not_below_root" */
+    const char *name;    /* constant: "no_time", "not_below_root", ... (docs/validity.md) */
     uint64_t count, of;  /* affected events or nodes, and inspected ones */
     double largest_us;   /* of one event; NaN if the defect is not an amount of time */
-    const char *example; /* the first one, "'aten::mm', node 25"; lives as long as the trace */
-    const char *cause;   /* "node 24 is absent", or "" if unknown; lives as long as the trace */
+    const char *example; /* the first one: "'aten::mm', node 25" */
+    const char *cause;   /* "node 24 is absent"; "": the defect is its own cause */
     const char *effect;  /* constant */
     char message[400];   /* all of this in one line, as the warning after reading without the file's name */
 };
@@ -120,19 +120,6 @@ enum sutra_repair_kind {
 struct sutra_repair_site {
     uint64_t offset;
     enum sutra_repair_kind kind;
-};
-
-/* A defect of traces: events or nodes that cannot be true. Texts are constants, or live as long as the object that
- * returned the defect. */
-struct sutra_trace_defect {
-    size_t size;         /* sizeof the struct, set by the caller */
-    const char *name;    /* "no_time", "runs_over", ... (docs/validity.md) */
-    uint64_t count, of;  /* affected events or nodes, and inspected ones */
-    double largest_us;   /* of one event; NaN if the defect is not an amount of time */
-    const char *example; /* the first in the file: "'gemm', event 212" */
-    const char *cause;   /* "node 24 is absent"; "": the defect is its own cause */
-    const char *effect;  /* "own analyses skip them" */
-    const char *message; /* all in one line, as the warning */
 };
 
 /* Counts of a host trace. */
