@@ -466,6 +466,30 @@ static void a_damaged_byte_costs_one_event(void **state) {
         }
 }
 
+/* Each event needs several attempts: their number of bytes is limited, but not too small for this. */
+static void brackets_of_all_events_may_be_missing(void **state) {
+    const uint64_t n_events = 5000;
+    struct buffer text = {0};
+    struct text_repairs report;
+    size_t length;
+    (void)state;
+    buffer_append_text(&text, "{\"traceEvents\": [\n");
+    for (uint64_t i = 0; i < n_events; i++) /* without the brace of the event, or without the brace of "args" */
+        buffer_format(&text,
+                      "%s{\"ph\": \"X\", \"name\": \"aten::add\", \"pid\": 7, \"args\": {\"External id\": %d, "
+                      "\"shapes\": [[4, 4], []]%s\"ts\": %d.5%s",
+                      i ? ",\n" : "", (int)i, i % 2 ? ", " : "}, ", (int)i, i % 2 ? "}" : "");
+    buffer_append_text(&text, "\n]}");
+    char *repaired = mend(text.bytes, text.length, &report, &length);
+    assert_non_null(repaired);
+    assert_int_equal(report.n_elements, n_events);
+    assert_int_equal(report.n[SUTRA_REPAIR_BRACKET], n_events);
+    assert_int_equal(report.n_skipped_bytes, 0);
+    text_repairs_free(&report);
+    buffer_free(&text);
+    free(repaired);
+}
+
 /* Cut off at each byte, all whole events are there. */
 static void cut_off_anywhere_all_whole_events_stay(void **state) {
     char text[4096], broken[4096];
@@ -496,6 +520,7 @@ int main(void) {
         cmocka_unit_test(lenient_host_reader_skips_nodes_without_a_number_as_id),
         cmocka_unit_test(readers_know_truncated_files),
         cmocka_unit_test(a_damaged_byte_costs_one_event),
+        cmocka_unit_test(brackets_of_all_events_may_be_missing),
         cmocka_unit_test(cut_off_anywhere_all_whole_events_stay),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);

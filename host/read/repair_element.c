@@ -809,6 +809,7 @@ static void begin_walk(struct value_walk *walk, struct trace_repair *repair, enu
     walk->at = at;
     walk->depth = walk->n_unclosed = walk->outer_depth = 0;
     walk->key = walk->keys = walk->inner_keys = walk->outer_keys = 0;
+    memset(walk->objects, 0, sizeof walk->objects);
 }
 
 uint64_t repair_keys(struct trace_repair *repair, size_t at, size_t *end) {
