@@ -128,9 +128,9 @@ struct rank_result {
     int64_t n_devices;              /* GPUs of its host, as recorded in the trace; NOT_RECORDED */
 };
 
-/* Links the pair into a file. The caller reports the defects of the traces; only a strict context fails with
- * the first one: SUTRA_STRICT. SUTRA_DATA: a trace is malformed, or the traces belong to different processes, times or
- * ranks, or have no operator in common. Call rank_result_free() in any case. */
+/* Links the pair into a file. The caller reports the defects of the traces; a strict context fails with the first one:
+ * SUTRA_STRICT. SUTRA_DATA: a trace is malformed, or the traces belong to different processes, times or ranks, or have
+ * no operator in common. Call rank_result_free() in any case. */
 enum sutra_status rank_link(struct sutra_context *context, const struct rank_pair *pair,
                             const struct sutra_link_options *options, const struct link_output *output,
                             const char *path, struct rank_result *result, struct sutra_error *error);

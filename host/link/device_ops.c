@@ -32,7 +32,6 @@
 #include "match/rules.h"
 #include "match/steps.h"
 #include "read/device_trace.h"
-#include "text/names.h"
 
 /* Microseconds between operators of a thread that begin a new group. */
 #define GROUP_GAP 1000
@@ -275,75 +274,6 @@ static enum sutra_status index_launches(struct op_build *build) {
     return SUTRA_OK;
 }
 
-/* ---- Launches of any name ---- */
-
-enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const row_t *gpu, row_t n, row_t *call, struct sutra_error *error) {
-    const struct device_events *events = &trace->events;
-    struct arena arena = {0};
-    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &arena);
-    row_t *calls = arena_alloc(&arena, events->n, sizeof *calls), n_calls = 0;
-    value_key *keys = arena_alloc(&arena, events->n, sizeof *keys);
-    struct key_index index = {0};
-    enum sutra_status status = arena_status(&arena, error);
-    for (int of_runtime = 0; of_runtime < 2 && !status; of_runtime++) /* the last one counts: drivers first */
-        for (row_t event = 0; event < events->n; event++) {
-            uint32_t category = category_roles(events, roles, event);
-            if (!(category & CATEGORY_CALL) || (category & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0) ||
-                !is_correlation(events->correlation[event]) || !time_is_usable(events, event))
-                continue;
-            keys[n_calls] = events->correlation[event];
-            calls[n_calls++] = event;
-        }
-    if (!status)
-        status = key_index_build(&index, &context->engine, keys, n_calls, KEY_LAST, NULL, error);
-    for (row_t i = 0; i < n && !status; i++) {
-        value_key correlation = events->correlation[gpu[i]];
-        row_t found =
-            call[i] == ROW_NONE && is_correlation(correlation) ? key_index_find(&index, correlation) : ROW_NONE;
-        if (found != ROW_NONE)
-            call[i] = calls[found];
-    }
-    key_index_free(&index);
-    arena_free(&arena);
-    return status;
-}
-
-ORDER_BY(compare_call_names, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
-
-enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
-                                   struct sutra_count **counts, row_t *n_counts, struct sutra_error *error) {
-    struct sutra_count *made = calloc((size_t)trace->strings.n + 1, sizeof *made);
-    row_t n_made = 0;
-    if (!made)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        if (call[i] != ROW_NONE)
-            made[trace->events.name[call[i]]].count++;
-    for (uint32_t string = 0; string < trace->strings.n; string++)
-        if (made[string].count)
-            made[n_made++] = (struct sutra_count){strings_text(&trace->strings, string), made[string].count};
-    qsort(made, n_made, sizeof *made, compare_call_names);
-    *counts = made;
-    *n_counts = n_made;
-    return SUTRA_OK;
-}
-
-#define CALL_NAMES   5
-#define NAME_COLUMNS 40
-
-struct call_names call_names_text(const struct sutra_count *counts, uint64_t n) {
-    struct call_names names = {""};
-    size_t length = 0;
-    for (uint64_t i = 0; i < n && i < CALL_NAMES; i++)
-        length += (size_t)snprintf(names.text + length, sizeof names.text - length, "%s%.160s %" PRIu64, i ? ", " : "",
-                                   short_text(counts[i].name, NAME_COLUMNS).text, counts[i].count);
-    if (n > CALL_NAMES)
-        snprintf(names.text + length, sizeof names.text - length, " and %" PRIu64 " %s", n - CALL_NAMES,
-                 n - CALL_NAMES == 1 ? "other" : "others");
-    return names;
-}
-
 /* Finds the launch of each GPU operator, an event. Calls of other names are launches, too, or are counted. */
 static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
     struct device_ops *ops = build->ops;
@@ -369,6 +299,8 @@ static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
             gpu[n++] = build->gpu[i];
     status = find_unknown_calls(build->context, build->trace, gpu, n, call, build->error);
     if (status)
+        return status;
+    if (build->any_call && (status = find_arrow_calls(build->context, build->trace, gpu, n, call, build->error)))
         return status;
     if (build->any_call) {
         n = 0;

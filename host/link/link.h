@@ -33,8 +33,6 @@ struct pairing {
     const char *host_name, *device_name;
     struct rf_range host, device; /* of nodes and of CPU operators */
     row_t n_nodes, n_cpu_ops;
-    bool no_events;               /* the device trace has only metadata, */
-    bool no_categories;           /* or no event with a category */
     bool linked;                  /* the host trace is ET+ already */
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
@@ -68,13 +66,17 @@ enum event_class event_classify(const struct device_events *events, const struct
 
 /*
  * Launches by calls that chakra_trace_link does not know, such as cudaGraphLaunch: calls of any name with the
- * correlation of a GPU activity, as the launch model of the analyses uses them.
+ * correlation of a GPU activity, as the launch model of the analyses uses them (unknown_launches.c).
  */
 
 /* Where call[i] is ROW_NONE, it becomes the call of activity gpu[i]: the last call of the runtime with its correlation,
  * else the last one of the driver, else it remains. O(events + n). */
 enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const row_t *gpu, row_t n, row_t *call, struct sutra_error *error);
+
+/* The same by flow arrows: the call that begins where an arrow to the activity starts. */
+enum sutra_status find_arrow_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const row_t *gpu, row_t n, row_t *call, struct sutra_error *error);
 
 /* The names of n calls (or ROW_NONE), descending by count; allocated in *counts, which the caller frees. */
 enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
