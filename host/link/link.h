@@ -33,6 +33,8 @@ struct pairing {
     const char *host_name, *device_name;
     struct rf_range host, device; /* of nodes and of CPU operators */
     row_t n_nodes, n_cpu_ops;
+    bool no_events;               /* the device trace has only metadata, */
+    bool no_categories;           /* or no event with a category */
     bool linked;                  /* the host trace is ET+ already */
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */

@@ -217,6 +217,10 @@ PyObject *dict_add(PyObject *dict, const char *name, PyObject *value);
 PyObject *core_report(PyObject *self, PyObject *object);
 PyObject *core_ranks(PyObject *self, PyObject *object);
 PyObject *core_tables(PyObject *self, PyObject *object);
+PyObject *core_defects(PyObject *self, PyObject *object);
+
+/* (name, count, of, largest_us, example, cause, effect, message) */
+PyObject *defect_tuple(const struct sutra_trace_defect *defect);
 
 /* ---- Capsules ---- */
 

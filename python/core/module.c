@@ -15,6 +15,7 @@ static PyMethodDef methods[] = {
     {"report", core_report, METH_O, "report(thing)"},
     {"ranks", core_ranks, METH_O, "ranks(thing)"},
     {"tables", core_tables, METH_O, "tables(thing)"},
+    {"defects", core_defects, METH_O, "defects(thing)"},
     {"values", core_values, METH_VARARGS, "values(capsule, begin, end)"},
     {"schema", core_schema, METH_O, "schema(capsule)"},
     {"device_columns", core_device_columns, METH_VARARGS, "device_columns(context, capsule)"},

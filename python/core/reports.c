@@ -70,6 +70,25 @@ PyObject *core_ranks(PyObject *self, PyObject *object) {
     return list;
 }
 
+PyObject *defect_tuple(const struct sutra_trace_defect *defect) {
+    return Py_BuildValue("(sKKdNzsN)", defect->name, (unsigned long long)defect->count, (unsigned long long)defect->of,
+                         defect->largest_us, str_from_utf8(defect->example), *defect->cause ? defect->cause : NULL,
+                         defect->effect, str_from_utf8(defect->message));
+}
+
+/* defects(thing): a list of tuples of the defects of the traces of a result; of the first result, as all have the same */
+PyObject *core_defects(PyObject *self, PyObject *object) {
+    struct box *box = box_of(object);
+    struct sutra_trace_defect defect = {.size = sizeof defect};
+    PyObject *list = box ? PyList_New(0) : NULL;
+    (void)self;
+    const struct sutra_result *result = list && box->kind->result ? box->kind->result(box->thing, 0) : NULL;
+    for (uint32_t i = 0; list && result && sutra_result_defect(result, i, &defect); i++)
+        list = list_add(list, defect_tuple(&defect));
+    box_unref(box);
+    return list;
+}
+
 /* tables(thing): a list of (number, name) of the available tables */
 PyObject *core_tables(PyObject *self, PyObject *object) {
     struct box *box = box_of(object);

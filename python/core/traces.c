@@ -17,7 +17,7 @@ DEFINE_FREE_AND_COLUMNS(host_trace)
 DEFINE_FREE_AND_COLUMNS(linked)
 DEFINE_FREE_AND_COLUMNS(critical_path)
 
-/* {"defects": [(name, count, of, largest_us, example, cause, effect, message), ...]} of a trace; `defect`: its function. */
+/* {"defects": [defect_tuple(), ...]} of a trace; `defect`: its function. */
 #define DEFINE_DEFECTS(name, trace, defect)                                                                            \
     static PyObject *name(const void *thing) {                                                                         \
         struct sutra_trace_defect found = {.size = sizeof found};                                                      \
@@ -27,11 +27,6 @@ DEFINE_FREE_AND_COLUMNS(critical_path)
         return dict_add(PyDict_New(), "defects", list);                                                                \
     }
 
-static PyObject *defect_tuple(const struct sutra_trace_defect *defect) {
-    return Py_BuildValue("(sKKdNzsN)", defect->name, (unsigned long long)defect->count, (unsigned long long)defect->of,
-                         defect->largest_us, str_from_utf8(defect->example), *defect->cause ? defect->cause : NULL,
-                         defect->effect, str_from_utf8(defect->message));
-}
 DEFINE_DEFECTS(device_trace_report, sutra_device_trace, sutra_device_trace_defect)
 DEFINE_DEFECTS(host_trace_report, sutra_host_trace, sutra_host_trace_defect)
 

@@ -6,7 +6,7 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, shared
@@ -42,6 +42,11 @@ class Defect:
     effect: str
     message: str  # all of this, as in the warning
 
+    @classmethod
+    def _list(cls, tuples: Iterable[Any]) -> List[Defect]:
+        return [cls(name, count, of, None if math.isnan(largest_us) else largest_us, *texts)
+                for name, count, of, largest_us, *texts in tuples]
+
 
 class Tabular(Closing):
     """A result that is a table by itself, exported by Arrow's PyCapsule interface."""
@@ -71,8 +76,7 @@ class Trace(Tabular):
     @property
     def defects(self) -> List[Defect]:
         """Defects of the trace, found when it was read; each was a ``SutraWarning``."""
-        return [Defect(name, count, of, None if math.isnan(largest_us) else largest_us, *texts)
-                for name, count, of, largest_us, *texts in _core.report(self._thing)["defects"]]
+        return Defect._list(_core.report(self._thing)["defects"])
 
 
 class DeviceTrace(Trace):

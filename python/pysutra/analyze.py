@@ -18,7 +18,7 @@ from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
 from ._part import Part, Ranks, Step, Stream, rank_bounds
 from ._table import Table
-from ._traces import DeviceTrace, Path, _columns_of
+from ._traces import Defect, DeviceTrace, Path, _columns_of
 
 DLRM_TABLES = ("streams", "rows", "overheads", "overheads_by_shape")
 
@@ -63,6 +63,11 @@ class Result(Closing):
     def tables(self) -> Tables:
         """Tables by name, the same as ``sutra analyze`` writes as files. Tables without data are absent."""
         return Tables({name: self._table(number, name) for number, name in _core.tables(self._thing)})
+
+    @property
+    def defects(self) -> List[Defect]:
+        """Defects of the analyzed traces, summed over the ranks; each was a ``SutraWarning``."""
+        return Defect._list(_core.defects(self._thing))
 
     @property
     def ranks(self) -> List[Rank]:

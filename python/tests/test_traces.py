@@ -75,6 +75,9 @@ def test_defects_are_warnings_and_elements_of_a_list(tmp_path, write_trace):
         device = pysutra.DeviceTrace(write_trace(events))
     (defect,) = device.defects
     assert (defect.name, defect.count, defect.of, defect.largest_us) == ("device_clock", 1, 1, 10)
+    with pytest.warns(pysutra.SutraWarning, match="1 of 1 GPU activities"):
+        result = pysutra.analyze.overview(write_trace(events))
+    assert result.defects == [defect] and not result.verdict["reliable"]
     with pytest.raises(pysutra.SutraError, match="starts before its launch call"):
         pysutra.DeviceTrace(write_trace(events), pysutra.Context(strict=True))
 
