@@ -132,16 +132,16 @@ static void pass_turn(struct rank_run *run) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* Claims the rank of a task whose turn it is, unless an earlier trace has it. Of two traces with a rank, one with GPU
- * activity wins. */
+/* Claims the rank of a task whose turn it is, unless an earlier trace has it. A trace with GPU
+ * activity may claim the rank of a trace without. */
 static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
     struct pair_entry *claim = pair_table_insert(&run->claims, (uint64_t)rank, 0);
     if (!claim)
         return error_memory(error);
-    bool is_taken = claim->number != PAIR_NONE && (tasks[number].is_idle || !tasks[claim->number].is_idle);
-    if (is_taken)
+    bool is_duplicate = claim->number != PAIR_NONE && (tasks[number].is_idle || !tasks[claim->number].is_idle);
+    if (is_duplicate)
         return error_file(error, SUTRA_DATA, tasks[number].path, "duplicate rank %lld, also in %s", (long long)rank,
                           tasks[claim->number].path);
     claim->number = (uint32_t)number;
@@ -588,7 +588,7 @@ static void settle_idle_tasks(struct rank_run *run) {
     }
 }
 
-/* Sums up the defects of the analyzed traces, each with its ranks; reports those of several traces, one line each. */
+/* Sums up the defects of the analyzed traces, each with its ranks; reports defects of several traces, one line each. */
 static enum sutra_status join_defects(const struct rank_run *run, struct sutra_error *error) {
     struct rank_tasks *tasks = run->tasks;
     for (size_t i = 0; i < tasks->n_analyzed; i++)

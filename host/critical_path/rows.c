@@ -313,7 +313,7 @@ static enum sutra_status add_event(struct path_work *work, struct path_rows *row
 
 enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     const struct time_rules rules = {.whole = times_are_rounded(times_inspect(work->events)),
-                                     .is_ours = work->rules.extended,
+                                     .skips_unusable = work->rules.extended,
                                      .max_start = (double)NUMBER_INTEGER_LIMIT,
                                      .max_dur = DBL_MAX};
     const struct strings *strings = &work->trace->strings;

@@ -80,12 +80,12 @@ static bool is_within(double value, double limit) {
 
 enum time_state time_read(const struct device_events *events, row_t event, const struct time_rules *rules,
                           struct event_time *time) {
-    if (!(events->flags[event] & EVENT_HAS_DUR) || (rules->is_ours && events->flags[event] & EVENT_UNUSABLE))
+    if (!(events->flags[event] & EVENT_HAS_DUR) || (rules->skips_unusable && events->flags[event] & EVENT_UNUSABLE))
         return TIME_NO_DURATION;
     if (!(events->flags[event] & EVENT_HAS_TS))
         return TIME_NO_START;
     struct number ts = number_at(events->ts, event);
-    struct number dur = number_at(rules->is_ours ? events->usable_dur : events->dur, event);
+    struct number dur = number_at(rules->skips_unusable ? events->usable_dur : events->dur, event);
     double start = number_as_double(ts), length = number_as_double(dur);
     if (!is_within(start, rules->max_start) || !is_within(length, rules->max_dur))
         return TIME_TOO_LARGE;

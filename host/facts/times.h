@@ -153,7 +153,7 @@ static inline bool times_are_rounded(struct time_column_properties forms) {
 struct time_rules {
     bool whole;                /* rounded */
     double max_start, max_dur; /* times of a larger magnitude are invalid */
-    bool is_ours;              /* without unusable events and with corrected ends (validity.h) */
+    bool skips_unusable;       /* without unusable events and with corrected ends (validity.h) */
 };
 
 enum time_state { TIME_KNOWN, TIME_NO_DURATION, TIME_NO_START, TIME_TOO_LARGE };

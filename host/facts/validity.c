@@ -372,18 +372,19 @@ static enum sutra_status correct_end(struct check *check, row_t last, row_t next
     return SUTRA_OK;
 }
 
-/* Whether an activity equals an earlier one with its start. `seen` has the activities whose start occurs again. */
-static enum sutra_status find_duplicate(const struct check *check, const struct gpu_queues *queues, struct tuples *seen,
-                                        row_t previous, row_t i, bool *is_duplicate, struct sutra_error *error) {
+/* Whether an activity equals an earlier one with its start. `same_starts` has activities whose start occurs again. */
+static enum sutra_status find_duplicate(const struct check *check, const struct gpu_queues *queues,
+                                        struct tuples *same_starts, row_t previous, row_t i, bool *is_duplicate,
+                                        struct sutra_error *error) {
     const struct device_events *events = check->events;
     const row_t both[] = {previous, i};
     for (int k = 0; k < 2; k++) {
         row_t event = check->gpu[both[k]];
-        uint32_t n = seen->n;
+        uint32_t n = same_starts->n;
         struct tuple key = {{(value_key)((uint64_t)events->name[event] << 32 | queues->of[both[k]]),
                              (value_key)events->ts.bits[event], (value_key)events->dur.bits[event],
                              events->correlation[event]}};
-        uint32_t number = tuples_number(seen, key);
+        uint32_t number = tuples_number(same_starts, key);
         if (number == TUPLE_NONE)
             return error_memory(error);
         *is_duplicate = number < n;
@@ -392,7 +393,7 @@ static enum sutra_status find_duplicate(const struct check *check, const struct 
 }
 
 /* Finds duplicates, and activities that run over the next one of their stream. */
-static enum sutra_status check_streams(struct check *check, struct gpu_queues *queues, struct tuples *seen,
+static enum sutra_status check_streams(struct check *check, struct gpu_queues *queues, struct tuples *same_starts,
                                        struct sutra_error *error) {
     struct exact_times times = {0};
     bool has_times = false, is_duplicate;
@@ -401,7 +402,7 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
         row_t i = queues->order[k], event = check->gpu[i];
         struct gpu_queue *queue = &queues->list[queues->of[i]];
         if (check->start[i] == queue->start) {
-            status = find_duplicate(check, queues, seen, queue->previous, i, &is_duplicate, error);
+            status = find_duplicate(check, queues, same_starts, queue->previous, i, &is_duplicate, error);
             if (!status && is_duplicate) {
                 note_defect(check, DEFECT_DUPLICATE, event, NAN,
                             number_as_double(number_at(check->events->dur, event)));
@@ -488,7 +489,7 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
                                      struct sutra_error *error) {
     struct check check = {.context = context, .trace = trace, .events = &trace->events};
     struct gpu_queues queues = {0};
-    struct tuples seen = {0};
+    struct tuples same_starts = {0};
     check.validity = trace->validity = calloc(1, sizeof *trace->validity);
     if (!check.validity)
         return error_memory(error);
@@ -497,11 +498,11 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
     if (!status && check.n_gpu)
         status = check_launches(&check, error);
     if (!status && check.n_gpu)
-        status = check_streams(&check, &queues, &seen, error);
+        status = check_streams(&check, &queues, &same_starts, error);
     if (!status && trace->document.truncated)
         status = check_end(&check, error);
     tuples_free(&queues.keys);
-    tuples_free(&seen);
+    tuples_free(&same_starts);
     arena_free(&check.arena);
     return status;
 }
@@ -642,7 +643,7 @@ enum sutra_status validity_report(struct sutra_context *context, const struct tr
     return SUTRA_OK;
 }
 
-static bool give_defect(const struct trace_validity *validity, size_t index, struct sutra_trace_defect *defect) {
+static bool find_defect(const struct trace_validity *validity, size_t index, struct sutra_trace_defect *defect) {
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         const struct trace_defect *found = &validity->defects[kind];
         if (!found->count || index-- > 0)
@@ -656,12 +657,12 @@ static bool give_defect(const struct trace_validity *validity, size_t index, str
 }
 
 bool sutra_host_trace_defect(const struct sutra_host_trace *trace, size_t index, struct sutra_trace_defect *defect) {
-    return give_defect(trace->validity, index, defect);
+    return find_defect(trace->validity, index, defect);
 }
 
 bool sutra_device_trace_defect(const struct sutra_device_trace *trace, size_t index,
                                struct sutra_trace_defect *defect) {
-    return give_defect(trace->validity, index, defect);
+    return find_defect(trace->validity, index, defect);
 }
 
 /* ---- Reading ---- */

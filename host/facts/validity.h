@@ -22,7 +22,7 @@
  *   - runs over: an activity ends after the next one of its stream starts, by more than 10 us and more than 20 % of the
  *     shorter one. Less is programmatic dependent launch; kernels of a CUDA graph may overlap.
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
- *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so that the kernels of later
+ *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so the kernels of later
  *     steps are missing. Complete are the steps that end before the last GPU activity does.
  *
  *     host trace --one pass--> the same struct

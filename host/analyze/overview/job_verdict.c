@@ -615,8 +615,8 @@ static void publish_next(const struct joining *joining) {
 
 /* ---- Damaged traces ---- */
 
-/* Publishes whether the verdict is reliable, else the defect that concerns most, and what is not judged. Returns the
- * rules whose findings are not printed, as bits. */
+/* Publishes whether the verdict is reliable. If not, publishes the defect that concerns most GPU time, and the results
+ * that are not judged. Returns the rules whose findings are not printed, as bits. */
 static uint32_t publish_damage(const struct joining *joining, const struct trace_validity *validity) {
     struct sutra_verdict *verdict = &joining->job->verdict;
     verdict->reliable = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
