@@ -144,7 +144,7 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
                             const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
-    struct pairing pairing;
+    struct pairing pairing = {0};
     *result = (struct rank_result){.report.size = sizeof result->report, .faithful.size = sizeof result->faithful};
     enum sutra_status status = collective_calls_init(&result->calls) ? SUTRA_OK : error_memory(error);
     if (!status)
