@@ -287,6 +287,16 @@ static void write_next(struct screen *screen, const struct sutra_verdict *verdic
     }
 }
 
+static void write_rest(struct screen *screen, const char *title, const char *text) {
+    if (!*text)
+        return;
+    write_style(screen, STYLE_BOLD);
+    write_words(screen, title);
+    write_style(screen, STYLE_PLAIN);
+    write_spaces(screen, screen->column + 1);
+    write_wrapped(screen, 2, text);
+}
+
 static void make_screen(struct screen *screen, const struct verdict_words *words, unsigned n_full, bool has_output) {
     const struct sutra_verdict *verdict = words->verdict;
     write_style(screen, STYLE_BOLD);
@@ -322,27 +332,9 @@ static void make_screen(struct screen *screen, const struct verdict_words *words
         write_labelled(screen, "Check", words->findings[i].check);
         end_line(screen);
     }
-    if (*words->not_judged) {
-        write_style(screen, STYLE_BOLD);
-        write_words(screen, "Not judged:");
-        write_style(screen, STYLE_PLAIN);
-        write_spaces(screen, screen->column + 1);
-        write_wrapped(screen, 2, words->not_judged);
-    }
-    if (*words->suspects) {
-        write_style(screen, STYLE_BOLD);
-        write_words(screen, "Not the cause:");
-        write_style(screen, STYLE_PLAIN);
-        write_spaces(screen, screen->column + 1);
-        write_wrapped(screen, 2, words->suspects);
-    }
-    if (*words->unexplained) {
-        write_style(screen, STYLE_BOLD);
-        write_words(screen, "Not explained:");
-        write_style(screen, STYLE_PLAIN);
-        write_spaces(screen, screen->column + 1);
-        write_wrapped(screen, 2, words->unexplained);
-    }
+    write_rest(screen, "Not judged:", words->not_judged);
+    write_rest(screen, "Not the cause:", words->suspects);
+    write_rest(screen, "Not explained:", words->unexplained);
     write_next(screen, verdict, has_output);
 }
 
