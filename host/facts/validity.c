@@ -463,17 +463,18 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
         snprintf(amount, sizeof amount, ", by at most %s", time_text(defect->largest_us).text);
     else if (*defect->cause)
         snprintf(amount, sizeof amount, ": %s", defect->cause);
-    snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s", ranks, *ranks ? ": " : "",
-             count_text(defect->count).text, count_text(defect->of).text, defect_words[kind].noun,
-             defect->count == 1 ? defect_words[kind].one : defect_words[kind].several, amount, defect->example,
-             defect_effects[kind]);
+    if (snprintf(text.text, sizeof text.text, "%s%s%s of %s %s %s%s (the first: %s): %s", ranks, *ranks ? ": " : "",
+                 count_text(defect->count).text, count_text(defect->of).text, defect_words[kind].noun,
+                 defect->count == 1 ? defect_words[kind].one : defect_words[kind].several, amount, defect->example,
+                 defect_effects[kind]) < 0)
+        *text.text = 0;
     return text;
 }
 
 struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind) {
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text;
-    snprintf(text.text, sizeof text.text, "%s that %s%s%s", defect_words[kind].noun, defect_words[kind].several,
+    snprintf(text.text, sizeof text.text, "%s that %s%s%.95s", defect_words[kind].noun, defect_words[kind].several,
              *defect->cause ? ": " : "", defect->cause);
     return text;
 }
