@@ -106,7 +106,7 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
         struct trace_defect defect;
         enum trace_defect_kind kind = record_defect(lines, &defect);
         open_list(json, list, "defect", "validity", '[');
-        json_add_defect(json, kind, &defect);
+        json_add_defect(json, (int)kind, &defect);
         return;
     }
     if (lines->line == RECORD_WARNING) {
