@@ -20,23 +20,14 @@ static const char host_source[] =
                               "{'p':1,'q':2,'p':3}") "}," NODE_TEXT("5", "'x'", "c",
                                                                     "") "," NODE("123456789012345678901", "d",
                                                                                  "9") "]}";
-static const char device_source[] = "{'traceEvents':[{'ph':'E','tid':9,'ts':90},{'ph':'B','tid':9,'ts':80},{'ph':'B','tid':9,'ts':95}," CPU(
-    "a\\u00e9", "'t'", "10", "100", "1",
-    "7") "," CPU("c", "'t'", "20", "30.5", "2",
-                 "8") "," CPU("d", "2", "15.5", "30", "'3'",
-                              "9") "," LAUNCH("'t'", "30",
-                                              "5") "," LAUNCH("2", "31",
-                                                              "6.5") "," KERNEL("ncclDevKernel\\\\", "60", "5",
-                                                                                "1") "," KERNEL("k", "61", "6.5",
-                                                                                                "3") "," EVENT("cuda_runtime",
-                                                                                                               "cudaGraphLaunch",
-                                                                                                               "2",
-                                                                                                               "32",
-                                                                                                               "1",
-                                                                                                               "'correlation':77") "," KERNEL("g",
-                                                                                                                                              "70",
-                                                                                                                                              "77",
-                                                                                                                                              "3") "]}";
+#define ARROW(phase, tid, ts) "{'ph':'" phase "','cat':'ac2g','name':'ac2g','id':9,'tid':" tid ",'ts':" ts "}"
+static const char device_source[] =
+    "{'traceEvents':[{'ph':'E','tid':9,'ts':90},{'ph':'B','tid':9,'ts':80},{'ph':'B','tid':9,'ts':95},"               //
+    CPU("a\\u00e9", "'t'", "10", "100", "1", "7") "," CPU("c", "'t'", "20", "30.5", "2", "8") ","                     //
+    CPU("d", "2", "15.5", "30", "'3'", "9") "," LAUNCH("'t'", "30", "5") "," LAUNCH("2", "31", "6.5") ","             //
+    KERNEL("ncclDevKernel\\\\", "60", "5", "1") "," KERNEL("k", "61", "6.5", "3") ","                                 //
+    EVENT("cuda_runtime", "cudaGraphLaunch", "2", "32", "1", "'correlation':77") "," KERNEL("g", "70", "77", "3") "," //
+    ARROW("s", "2", "32") "," ARROW("f", "'stream 7'", "80") "," KERNEL("u", "80", "78", "3") "]}";
 
 /* The two traces as bytes, and where the output goes: a folder of its own, empty between runs. */
 struct pair {
@@ -56,8 +47,14 @@ static enum sutra_status link_with(struct sutra_context *context, const struct p
     struct sutra_device_summary summary = {.size = sizeof summary};
     if (!status)
         status = sutra_device_trace_summary(context, device, &summary, error);
+    const struct sutra_link_options options = {.size = sizeof options, .any_launch = true};
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
+    if (!status) {
+        sutra_linked_free(linked);
+        linked = NULL;
+        status = sutra_link(context, host, device, &options, &linked, error);
+    }
     if (!status)
         status = sutra_linked_write(context, linked, pair->path, NULL, error);
     sutra_linked_free(linked);

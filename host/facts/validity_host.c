@@ -45,7 +45,7 @@ static void note_nodes(const struct host_check *check, enum trace_defect_kind ki
     struct field_reader reader = {.source = &document->source, .values = &check->context->values};
     size_t length = 0;
     const char *raw = place.at && document->source.bytes[place.at] == '"' ? field_string(&reader, place, &length) : "";
-    char id[32] = "", name[512];
+    char id[28] = "", name[512];
     if (key_is_integer(check->nodes->id[node]))
         snprintf(id, sizeof id, ", node %" PRId64, check->nodes->id[node]);
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), raw);

@@ -147,51 +147,50 @@ static enum sutra_status count_categories(struct sutra_device_trace *trace, stru
     return SUTRA_OK;
 }
 
-/* Counts the different keys in *n. With `others`, counts the keys of that list which are also in this one. */
-static enum sutra_status count_keys(struct sutra_context *context, const value_key *keys, row_t n_keys,
-                                    const value_key *others, row_t n_others, uint64_t *n, struct sutra_error *error) {
+/* Counts the different keys in *n. */
+static enum sutra_status count_keys(struct sutra_context *context, const value_key *keys, row_t n_keys, uint64_t *n,
+                                    struct sutra_error *error) {
     struct key_index index;
     enum sutra_status status = key_index_build(&index, &context->engine, keys, n_keys, KEY_FIRST, NULL, error);
     if (status)
         return status;
-    for (row_t i = 0; i < n_keys && !others; i++)
+    for (row_t i = 0; i < n_keys; i++)
         *n += key_index_find(&index, keys[i]) == i;
-    for (row_t i = 0; others && i < n_others; i++)
-        *n += key_index_find(&index, others[i]) != ROW_NONE;
     key_index_free(&index);
     return SUTRA_OK;
 }
 
-/* Counts the GPU operators whose correlation no launch has, but another call. */
-static enum sutra_status count_unknown_launches(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                                const struct string_roles *roles, const value_key *launches,
-                                                row_t n_launches, struct sutra_device_summary *summary,
-                                                struct sutra_error *error) {
-    const struct device_events *events = &trace->events;
+/* Counts the GPU operators whose correlation a launch has, and the ones whose correlation only another call has. */
+static enum sutra_status count_launched(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                        const value_key *launches, row_t n_launches, row_t *gpu, row_t n_gpu,
+                                        struct sutra_device_summary *summary, struct sutra_error *error) {
     struct arena arena = {0};
-    struct key_index index = {0};
+    struct key_index index;
     struct sutra_count *counts = NULL;
-    row_t n = 0, n_counts = 0, n_max = (row_t)(summary->n_gpu_ops - summary->n_memory_sets - summary->n_correlations);
-    row_t *gpu = arena_alloc(&arena, n_max, sizeof *gpu), *call = rows_none(&arena, n_max);
-    enum sutra_status status = arena_status(&arena, error);
-    if (!status)
-        status = key_index_build(&index, &context->engine, launches, n_launches, KEY_FIRST, NULL, error);
-    for (row_t event = 0; event < events->n && !status; event++)
-        if (event_classify(events, roles, event) == EVENT_GPU_OP &&
-            key_index_find(&index, events->correlation[event]) == ROW_NONE)
-            gpu[n++] = event;
+    row_t n = 0, n_counts = 0;
+    enum sutra_status status = key_index_build(&index, &context->engine, launches, n_launches, KEY_FIRST, NULL, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n_gpu; i++)
+        if (key_index_find(&index, trace->events.correlation[gpu[i]]) == ROW_NONE)
+            gpu[n++] = gpu[i];
+    key_index_free(&index);
+    summary->n_correlations = n_gpu - n;
+    if (n == 0)
+        return SUTRA_OK;
+    row_t *call = rows_none(&arena, n);
+    status = arena_status(&arena, error);
     if (!status)
         status = find_unknown_calls(context, trace, gpu, n, call, error);
     if (!status)
         status = count_call_names(trace, call, n, &counts, &n_counts, error);
-    for (row_t i = 0; i < n_counts && !status; i++)
+    for (row_t i = 0; i < n_counts; i++)
         summary->n_unknown_launches += counts[i].count;
     if (n_counts)
         memcpy(trace->categories + summary->n_categories, counts, n_counts * sizeof *counts);
     summary->unknown_calls = trace->categories + summary->n_categories;
     summary->n_unknown_calls = n_counts;
     free(counts);
-    key_index_free(&index);
     arena_free(&arena);
     return status;
 }
@@ -202,19 +201,20 @@ static bool is_sync_row(const struct device_events *events, row_t event) {
     return key_is_integer(tid) && key_is_integer(stream) && stream >= 0 && tid - 1000000 == stream;
 }
 
-enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
+enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, N_LISTS };
 
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     value_key *keys[N_LISTS]; /* of some events */
-    row_t n[N_LISTS] = {0};
+    row_t n[N_LISTS] = {0}, n_gpu = 0;
     bool has_span = false;
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
     for (int i = 0; i < N_LISTS; i++)
         keys[i] = arena_alloc(&arena, events->n, sizeof *keys[i]);
+    row_t *gpu = arena_alloc(&arena, events->n, sizeof *gpu);
     enum sutra_status status = arena_status(&arena, error);
     uint64_t *const counts[] = {&sums.n_others,  &sums.n_cpu_ops, &sums.n_launches,
                                 &sums.n_gpu_ops, &sums.n_arrows,  &sums.n_memory_sets}; /* by enum event_class */
@@ -229,7 +229,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         if (class == EVENT_LAUNCH)
             keys[LIST_LAUNCHES][n[LIST_LAUNCHES]++] = events->correlation[event];
         if (class == EVENT_GPU_OP)
-            keys[LIST_GPU][n[LIST_GPU]++] = events->correlation[event];
+            gpu[n_gpu++] = event;
         if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
             keys[LIST_STREAMS][n[LIST_STREAMS]++] = events->stream[event];
         if (events->tid[event] == KEY_NULL || events->phase[event] == 'M' || events->phase[event] == PHASE_END)
@@ -256,14 +256,11 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     if (!status)
         status = count_categories(trace, &sums, error);
     if (!status)
-        status = count_keys(context, keys[LIST_TIDS], n[LIST_TIDS], NULL, 0, &sums.n_threads, error);
+        status = count_keys(context, keys[LIST_TIDS], n[LIST_TIDS], &sums.n_threads, error);
     if (!status)
-        status = count_keys(context, keys[LIST_STREAMS], n[LIST_STREAMS], NULL, 0, &sums.n_streams, error);
+        status = count_keys(context, keys[LIST_STREAMS], n[LIST_STREAMS], &sums.n_streams, error);
     if (!status)
-        status = count_keys(context, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], keys[LIST_GPU], n[LIST_GPU],
-                            &sums.n_correlations, error);
-    if (!status && sums.n_correlations < n[LIST_GPU])
-        status = count_unknown_launches(context, trace, roles, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], &sums, error);
+        status = count_launched(context, trace, keys[LIST_LAUNCHES], n[LIST_LAUNCHES], gpu, n_gpu, &sums, error);
     arena_free(&arena);
     if (!status)
         report_give(summary, &sums, sizeof sums);

@@ -30,28 +30,27 @@ enum sutra_status find_unknown_calls(struct sutra_context *context, const struct
     const struct device_events *events = &trace->events;
     struct arena arena = {0};
     const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &arena);
-    row_t *calls = arena_alloc(&arena, events->n, sizeof *calls), n_calls = 0;
-    value_key *keys = arena_alloc(&arena, events->n, sizeof *keys);
+    value_key *keys = arena_alloc(&arena, n, sizeof *keys);
+    row_t *call_of = rows_none(&arena, n); /* by the first activity with its correlation */
     struct key_index index = {0};
     enum sutra_status status = arena_status(&arena, error);
-    for (int of_runtime = 0; of_runtime < 2 && !status; of_runtime++) /* the last one counts: drivers first */
-        for (row_t event = 0; event < events->n; event++) {
-            uint32_t category = category_roles(events, roles, event);
-            if (!(category & CATEGORY_CALL) || (category & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0) ||
-                !is_correlation(events->correlation[event]) || !time_is_usable(events, event))
-                continue;
-            keys[n_calls] = events->correlation[event];
-            calls[n_calls++] = event;
-        }
+    for (row_t i = 0; i < n && !status; i++)
+        keys[i] = call[i] == ROW_NONE ? events->correlation[gpu[i]] : KEY_ABSENT;
     if (!status)
-        status = key_index_build(&index, &context->engine, keys, n_calls, KEY_LAST, NULL, error);
-    for (row_t i = 0; i < n && !status; i++) {
-        value_key correlation = events->correlation[gpu[i]];
-        row_t found =
-            call[i] == ROW_NONE && is_correlation(correlation) ? key_index_find(&index, correlation) : ROW_NONE;
-        if (found != ROW_NONE)
-            call[i] = calls[found];
+        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
+    for (row_t event = 0; event < events->n && !status; event++) {
+        uint32_t category = category_roles(events, roles, event);
+        row_t found = category & CATEGORY_CALL ? key_index_find(&index, events->correlation[event]) : ROW_NONE;
+        if (found == ROW_NONE || !is_correlation(keys[found]) || !time_is_usable(events, event))
+            continue;
+        row_t before = call_of[found];
+        if (category & CATEGORY_RUNTIME || before == ROW_NONE ||
+            !(category_roles(events, roles, before) & CATEGORY_RUNTIME))
+            call_of[found] = event;
     }
+    for (row_t i = 0; i < n && !status; i++)
+        if (call[i] == ROW_NONE)
+            call[i] = call_of[key_index_find(&index, keys[i])];
     key_index_free(&index);
     arena_free(&arena);
     return status;
