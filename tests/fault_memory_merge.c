@@ -15,6 +15,13 @@
     "\"stream\":7,\"correlation\":3,\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"Process Group Name\":\"0\"," \
     "\"Process Group Ranks\":\"[0, 1]\",\"Group size\":2,\"In msg nelems\":8,\"Out msg nelems\":8,\"Seq\":0}}]}"
 
+#define PROCESS(prefix)                                                                                                \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"a\",\"pid\":\"" prefix                                          \
+    " 1\",\"tid\":1,\"ts\":1,\"dur\":5,\"args\":{\"correlation\":1}},"                                                 \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":\"" prefix                                                \
+    " 0\",\"tid\":7,\"ts\":7,\"dur\":2,\"args\":{\"correlation\":1}}"
+#define RANKS "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[" PROCESS("[TP0]") "," PROCESS("[TP1]") "]}"
+
 struct merge_fault {
     struct folder folder;
     const struct sutra_selection *selection;
@@ -44,7 +51,7 @@ static enum sutra_status merge(void *arg, struct sutra_error *error) {
     struct sutra_merged *merged = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_merge(context, fault->folder.list, 2, &how, fault->output, &merged, error);
+        status = sutra_merge(context, fault->folder.list, fault->folder.n, &how, fault->output, &merged, error);
     sutra_merged_free(merged);
     sutra_context_free(context);
     return status;
@@ -59,11 +66,12 @@ static void check_output(void *arg, long n, enum sutra_status status) {
     free(text);
 }
 
-static void try_all(const struct sutra_selection *selection, uint64_t memory) {
+static void try_all(const struct sutra_selection *selection, uint64_t memory, bool is_one_file) {
     struct merge_fault fault = {.folder = make_folder(), .selection = selection, .memory = memory};
     struct sutra_error error;
-    add_file(&fault.folder, "rank0.json", RANK("3"));
-    add_file(&fault.folder, "rank1.json", RANK("2"));
+    add_file(&fault.folder, "rank0.json", is_one_file ? RANKS : RANK("3"));
+    if (!is_one_file)
+        add_file(&fault.folder, "rank1.json", RANK("2"));
     list_files(&fault.folder);
     snprintf(fault.output, sizeof fault.output, "%s/all", fault.folder.name);
     assert_int_equal(merge(&fault, &error), SUTRA_OK);
@@ -80,12 +88,21 @@ static void try_all(const struct sutra_selection *selection, uint64_t memory) {
 static void any_allocation_may_fail(void **state) {
     const struct sutra_selection step = {.size = sizeof step, .min_us = 1, .to_us = 9};
     (void)state;
-    try_all(NULL, 0);
-    try_all(NULL, 1); /* nothing is held, and all is read twice */
-    try_all(&step, 0);
+    try_all(NULL, 0, false);
+    try_all(NULL, 1, false); /* nothing is held, and all is read twice */
+    try_all(&step, 0, false);
+}
+
+static void any_allocation_may_fail_for_several_ranks_in_one_trace(void **state) {
+    (void)state;
+    try_all(NULL, 0, true);
+    try_all(NULL, 1, true);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(any_allocation_may_fail_for_several_ranks_in_one_trace),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "columns/hash_tables.h"
+#include "facts/processes.h"
 #include "read/device_trace.h"
 #include "read/document.h"
 #include "read/nsys.h"
@@ -333,6 +335,28 @@ static enum sutra_status check_rank(const struct rank_run *run, struct rank_task
     return task->is_unselected ? error_set(&task->error, SUTRA_DATA, "the rank is not selected") : SUTRA_OK;
 }
 
+/* Lists the paths of the ranks of a single trace with several ranks, unless another process must know the list or the
+ * file cannot be read again. SUTRA_OK: the trace has one rank. */
+static enum sutra_status list_rank_paths(const struct rank_run *run, const struct sutra_device_trace *trace,
+                                         struct sutra_error *error) {
+    struct rank_tasks *tasks = run->tasks;
+    const struct trace_processes *processes = trace->processes;
+    enum sutra_status status = processes_refuse(processes, &trace->document.source, error);
+    struct stat found;
+    if (!status || processes->n_shared || stat(tasks->list->path, &found) || !S_ISREG(found.st_mode))
+        return status;
+    char **paths = arena_alloc(&tasks->arena, processes->n_ranks, sizeof *paths);
+    for (uint32_t i = 0; i < processes->n_ranks && paths; i++) {
+        const char *path = arena_format(&tasks->arena, "%s/rank%" PRId64, tasks->list->path, processes->list[i].rank);
+        paths[i] = arena_text(&tasks->arena, path, strlen(path));
+    }
+    if (tasks->arena.failed)
+        return error_memory(error);
+    tasks->rank_paths = paths;
+    tasks->n_rank_paths = processes->n_ranks;
+    return status;
+}
+
 /* Reads the selected events of a trace, unless its rank is not selected. */
 static enum sutra_status read_trace(const struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace **trace) {
@@ -340,8 +364,8 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     struct rank_task *task = &tasks->list[number];
     enum sutra_status status = SUTRA_OK;
     struct trace_head head;
-    /* "distributedInfo" precedes the events: it may save reading them. */
-    if (tasks->restriction.n_ranks && trace_head_read(task->path, false, &head, NULL) == SUTRA_OK &&
+    /* "distributedInfo" precedes the events: it may save reading them. A single trace may have several ranks. */
+    if (tasks->restriction.n_ranks && tasks->n > 1 && trace_head_read(task->path, false, &head, NULL) == SUTRA_OK &&
         head.side == SIDE_DEVICE && head.rank >= 0) {
         task->rank = head.rank;
         task->source = SUTRA_RANK_INFO;
@@ -357,11 +381,15 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
         context->ahead = tasks->ahead;
         context->report = task->report;
         context->holds_defects = run->tasks->n > 1;
+        context->keeps_processes = tasks->n == 1 && !run->team;
         status = sutra_device_trace_read(context, task->path, trace, &task->error);
+        context->keeps_processes = false;
         context->notes_places = false;
         context->ahead = AHEAD_NOTHING;
         context->report = NULL;
         context->holds_defects = false;
+        if (!status)
+            status = list_rank_paths(run, *trace, &task->error);
         if (!status)
             status = device_trace_check_events(*trace, &task->error);
     }
@@ -678,44 +706,59 @@ static bool share_reports(struct rank_tasks *tasks) {
     return ok;
 }
 
-enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
-                                 struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
-                                 struct sutra_error *error) {
-    struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .team = context->team};
+/* Runs a task for each path. */
+static enum sutra_status run_paths(struct rank_run *run, const char *const *paths, size_t n_paths,
+                                   struct sutra_error *error) {
+    struct rank_tasks *tasks = run->tasks;
     struct arena *arena = &tasks->arena;
     if (n_paths == 0 || n_paths >= PAIR_NONE)
         return error_set(error, SUTRA_USAGE, n_paths ? "too many traces" : "no traces");
-    tasks->analysis = analysis;
+    tasks->n = 0;
     tasks->list = arena_zeros(arena, n_paths, sizeof *tasks->list);
     tasks->order = arena_alloc(arena, n_paths, sizeof *tasks->order);
-    tasks->results = arena_zeros(arena, n_paths, analysis->result_size);
-    run.ended = arena_zeros(arena, n_paths, sizeof *run.ended);
+    tasks->results = arena_zeros(arena, n_paths, run->analysis->result_size);
+    run->ended = arena_zeros(arena, n_paths, sizeof *run->ended);
+    run->n_claimed = run->n_ended = 0;
     for (size_t i = 0; i < n_paths && !arena->failed; i++) {
         tasks->order[i] = i;
         tasks->list[i].path = arena_text(arena, paths[i], strlen(paths[i]));
     }
-    if (arena->failed || !pair_table_init(&run.claims))
+    if (arena->failed || !pair_table_init(&run->claims))
         return error_memory(error);
     tasks->n = n_paths;
-    bool is_shared = share_reports(tasks);
-    pthread_mutex_init(&run.mutex, NULL);
-    pthread_mutex_init(&run.visiting, NULL);
-    pthread_cond_init(&run.turn, NULL);
+    bool is_shared = tasks->rank_paths || share_reports(tasks); /* a trace is no report */
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_mutex_init(&run->visiting, NULL);
+    pthread_cond_init(&run->turn, NULL);
     enum sutra_status status = is_shared ? SUTRA_OK : error_memory(error);
-    if (!status && run.team)
-        status = run_shard(&run, error);
+    if (!status && run->team)
+        status = run_shard(run, error);
     else if (!status)
-        run_here(&run);
-    if (!status)
-        status = finish_tasks(&run, error);
+        run_here(run);
+    const bool is_replaced = tasks->rank_paths && n_paths == 1; /* by the paths of its ranks */
+    if (!status && !is_replaced)
+        status = finish_tasks(run, error);
     for (size_t i = 0; i < tasks->n; i++) {
         if (i == 0 || tasks->list[i].report != tasks->list[i - 1].report)
             nsys_shared_free(tasks->list[i].report);
     }
-    pthread_cond_destroy(&run.turn);
-    pthread_mutex_destroy(&run.visiting);
-    pthread_mutex_destroy(&run.mutex);
-    pair_table_free(&run.claims);
+    pthread_cond_destroy(&run->turn);
+    pthread_mutex_destroy(&run->visiting);
+    pthread_mutex_destroy(&run->mutex);
+    pair_table_free(&run->claims);
+    return status;
+}
+
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
+                                 struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
+                                 struct sutra_error *error) {
+    struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .team = context->team};
+    tasks->analysis = analysis;
+    enum sutra_status status = run_paths(&run, paths, n_paths, error);
+    if (!status && tasks->rank_paths) {
+        buffer_free(&tasks->list->warnings);
+        status = run_paths(&run, (const char *const *)tasks->rank_paths, tasks->n_rank_paths, error);
+    }
     for (size_t i = 0; i < tasks->n; i++)
         buffer_free(&tasks->list[i].warnings);
     if (!status && !tasks->is_elsewhere && analysis->merge)

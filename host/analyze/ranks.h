@@ -15,6 +15,9 @@
  * warning; in a strict context that is an error, as it is if no trace is left. A trace without GPU activity, such as a
  * coordinator's, is no rank if other traces have some: it is skipped with a warning, too. Defects of the traces
  * (facts/validity.h) are reported once for all ranks.
+ *
+ * A single trace with several ranks (facts/processes.h) is a job of its ranks: the list becomes FILE/rank0, FILE/rank1
+ * and so on, and each task reads the file.
  */
 #ifndef ANALYZE_RANKS_H
 #define ANALYZE_RANKS_H
@@ -144,11 +147,14 @@ struct rank_tasks {
     bool notes_places;                    /* this and the next are fields of the context for readers */
     unsigned ahead;
     struct sutra_device_trace **traces; /* by task: a trace that is still in memory, which is moved; or NULL */
+
+    char **rank_paths; /* the list that replaces a single trace with several ranks, or NULL */
+    size_t n_rank_paths;
 };
 
 /* Copies the paths, analyzes their traces and sorts the tasks; then merges the results, unless another process does. A
- * single trace is analyzed in `context` itself. SUTRA_USAGE: no traces, or too many. rank_tasks_free() is due in any
- * case. */
+ * single trace is analyzed in `context` itself; if it has several ranks, each of them is a task. SUTRA_USAGE: no
+ * traces, or too many. rank_tasks_free() is due in any case. */
 enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
                                  struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error);

@@ -92,6 +92,7 @@ static enum sutra_status fill_stream(struct columns_job *columns, struct ArrowAr
         status = sutra_host_trace_read(context, path, &columns->host, error);
         return status ? status : sutra_host_trace_arrow(context, columns->host, &wanted, stream, error);
     }
+    context->keeps_processes = columns->table != TABLE_LAUNCHES;
     if (!status)
         status = sutra_device_trace_read(context, path, &columns->device, error);
     if (status || columns->table != TABLE_LAUNCHES)

@@ -15,6 +15,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "facts/processes.h"
 #include "facts/validity.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
@@ -284,6 +285,48 @@ static void print_device(struct json_out *json, const char *path, const struct s
         json_close_lines(json, '}');
 }
 
+/* The processes of a trace with several, and the path that selects a rank. */
+static void print_processes(struct json_out *json, const char *path, const struct trace_processes *processes) {
+    if (json)
+        json_add_open(json, "processes", '[');
+    else if (processes->n_ranks > 1)
+        printf("%16s  ranks in this trace (processes with launches)\n", count_text(processes->n_ranks).text);
+    else
+        printf("%16s  processes in this trace, %s\n", count_text(processes->n).text,
+               processes->n_ranks ? "one with launches" : "none with launches");
+    for (uint32_t i = 0; i < processes->n; i++) {
+        const struct trace_process *process = &processes->list[i];
+        if (json) {
+            json_open_line(json);
+            if (process->rank >= 0)
+                json_add_format(json, "rank", "%" PRId64, process->rank);
+            else
+                json_add_text(json, "rank", NULL);
+            json_add_text(json, "pid", process->pid);
+            json_add_text(json, "name", process->name);
+            json_add_count(json, "cpu_ops", process->n_operators);
+            json_add_count(json, "launches", process->n_launches);
+            json_add_count(json, "gpu_activities", process->n_activities);
+            json_close_line(json);
+            continue;
+        }
+        if (process->rank >= 0)
+            printf("%16" PRId64 "    pid ", process->rank);
+        else
+            printf("%16s    pid ", "-");
+        printf("%s%s", short_text(process->pid, 30).text, *process->name ? ", " : "");
+        printf("%s: %s, ", short_text(process->name, 20).text,
+               counted_text(process->n_operators, "CPU operator", "CPU operators").text);
+        printf("%s, ", counted_text(process->n_launches, "launch", "launches").text);
+        puts(counted_text(process->n_activities, "GPU activity", "GPU activities").text);
+    }
+    if (json)
+        json_close_lines(json, ']');
+    else if (processes->n_ranks > 1 && !processes->n_shared)
+        printf("%" PRIu32 " ranks: to select one, append its number to the path: %s/rank%" PRId64 "\n",
+               processes->n_ranks, path_file_name(path), processes->list[0].rank);
+}
+
 /* ---- The command ---- */
 
 static int check(struct job *job) {
@@ -438,12 +481,17 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
         return SUTRA_OK;
     }
     struct sutra_device_summary summary = {.size = sizeof summary};
+    job->context->keeps_processes = true;
     if ((status = sutra_device_trace_read(job->context, path, &info->device, error)) ||
         (status = sutra_device_trace_summary(job->context, info->device, &summary, error)))
         return status;
     progress_clear(&job->watch.progress);
     print_device(json, path, &summary, info->device->validity);
-    if (job->watch.warnings && device_trace_check_events(info->device, error))
+    if (info->device->processes)
+        print_processes(json, path, info->device->processes);
+    if (job->watch.warnings && (device_trace_check_events(info->device, error) ||
+                                (info->device->processes && info->device->processes->n_shared &&
+                                 processes_refuse(info->device->processes, &info->device->document.source, error))))
         message_warn("%s: %s", path, error->message);
     return SUTRA_OK;
 }
@@ -456,14 +504,14 @@ static int show(struct job *job) {
     bool is_et = false, is_report = false;
     struct stat found;
     enum sutra_status status = job_open(job, NULL, &error);
-    if (!status && job->n_inputs == 1 &&
-        (path_is_stream(job->inputs[0]) || stat(job->inputs[0], &found) == 0)) /* not a rank of a report */
+    const bool is_file = path_is_stream(job->inputs[0]) || stat(job->inputs[0], &found) == 0; /* not FILE/rankN */
+    if (!status && job->n_inputs == 1 && is_file)
         status = sutra_is_nsys(job->inputs[0], &is_report, &error);
     if (!status && job->n_inputs == 2)
         status = show_pair(info, json, &error);
     else if (!status && is_report)
         status = show_report(info, json, &error);
-    else if (!status && !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error)))
+    else if (!status && (!is_file || !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error))))
         status = (is_et ? show_et : show_trace)(info, json, &error);
     if (status)
         return job_fail(job, &error);
@@ -487,6 +535,7 @@ static const char *const description[] = {
     "many nodes or events can be linked.",
     "For a Chakra file (.et, detected by content), prints nodes by type, dependencies, durations, the longest chains "
     "of dependencies, and communication by type and group.",
+    "For a device trace with several ranks, prints its processes. FILE/rankN is the device trace of rank N.",
     "For a report of Nsight Systems, rocprofv3 or rocmProfileData (an SQLite database), prints events, ranks with their GPUs, and "
     "skipped data. REPORT/rankN is the device trace of rank N.",
     "With two files, a host trace and a device trace, recommends the command that links them, and prints the reason.",

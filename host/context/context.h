@@ -66,6 +66,7 @@ struct sutra_context {
     bool stage_held;              /* threads work in this stage: begin and end no other stage */
     bool own_names;               /* the program chose the names of outputs: replace links (write/sink.h) */
     bool holds_defects;           /* readers do not report defects of traces: the caller does (facts/validity.h) */
+    bool keeps_processes;         /* readers return a trace of several ranks, unchecked (facts/processes.h) */
     const char *warns_of;         /* file name at the beginning of warnings, or NULL */
 };
 

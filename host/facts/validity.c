@@ -20,6 +20,7 @@
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 #include "facts/names.h"
+#include "facts/processes.h"
 #include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "facts/validity.h"
@@ -65,6 +66,7 @@ struct check {
     struct arena arena;
     struct string_roles *roles;
     row_t n_gpu, n_calls;
+    bool has_processes; /* calls have several pids */
     row_t *gpu, *call;
     double *start, *end; /* microseconds, by activity of `gpu`; steps of a quarter suffice */
 };
@@ -215,8 +217,10 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
     if (arena->failed)
         return error_memory(error);
     row_t n_calls = 0;
+    value_key pid = check->n_calls ? events->pid[check->call[0]] : KEY_ABSENT;
     for (row_t i = 0; i < check->n_calls; i++) {
         row_t call = check->call[i];
+        check->has_processes |= events->pid[call] != pid;
         ids[n_calls] = events->correlation[call];
         call_start[n_calls] = number_as_double(number_at(events->ts, call));
         n_calls += is_correlation(ids[n_calls]) && time_is_usable(events, call);
@@ -486,7 +490,7 @@ static enum sutra_status check_end(struct check *check, struct sutra_error *erro
 }
 
 static enum sutra_status check_trace(struct sutra_context *context, struct sutra_device_trace *trace,
-                                     struct sutra_error *error) {
+                                     bool *has_processes, struct sutra_error *error) {
     struct check check = {.context = context, .trace = trace, .events = &trace->events};
     struct gpu_queues queues = {0};
     struct tuples same_starts = {0};
@@ -501,6 +505,7 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
         status = check_streams(&check, &queues, &same_starts, error);
     if (!status && trace->document.truncated)
         status = check_end(&check, error);
+    *has_processes = check.has_processes;
     tuples_free(&queues.keys);
     tuples_free(&same_starts);
     arena_free(&check.arena);
@@ -547,8 +552,9 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
         } else if (from->count) {
             to->largest_us = fmax(to->largest_us, from->largest_us);
         }
-        to->count += from->count;
-        to->of += from->of;
+        bool is_of_file = kind == DEFECT_NO_RANK; /* each rank of the file counts the same events */
+        to->count = is_of_file ? MAX(to->count, from->count) : to->count + from->count;
+        to->of = is_of_file ? MAX(to->of, from->of) : to->of + from->of;
         to->gpu_us += from->gpu_us;
     }
 }
@@ -669,12 +675,30 @@ bool sutra_device_trace_defect(const struct sutra_device_trace *trace, size_t in
 
 static enum sutra_status read_and_check(struct sutra_context *context, const struct source_input *input,
                                         struct sutra_device_trace **trace, struct sutra_error *error) {
+    static const enum trace_defect_kind of_rank[] = {
+        DEFECT_DEVICE_CLOCK, DEFECT_BEFORE_LAUNCH, DEFECT_DUPLICATE,
+        DEFECT_RUNS_OVER}; /* not across ranks, whose correlations repeat */
     struct sutra_device_trace *made;
+    struct trace_defect dropped = {0};
+    bool has_processes = false;
     enum sutra_status status = device_trace_read(context, input, &made, error);
     if (status)
         return status;
-    status = check_trace(context, made, error);
-    if (!status && !context->holds_defects)
+    const bool is_rank = made->document.source.rank != SOURCE_ALL_RANKS;
+    if (is_rank)
+        status = processes_select_rank(context, input->name, &made, &dropped, error);
+    if (!status)
+        status = check_trace(context, made, &has_processes, error);
+    if (!status)
+        made->validity->defects[DEFECT_NO_RANK] = dropped;
+    if (!status && has_processes && !is_rank)
+        status = processes_find(context, made, &made->processes, error);
+    const bool has_ranks = made && made->processes && made->processes->n_ranks > 1;
+    for (size_t i = 0; has_ranks && i < sizeof of_rank / sizeof *of_rank; i++)
+        made->validity->defects[of_rank[i]].count = 0;
+    if (!status && has_ranks && !context->keeps_processes)
+        status = processes_refuse(made->processes, &made->document.source, error);
+    if (!status && !has_ranks && !context->holds_defects) /* else of each rank */
         status = validity_report(context, made->validity, context->warns_of ? NULL : made->document.source.name, error);
     if (status)
         sutra_device_trace_free(made);
@@ -685,10 +709,11 @@ static enum sutra_status read_and_check(struct sutra_context *context, const str
 
 enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
                                           struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_and_check(context, &(struct source_input){.name = path}, trace, error);
+    return read_and_check(context, &(struct source_input){.name = path, .selects_rank = true}, trace, error);
 }
 
 enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
                                            size_t size, struct sutra_device_trace **trace, struct sutra_error *error) {
-    return read_and_check(context, &(struct source_input){name, true, bytes, size}, trace, error);
+    return read_and_check(
+        context, &(struct source_input){.name = name, .in_memory = true, .bytes = bytes, .size = size}, trace, error);
 }

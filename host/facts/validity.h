@@ -24,6 +24,7 @@
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
  *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so the kernels of later
  *     steps are missing. Complete are the steps that end before the last GPU activity does.
+ *   - no rank: an event of a trace of several ranks that belongs to none of them (processes.h); `of` are all events.
  *
  *     host trace --one pass--> the same struct
  *
@@ -59,6 +60,7 @@
     X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "own analyses use only the complete part")   \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
       "run past the start of the next activity of their stream", "own analyses end them at that start")                \
+    X(NO_RANK, "no_rank", "events", "belongs to no rank", "belong to no rank", "skipped")                              \
     X(NOT_BELOW_ROOT, "not_below_root", "nodes", "is not below the root", "are not below the root",                    \
       "link writes them without times and GPU activities")                                                             \
     X(NO_ROOT, "no_root", "nodes", "has no root (a node with id 1) above it",                                          \

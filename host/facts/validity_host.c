@@ -262,5 +262,6 @@ enum sutra_status sutra_host_trace_read(struct sutra_context *context, const cha
 
 enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
                                          size_t size, struct sutra_host_trace **trace, struct sutra_error *error) {
-    return read_and_check(context, &(struct source_input){name, true, bytes, size}, trace, error);
+    return read_and_check(
+        context, &(struct source_input){.name = name, .in_memory = true, .bytes = bytes, .size = size}, trace, error);
 }

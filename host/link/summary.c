@@ -85,8 +85,8 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     /* The beginning does not show the kind: read the keys of the whole document. */
     struct document document = {0};
     const struct document_reader reader = {.read_stage = "inspect trace", .bare_array = true, .inspects_only = true};
-    enum sutra_status status =
-        source_read(&document.source, context, "open trace", &(struct source_input){.name = path}, error);
+    enum sutra_status status = source_read(&document.source, context, "open trace",
+                                           &(struct source_input){.name = path, .selects_rank = true}, error);
     if (!status)
         status = document_read(&document, context, &reader, error);
     if (!status) {

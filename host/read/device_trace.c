@@ -841,6 +841,7 @@ void device_trace_unref(struct sutra_device_trace *trace) {
         return;
     device_events_free(&trace->events);
     free(trace->validity);
+    free(trace->processes);
     strings_free(&trace->strings);
     free(trace->categories);
     free(trace);

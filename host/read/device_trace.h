@@ -12,6 +12,7 @@
 #include "read/event_fields.h"
 #include "sutra/trace.h"
 
+struct trace_processes;
 struct trace_validity;
 
 struct sutra_device_trace {
@@ -26,6 +27,8 @@ struct sutra_device_trace {
     int64_t skipped_ns;              /* from the first event to the first one that a restriction keeps */
     struct trace_validity *validity; /* facts/validity.h */
     struct holders holders;          /* references to the columns */
+
+    struct trace_processes *processes; /* facts/processes.h; NULL: all calls have one pid */
 };
 
 /* Reads a trace for sutra_device_trace_read() (facts/validity.c), which checks its events. */

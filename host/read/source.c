@@ -504,9 +504,9 @@ enum sutra_status source_replace(struct source *source, struct buffer *bytes, st
 static enum sutra_status finish_open(struct source *source, enum sutra_status status, struct sutra_error *error) {
     if (!status)
         status = expand(source, error);
-    if (!status && source->rank != SOURCE_ALL_RANKS && !is_sqlite(source->bytes, source->size))
+    if (!status && source->rank != SOURCE_ALL_RANKS && !source->selects_rank && !is_sqlite(source->bytes, source->size))
         status = error_file(error, SUTRA_DATA, source->name,
-                            "only a report of a profiler has ranks as paths: name the file without /rank%lld",
+                            "only device traces and reports have ranks as paths: name the file without /rank%lld",
                             (long long)source->rank);
     if (status)
         source_close(source);
@@ -620,8 +620,10 @@ enum sutra_status source_read(struct source *source, struct sutra_context *conte
     if (input->in_memory)
         return source_copy(source, input->name, input->bytes, input->size, error);
     stage_begin(context, stage, 0);
-    *source = (struct source){
-        .pool = context->pool, .most = context->options.most_input_bytes, .keep_rest = context->options.lenient};
+    *source = (struct source){.pool = context->pool,
+                              .most = context->options.most_input_bytes,
+                              .keep_rest = context->options.lenient,
+                              .selects_rank = input->selects_rank};
     return open_trace(source, input->name, error);
 }
 

@@ -47,13 +47,13 @@ bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool
 /* Whether an input that begins with these bytes may be of the expected format. */
 typedef bool source_format(const char *bytes, size_t size);
 
-/* Of a source whose path names no rank of a report. */
+/* Of a source whose path names no rank. */
 #define SOURCE_ALL_RANKS (-1)
 
 struct source {
     char *name;
     char *path;   /* of a mapped file, or NULL */
-    int64_t rank; /* SOURCE_ALL_RANKS, or N if the path is REPORT/rankN for a file REPORT (see nsys.h) */
+    int64_t rank; /* SOURCE_ALL_RANKS, or N if the path is FILE/rankN: a report (nsys.h), or a trace of several ranks */
     const char *bytes;
     size_t size;
     void *mapping; /* or NULL */
@@ -65,6 +65,7 @@ struct source {
     uint64_t most;         /* limit of bytes in memory; 0: the default */
     bool keep_rest;        /* read corrupt or truncated compressed data up to the error; */
     bool is_rest;          /* the data ended with an error */
+    bool selects_rank;     /* the reader selects the rank of a trace; else only reports may have ranks as paths */
 };
 
 /*
@@ -89,6 +90,7 @@ struct source_input {
     bool in_memory;
     const void *bytes;
     size_t size;
+    bool selects_rank; /* as in struct source */
 };
 
 /* The same for the input of a reader, with the context's limit and threads; `stage` is reported for files. A lenient

@@ -43,6 +43,7 @@ struct merge_rank {
     uint64_t first_call, n_calls;
     row_t n_events, n_kept;
     uint32_t n_processes;
+    struct sutra_device_trace *held; /* in memory for the second pass; or NULL */
 };
 
 static struct merge_rank *rank_at(const struct sutra_merged *merged, size_t number) {
@@ -72,8 +73,12 @@ static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t numbe
         return status;
     }
     merged->n_held_bytes += n_bytes;
-    merged->held[number] = trace;
+    rank->held = trace;
     return status;
+}
+
+static void free_rank(void *rank) {
+    sutra_device_trace_free(((struct merge_rank *)rank)->held);
 }
 
 /*
@@ -375,15 +380,28 @@ static bool write_head(struct sutra_merged *merged) {
 
 /* Runs the second pass. A rank that the first pass read, but not the second pass, is an error. */
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
-                                     const char *const *paths, size_t n_paths, struct sutra_error *error) {
+                                     struct sutra_error *error) {
     static const struct rank_analysis second_pass = {.analyze = rewrite_rank};
+    size_t n = merged->tasks.n;
     struct rank_tasks second = {.stage = "merge ranks",
                                 .first_pass = &merged->tasks,
                                 .keeps_truncated = true,
                                 .notes_places = true,
-                                .traces = merged->held};
-    enum sutra_status status = rank_tasks_run(&second, &second_pass, context, paths, n_paths, merged, error);
-    for (size_t i = 0; second.n == merged->tasks.n && second.list && i < second.n; i++)
+                                .traces = calloc(n, sizeof(struct sutra_device_trace *))};
+    const char **paths = calloc(n, sizeof *paths);
+    enum sutra_status status = paths && second.traces ? SUTRA_OK : error_memory(error);
+    for (size_t i = 0; i < n && !status; i++) {
+        paths[i] = merged->tasks.list[i].path;
+        second.traces[i] = rank_at(merged, i)->held;
+        rank_at(merged, i)->held = NULL;
+    }
+    if (!status)
+        status = rank_tasks_run(&second, &second_pass, context, paths, n, merged, error);
+    for (size_t i = 0; i < n && second.traces; i++)
+        sutra_device_trace_free(second.traces[i]);
+    free(second.traces);
+    free(paths);
+    for (size_t i = 0; second.n == n && second.list && i < n; i++)
         if (!merged->tasks.list[i].status && second.list[i].status) {
             status = error_hand_on(error, second.list[i].status, &second.list[i].error);
             break;
@@ -392,15 +410,15 @@ static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_c
     return status;
 }
 
-static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
-                                   size_t n_paths, const char *output, struct sutra_error *error) {
+static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_context *context, const char *output,
+                                   struct sutra_error *error) {
     enum sutra_status status = sink_open(&merged->sink, context, output, error);
     if (status)
         return status;
     if (!write_head(merged))
         status = error_memory(error);
     if (!status)
-        status = write_ranks(merged, context, paths, n_paths, error);
+        status = write_ranks(merged, context, error);
     if (!status) {
         stage_begin(context, "write", merged->matches.n);
         if (!merge_arrows_write(merged))
@@ -415,13 +433,13 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
 static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, const char *output,
                                      struct sutra_error *error) {
-    static const struct rank_analysis first_pass = {.result_size = sizeof(struct merge_rank), .analyze = read_rank};
+    static const struct rank_analysis first_pass = {
+        .result_size = sizeof(struct merge_rank), .analyze = read_rank, .free = free_rank};
     struct rank_tasks *tasks = &merged->tasks;
     struct sutra_merge_report *report = &merged->report;
     struct rank_clock *clocks = NULL;
     row_t n_clocks = 0;
-    merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
-    if (!collective_calls_init(&merged->calls) || !merged->held)
+    if (!collective_calls_init(&merged->calls))
         return error_memory(error);
     tasks->stage = "read ranks";
     tasks->keeps_truncated = true;
@@ -443,7 +461,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
         return status;
     if (!set_clocks(merged, clocks, n_clocks))
         return error_memory(error);
-    status = write_all(merged, context, paths, n_paths, output, error);
+    status = write_all(merged, context, output, error);
     if (status)
         return status;
     report->ranks = merged->ranks;
@@ -489,9 +507,6 @@ void sutra_merged_report(const struct sutra_merged *merged, struct sutra_merge_r
 void sutra_merged_free(struct sutra_merged *merged) {
     if (!merged)
         return;
-    for (size_t i = 0; i < merged->tasks.n && merged->held; i++)
-        sutra_device_trace_free(merged->held[i]);
-    free(merged->held);
     rank_tasks_free(&merged->tasks);
     collective_calls_free(&merged->calls);
     free(merged->points);

@@ -22,8 +22,7 @@ struct sutra_merged {
     struct sutra_merge_options options;
     struct sutra_selection selection;
     bool selects;
-    struct rank_tasks tasks;          /* of the first pass; results: struct merge_rank */
-    struct sutra_device_trace **held; /* by trace: in memory for the second pass; or NULL */
+    struct rank_tasks tasks; /* of the first pass; results: struct merge_rank */
     uint64_t n_held_bytes;
     struct collective_calls calls;
     struct collective_matches matches; /* in the arena of the tasks */

@@ -232,7 +232,7 @@ enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
 enum sutra_status sutra_convert_parse(struct sutra_context *context, const char *name, const void *bytes,
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error) {
-    const struct source_input file = {name, true, bytes, n_bytes};
+    const struct source_input file = {.name = name, .in_memory = true, .bytes = bytes, .size = n_bytes};
     return convert_input(context, &(struct convert_input){.file = &file}, options, converted, error);
 }
 

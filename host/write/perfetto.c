@@ -813,13 +813,14 @@ enum sutra_status perfetto_write(struct sutra_context *context, const char *json
     const bool lenient = context->options.lenient, notes_places = context->notes_places;
     const unsigned ahead = context->ahead;
     void (*const warning)(void *, const char *) = context->options.warning;
-    context->options.lenient = context->notes_places = true;
+    context->options.lenient = context->notes_places = context->keeps_processes = true;
     context->options.warning = NULL; /* the readers of the inputs have warned */
     context->ahead = AHEAD_NOTHING;
     enum sutra_status status = sutra_device_trace_read(context, json, &w.trace, error);
     context->options.lenient = lenient;
     context->notes_places = notes_places;
     context->options.warning = warning;
+    context->keeps_processes = false;
     context->ahead = ahead;
     if (status == SUTRA_DATA)
         return error_file(error, SUTRA_USAGE, path,

@@ -32,7 +32,10 @@ enum sutra_rank_source { SUTRA_RANK_INFO, SUTRA_RANK_NAME, SUTRA_RANK_POSITION }
 /* Reads a file; "-" is standard input. Each defect (sutra_trace_defect below) is a warning. The caller frees *trace,
  * before the context. Errors: SUTRA_NO_INPUT: missing, unreadable or a directory; SUTRA_DATA: not JSON or not this kind
  * of trace, with byte offset and line; SUTRA_STRICT: the trace has a defect, in a strict context; SUTRA_SYSTEM: out of
- * memory. */
+ * memory.
+ *
+ * FILE/rankN is the device trace of rank N, if the events of FILE are of several ranks. Without /rankN, such a file is
+ * an error that lists the ranks: SUTRA_DATA. SUTRA_USAGE: no such rank. */
 enum sutra_status sutra_host_trace_read(struct sutra_context *context, const char *path,
                                         struct sutra_host_trace **trace, struct sutra_error *error);
 enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,

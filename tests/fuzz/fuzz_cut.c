@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "context/context.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 
@@ -25,6 +26,7 @@ static struct written cut(unsigned n_threads, const void *data, size_t size, con
     struct sutra_device_trace *trace = NULL;
     struct sutra_cut *made = NULL;
     struct sutra_error error = {0};
+    context->keeps_processes = true; /* a part of a trace may have other ranks */
     if (!sutra_device_trace_parse(context, "device", data, size, &trace, &error)) {
         enum sutra_status status = sutra_cut_run(context, trace, NULL, selection, &made, &error);
         check_outcome(status, &error, made);
@@ -52,6 +54,7 @@ static void check_written(const struct written *written) {
     struct sutra_device_trace *trace = NULL;
     struct sutra_device_summary summary = {.size = sizeof summary};
     struct sutra_error error;
+    context->keeps_processes = true;
     check(sutra_device_trace_parse(context, "cut", written->bytes, written->size, &trace, &error) == SUTRA_OK,
           "what is cut is a trace");
     check(sutra_device_trace_summary(context, trace, &summary, &error) == SUTRA_OK, "and has a summary");

@@ -14,6 +14,7 @@
 static struct sutra_device_trace *parse(struct sutra_context *context, const void *bytes, size_t size) {
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
+    context->keeps_processes = true; /* other pids may make other processes */
     enum sutra_status status = sutra_device_trace_parse(context, "trace", bytes, size, &trace, &error);
     check_outcome(status, &error, trace);
     return trace;

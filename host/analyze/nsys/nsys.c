@@ -665,7 +665,8 @@ enum sutra_status sutra_nsys_read(struct sutra_context *context, const char *pat
 enum sutra_status sutra_nsys_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                    const struct sutra_nsys_options *options, struct sutra_nsys **nsys,
                                    struct sutra_error *error) {
-    return read_report(context, &(struct source_input){name, true, bytes, size}, options, nsys, error);
+    return read_report(context, &(struct source_input){.name = name, .in_memory = true, .bytes = bytes, .size = size},
+                       options, nsys, error);
 }
 
 void sutra_nsys_free(struct sutra_nsys *nsys) {
