@@ -21,9 +21,12 @@ static struct sutra_device_trace *parse(struct sutra_context *context, const voi
 }
 
 /* Whether both events are equal except for the fields that merging changes. */
+/* Durations of B events depend on the other events of the trace. */
 static bool same_event(const struct sutra_device_trace *a, row_t i, const struct sutra_device_trace *b, row_t j) {
     uint32_t x = a->events.name[i], y = b->events.name[j];
     uint8_t counts = EVENT_NAME_NO_STRING | EVENT_HAS_TS | EVENT_HAS_DUR | EVENT_HAS_TID | EVENT_HAS_NAME;
+    if (a->events.begin)
+        return a->events.tid[i] == b->events.tid[j] && a->events.external[i] == b->events.external[j];
     return a->events.phase[i] == b->events.phase[j] && ((a->events.flags[i] ^ b->events.flags[j]) & counts) == 0 &&
            a->events.dur.bits[i] == b->events.dur.bits[j] && a->events.tid[i] == b->events.tid[j] &&
            a->events.external[i] == b->events.external[j] &&
