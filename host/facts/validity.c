@@ -192,10 +192,6 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
     }
     if (!hosts_are_late)
         check_host_times(check);
-    if (check->validity->defects[DEFECT_NO_TIME].count) {
-        const struct time_span span = measure_span(check);
-        check->validity->span_us = fmax(span.last - span.first, 0);
-    }
     return SUTRA_OK;
 }
 
@@ -503,6 +499,10 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
         status = check_launches(&check, error);
     if (!status && check.n_gpu)
         status = check_streams(&check, &queues, &same_starts, error);
+    if (!status && trace->validity->defects[DEFECT_NO_TIME].count) {
+        const struct time_span span = measure_span(&check);
+        trace->validity->span_us = fmax(span.last - span.first, 0);
+    }
     if (!status && trace->document.truncated)
         status = check_end(&check, error);
     *has_processes = check.has_processes;
@@ -603,7 +603,7 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
     else if (*defect->cause)
         append(&text, ": %s", defect->cause);
     append(&text, " (the first: %s): %s", defect->example, defect_effects[kind]);
-    if (kind == DEFECT_NO_TIME)
+    if (kind == DEFECT_NO_TIME && validity->span_us > 0)
         append(&text, "; the other events span %s", span_text(validity->span_us).text);
     return text;
 }
