@@ -285,6 +285,7 @@ static bool write_json(const void *of, struct text_out *text) {
     json_integer(&json, (int64_t)report->n_nodes);
     json_name(&json, "waits");
     json_integer(&json, (int64_t)report->n_waits);
+    json_add_defects(&json, path->trace->validity);
     json_name(&json, "kinds");
     json_open(&json, '[');
     for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {

@@ -64,6 +64,7 @@ sutra diff sound.json no_time.json --format json 2>/dev/null | sed -n '1,5p'
 echo "-- no time range extends to a skipped activity"
 sutra critical-path one.json --rules full 2>/dev/null | sed -n '2,4p'
 sutra critical-path one.json 2>/dev/null | sed -n '2,7p'
+sutra critical-path one.json --rules full --format json 2>/dev/null | sed -n '/validity/,/]/p'
 sutra cut one.json --from-us 100 --to-us 200 -o part.json 2>/dev/null
 grep -c gemm part.json
 
