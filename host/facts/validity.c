@@ -135,8 +135,10 @@ static void check_host_times(struct check *check) {
     if (!(span.last > span.first && span.first > ZERO_DISTANCE * (span.last - span.first)))
         return;
     for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) ||
-            number_as_double(number_at(events->ts, event)) > 0)
+        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST))
+            continue;
+        check->validity->defects[DEFECT_HOST_NO_TIME].of++;
+        if (number_as_double(number_at(events->ts, event)) > 0)
             continue;
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_HOST_NO_TIME, event, NAN, 0);
@@ -161,25 +163,26 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
                                                             : SIDE_OTHER);
     }
     const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
-    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0, n_hosts = 0;
-    bool all_timed = true, hosts_are_late = true; /* all start after 0 */
+    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
+    uint64_t host_signs = 0; /* the highest bit is set if a CPU event starts at 0 or before */
+    bool all_timed = true;
     for (row_t event = 0; event < columns.n; event++) {
         uint32_t category = columns.category[event];
         uint8_t side = category == STRING_NONE ? SIDE_OTHER : side_of[category];
+        if (side == SIDE_OTHER)
+            continue;
         if (side == SIDE_GPU) {
             gpu[n_gpu++] = event;
             all_timed = all_timed && is_surely_timed(&columns, event);
-        } else if (side != SIDE_OTHER) {
-            call[n_calls] = event;
-            n_calls += side == SIDE_CALL;
-            n_hosts++;
-            hosts_are_late = hosts_are_late && (int64_t)columns.ts.bits[event] > 0; /* also of a double */
+            continue;
         }
+        host_signs |= columns.ts.bits[event] - 1; /* of an integer or a double */
+        if (side == SIDE_CALL)
+            call[n_calls++] = event;
     }
     check->n_gpu = n_gpu;
     check->n_calls = n_calls;
     check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
-    check->validity->defects[DEFECT_HOST_NO_TIME].of = n_hosts;
     bool needs_start = !all_timed && zero_is_no_start(check);
     for (row_t i = 0; i < n_gpu && !all_timed; i++) {
         row_t event = gpu[i];
@@ -190,7 +193,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
     }
-    if (!hosts_are_late)
+    if (host_signs >> 63)
         check_host_times(check);
     return SUTRA_OK;
 }
@@ -236,14 +239,16 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
     for (row_t i = 0; i < n_gpu; i++) {
         row_t event = check->gpu[i];
         after_launch[i] = 0;
+        row_t call =
+            is_correlation(events->correlation[event]) ? key_index_find(&index, events->correlation[event]) : ROW_NONE;
+        validity->n_launched +=
+            call != ROW_NONE && check->roles[events->category[event]].category & CATEGORY_LINKED_WORK;
         if (!is_usable(check, event))
             continue;
         double dur = number_as_double(number_at(events->dur, event));
         check->start[i] = number_as_double(number_at(events->ts, event));
         check->end[i] = check->start[i] + dur;
         validity->gpu_us += dur;
-        row_t call =
-            is_correlation(events->correlation[event]) ? key_index_find(&index, events->correlation[event]) : ROW_NONE;
         if (call == ROW_NONE)
             continue;
         after_launch[i] = check->start[i] - call_start[call];

@@ -85,6 +85,7 @@ struct trace_defect {
 
 struct trace_validity {
     struct trace_defect defects[N_DEFECTS]; /* count 0: the trace does not have the defect */
+    uint64_t n_launched;                    /* kernels and memcpys whose correlation a call has */
     uint64_t n_activities;                  /* GPU activities, */
     double gpu_us;                          /* and the sum of their durations */
     uint64_t n_complete_steps;              /* DEFECT_TRUNCATED: of `of` steps, 0 if the trace has none; */

@@ -2,6 +2,7 @@
  * summary.c - summarizes a trace without linking it: counts events by their class to the linker, and the different
  * thread ids, streams and correlations among them. O(n) or O(n log n).
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/shared.h"
 #include "context/context.h"
 #include "facts/devices.h"
+#include "facts/validity.h"
 #include "link/link.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -176,7 +178,7 @@ static enum sutra_status count_launched(struct sutra_context *context, const str
             gpu[n++] = gpu[i];
     key_index_free(&index);
     summary->n_correlations = n_gpu - n;
-    if (n == 0)
+    if (n == 0 || summary->n_correlations >= trace->validity->n_launched) /* no other call launched any */
         return SUTRA_OK;
     row_t *call = rows_none(&arena, n);
     status = arena_status(&arena, error);
@@ -208,7 +210,7 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     const struct device_events *events = &trace->events;
     value_key *keys[N_LISTS]; /* of some events */
     row_t n[N_LISTS] = {0}, n_gpu = 0;
-    bool has_span = false;
+    double first = INFINITY, last = -INFINITY;
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
@@ -241,13 +243,12 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         keys[LIST_TIDS][n[LIST_TIDS]++] = events->tid[event];
         if (events->flags[event] & EVENT_UNUSABLE)
             continue;
-        if (!has_span || begin < sums.ts_begin)
-            sums.ts_begin = begin;
-        if (!has_span || end > sums.ts_end)
-            sums.ts_end = end;
-        has_span = true;
+        first = begin < first ? begin : first;
+        last = end > last ? end : last;
     }
     sums.n_gpu_ops += sums.n_memory_sets;
+    sums.ts_begin = first <= last ? first : 0;
+    sums.ts_end = first <= last ? last : 0;
     sums.device_kind = device_kind_names[status ? DEVICE_KIND_NONE : device_kind_find(trace, roles, &arena)];
     if (!status)
         status = arena_status(&arena, error);
