@@ -164,7 +164,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
     }
     const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
     row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
-    uint64_t host_signs = 0; /* the highest bit is set if a CPU event starts at 0 or before */
+    uint64_t host_signs = 0; /* the highest bit is set if a CPU event starts at 0 (or -0) or before */
     bool all_timed = true;
     for (row_t event = 0; event < columns.n; event++) {
         uint32_t category = columns.category[event];
@@ -176,7 +176,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
             all_timed = all_timed && is_surely_timed(&columns, event);
             continue;
         }
-        host_signs |= columns.ts.bits[event] - 1; /* of an integer or a double */
+        host_signs |= columns.ts.bits[event] | (columns.ts.bits[event] - 1); /* of an integer or a double */
         if (side == SIDE_CALL)
             call[n_calls++] = event;
     }
