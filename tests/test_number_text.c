@@ -522,6 +522,24 @@ static void integers_are_read_if_they_fit(void **state) {
     }
 }
 
+static void finds_the_last_integer(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool found;
+        int64_t value;
+    } cases[] = {
+        {"[TP00]", true, 0},        {"7", true, 7},     {"a12b345-c", true, 345},       {"", false, 0},
+        {"none", false, 0},         {"x-12", true, 12}, {"999999999", true, 999999999}, {"1234567890", false, 0},
+        {"5 1234567890", false, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int64_t value = 0;
+        assert_int_equal(integer_find_last(cases[i].text, strlen(cases[i].text), &value), cases[i].found);
+        assert_int_equal(value, cases[i].value);
+    }
+}
+
 static void check_integer(int64_t value) {
     char expected[32], out[NUMBER_TEXT_MAX + 1];
     snprintf(expected, sizeof expected, "%lld", (long long)value);
@@ -561,6 +579,7 @@ int main(void) {
         cmocka_unit_test(middles_of_two_doubles_go_to_the_even_one),
         cmocka_unit_test(digits_without_end_are_read_exactly),
         cmocka_unit_test(integers_are_read_if_they_fit),
+        cmocka_unit_test(finds_the_last_integer),
         cmocka_unit_test(integers_are_written_around_every_power_of_ten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

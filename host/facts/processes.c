@@ -206,17 +206,6 @@ static bool find_owners(struct process_search *s) {
     return true;
 }
 
-/* The last number of a text, below 10^9, or -1. */
-static int64_t last_number(const char *text, size_t length) {
-    while (length > 0 && !is_digit(text[length - 1]))
-        length--;
-    size_t end = length;
-    while (length > 0 && is_digit(text[length - 1]))
-        length--;
-    int64_t number;
-    return end > length && end - length <= 9 && integer_parse(text + length, end - length, &number) ? number : -1;
-}
-
 static int compare_ranks(const void *left, const void *right, void *arg) {
     const struct pid *pids = arg;
     uint32_t i = *(const uint32_t *)left, j = *(const uint32_t *)right;
@@ -234,10 +223,9 @@ static bool number_ranks(struct process_search *s) {
         if (!pid->n_launches)
             continue;
         s->ranks[s->n_ranks++] = i;
-        pid->rank = pid->label == STRING_NONE
-                        ? -1
-                        : last_number(strings_text(&s->labels, pid->label), strings_length(&s->labels, pid->label));
-        are_numbered &= pid->rank >= 0;
+        are_numbered &=
+            pid->label != STRING_NONE &&
+            integer_find_last(strings_text(&s->labels, pid->label), strings_length(&s->labels, pid->label), &pid->rank);
         are_integers &= key_is_integer(pid->key);
     }
     if (!s->ranks)

@@ -89,6 +89,15 @@ bool integer_parse(const char *text, size_t length, int64_t *value) {
     return true;
 }
 
+bool integer_find_last(const char *text, size_t length, int64_t *value) {
+    while (length > 0 && !is_digit(text[length - 1]))
+        length--;
+    size_t begin = length;
+    while (begin > 0 && is_digit(text[begin - 1]))
+        begin--;
+    return length - begin <= 9 && integer_parse(text + begin, length - begin, value);
+}
+
 size_t integer_format(int64_t value, char *out) {
     size_t sign = value < 0;
     *out = '-';

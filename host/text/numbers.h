@@ -16,8 +16,8 @@
 /*
  * Numbers between their JSON text, doubles and the text that Python's json module writes.
  *
- * Text pointers (except of integer_parse()) may be read up to 32 bytes past the end that is given; sources keep that
- * padding (zeros).
+ * Text pointers (except of integer_parse() and integer_find_last()) may be read up to 32 bytes past the end that is
+ * given; sources keep that padding (zeros).
  */
 
 /* Most bytes that double_format() and integer_format() write. */
@@ -35,6 +35,9 @@ enum number_form number_scan(const char *text, size_t *length);
 
 /* The value of an integer's text, if it fits 64 bits. */
 bool integer_parse(const char *text, size_t length, int64_t *value);
+
+/* The last run of digits in a text, if there is one of at most nine digits. */
+bool integer_find_last(const char *text, size_t length, int64_t *value);
 
 /* The nearest double (ties to even) to a number's text of either form; overflow gives infinity, as in Python. */
 double double_parse(const char *text, size_t length);

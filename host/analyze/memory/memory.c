@@ -15,6 +15,7 @@
 #include "read/json.h"
 #include "read/pickle.h"
 #include "text/names.h"
+#include "text/numbers.h"
 #include "text/quantities.h"
 
 /*
@@ -328,20 +329,6 @@ struct rank_input {
 
 ORDER_BY(compare_rank_inputs, struct rank_input, ASCENDING(rank))
 
-/* The last number of a file name, without its extensions. */
-static bool last_number_of_name(const char *path, int64_t *number) {
-    const char *name = path_file_name(path);
-    size_t end = strcspn(name, "."), begin;
-    while (end && (name[end - 1] < '0' || name[end - 1] > '9'))
-        end--;
-    for (begin = end; begin && name[begin - 1] >= '0' && name[begin - 1] <= '9';)
-        begin--;
-    if (begin == end || end - begin > 9)
-        return false;
-    *number = strtoll(name + begin, NULL, 10);
-    return true;
-}
-
 /* Reads the inputs of one side, and sorts them by rank. */
 static enum sutra_status read_side(struct sutra_context *context, struct sutra_memory *memory,
                                    const struct memory_bytes *from, size_t n, struct rank_input *list,
@@ -351,9 +338,10 @@ static enum sutra_status read_side(struct sutra_context *context, struct sutra_m
         enum sutra_status status = read_input(context, memory, &from[i], &list[i].input, error);
         if (status)
             return status;
+        const char *name = path_file_name(from[i].name);
         list[i].rank = list[i].input.rank;
         if (list[i].rank < 0 && !rank_of_name(from[i].name, &list[i].rank) &&
-            !last_number_of_name(from[i].name, &list[i].rank))
+            !integer_find_last(name, strcspn(name, "."), &list[i].rank)) /* without its extensions */
             list[i].rank = (int64_t)i;
     }
     qsort(list, n, sizeof *list, compare_rank_inputs);
