@@ -114,9 +114,9 @@ struct rank_run {
     pthread_mutex_t mutex, visiting;
     pthread_cond_t turn;
     bool stopped;             /* a visitor failed: no visitor runs again */
-    size_t n_claimed;         /* tasks that have claimed their rank, or cannot */
+    size_t n_claimed;         /* tasks that have claimed their rank, or cannot, as all earlier ones */
     size_t n_ended;           /* tasks that are done, as all earlier ones */
-    bool *ended;              /* by task */
+    bool *claimed, *ended;    /* by task */
     struct pair_table claims; /* from a rank to its task */
 };
 
@@ -127,9 +127,11 @@ static void wait_turn(struct rank_run *run, size_t number) {
     pthread_mutex_unlock(&run->mutex);
 }
 
-static void pass_turn(struct rank_run *run) {
+static void pass_turn(struct rank_run *run, size_t number) {
     pthread_mutex_lock(&run->mutex);
-    run->n_claimed++;
+    run->claimed[number] = true;
+    while (run->n_claimed < run->tasks->n && run->claimed[run->n_claimed])
+        run->n_claimed++;
     pthread_cond_broadcast(&run->turn);
     pthread_mutex_unlock(&run->mutex);
 }
@@ -176,6 +178,11 @@ enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit
     return status;
 }
 
+/* Whether the task has a result. */
+static bool is_analyzed(const struct rank_task *task) {
+    return !task->status && !task->is_split;
+}
+
 static void free_result(struct rank_tasks *tasks, size_t number) {
     void *result = task_result(tasks, number);
     if (tasks->analysis->free)
@@ -185,9 +192,42 @@ static void free_result(struct rank_tasks *tasks, size_t number) {
 
 /* ---- Partial results ---- */
 
+/* The stamp of the file at a path, or of the file whose rank the path names. */
+static struct file_stamp trace_stamp(const char *path) {
+    char *file;
+    int64_t rank;
+    if (!rank_path_split(path, &file, &rank))
+        return (struct file_stamp){0};
+    const struct file_stamp stamp = file_stamp_at(file ? file : path);
+    free(file);
+    return stamp;
+}
+
 static char *path_of_result(const struct rank_run *run, size_t number) {
     char *path;
-    return asprintf(&path, "%s/%zu", run->team->folder, number) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%zu", run->team->folder, run->tasks->list[number].place) < 0 ? NULL : path;
+}
+
+/* The ranks of a trace with several; their texts remain in the process that has read it. */
+static void split_codec(struct codec *codec, struct rank_task *task) {
+    uint32_t n = task->is_split ? task->texts->n : 0;
+    codec_bool(codec, &task->is_split);
+    codec_limited(codec, &n, PAIR_NONE);
+    if (codec_decodes(codec) && !codec->failure && task->is_split) {
+        /* A rank has no ranks of its own. */
+        bool fits = !task->texts && n > 0 && n <= (size_t)(codec->end - codec->at) / sizeof(int64_t);
+        codec_check(codec, fits);
+        struct rank_texts *texts = fits ? calloc(1, sizeof *texts + n * sizeof *texts->list) : NULL;
+        task->is_split = texts;
+        if (texts) {
+            texts->n = n;
+            task->texts = texts;
+        } else if (fits) {
+            codec_fail(codec, CODEC_NO_MEMORY);
+        }
+    }
+    for (uint32_t i = 0; task->is_split && i < n; i++)
+        codec_value(codec, &task->texts->list[i].rank);
 }
 
 /* The content of a partial result before the result of the analysis. A decoded `path` is in the bytes of the file. */
@@ -200,6 +240,7 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
     codec_limited(codec, &task->source, SUTRA_RANK_POSITION);
     codec_status(codec, &task->status);
     codec_check(codec, !task->is_unselected || task->status);
+    split_codec(codec, task);
     if (task->status)
         codec_error(codec, &task->error);
     if (codec_decodes(codec)) /* warnings of this process' own analysis */
@@ -230,7 +271,7 @@ static void write_result(struct rank_run *run, size_t number) {
     struct sink *sink;
     partial_result_begin(&out);
     task_codec(&codec, run->tasks, task, &trace);
-    if (!task->status)
+    if (is_analyzed(task))
         run->analysis->codec(run->arg, number, &codec);
     partial_result_end(&out, &run->analysis->kind, shard);
     free_result(run->tasks, number);
@@ -253,23 +294,23 @@ static void write_result(struct rank_run *run, size_t number) {
 }
 
 /* An unusable partial result ends the run: without it, a rank would be missing from the results. */
-static enum sutra_status refuse_result(struct rank_task *task, size_t number, const char *name, const char *why,
+static enum sutra_status refuse_result(struct rank_task *task, const char *name, const char *why,
                                        struct codec_shard shard) {
     task->ends_run = true;
-    if (shard.n_shards > 0 && number % shard.n_shards == shard.shard) /* else the header is damaged */
+    if (shard.n_shards > 0 && task->number % shard.n_shards == shard.shard) /* else the header is damaged */
         return error_file(&task->error, SUTRA_DATA, name, "%s: run shard %u/%u again", why, shard.shard + 1,
                           shard.n_shards);
     return error_file(&task->error, SUTRA_DATA, name, "%s: run the shard of %s again", why, task->path);
 }
 
-static enum sutra_status codec_outcome(const struct codec *codec, struct rank_task *task, size_t number,
-                                       const char *name, struct codec_shard shard) {
+static enum sutra_status codec_outcome(const struct codec *codec, struct rank_task *task, const char *name,
+                                       struct codec_shard shard) {
     if (codec->failure == CODEC_NO_MEMORY)
         return error_memory(&task->error);
     if (codec->failure == CODEC_OTHER_OPTIONS)
         return error_file(&task->error, SUTRA_DATA, task->path,
                           "analyzed with other options: repeat the options of --shard");
-    return codec->failure ? refuse_result(task, number, name, "malformed partial result", shard) : SUTRA_OK;
+    return codec->failure ? refuse_result(task, name, "malformed partial result", shard) : SUTRA_OK;
 }
 
 static enum sutra_status decode_result(struct rank_run *run, size_t number, const struct source *source) {
@@ -280,19 +321,19 @@ static enum sutra_status decode_result(struct rank_run *run, size_t number, cons
     struct codec_shard shard;
     const char *refused = partial_result_open(&codec, source->bytes, source->size, &analysis->kind, &shard);
     if (refused)
-        return refuse_result(task, number, source->name, refused, shard);
+        return refuse_result(task, source->name, refused, shard);
     task_codec(&codec, run->tasks, task, &path);
     if (!path || strcmp(path, task->path) != 0)
-        return refuse_result(task, number, source->name, "partial result of another trace", shard);
-    enum sutra_status status = codec_outcome(&codec, task, number, source->name, shard);
+        return refuse_result(task, source->name, "partial result of another trace", shard);
+    enum sutra_status status = codec_outcome(&codec, task, source->name, shard);
     if (status)
         return status;
-    if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
+    if (file_stamps_differ(trace_stamp(task->path), task->stamp)) {
         unlink(source->name); /* as if that shard had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
                           "changed since its shard was analyzed: run this shard again");
     }
-    if (task->status)
+    if (!is_analyzed(task))
         return task->status;
     task->is_idle = task->validity.n_activities == 0;
     status = claim_rank(run, number, &task->error);
@@ -300,15 +341,19 @@ static enum sutra_status decode_result(struct rank_run *run, size_t number, cons
         return status;
     analysis->codec(run->arg, number, &codec);
     codec_check(&codec, codec.at == codec.end);
-    status = codec_outcome(&codec, task, number, source->name, shard);
+    status = codec_outcome(&codec, task, source->name, shard);
     if (!status && analysis->visit_decoded && !task->is_idle)
         status = rank_run_visit(run, number, analysis->visit_decoded, run->arg, &task->error);
     return status;
 }
 
+/* Decodes the result of a task, unless that is done. */
 static void read_result(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
     struct source source = {0};
+    if (run->claimed[number])
+        return;
+    run->claimed[number] = true;
     char *path = path_of_result(run, number);
     task->status =
         path ? source_open_format(&source, path, is_partial_result, 0, &task->error) : error_memory(&task->error);
@@ -316,8 +361,10 @@ static void read_result(struct rank_run *run, size_t number) {
         error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed this trace");
     if (!task->status)
         task->status = decode_result(run, number, &source);
-    if (task->status)
+    if (task->status) {
+        task->is_split = false;
         free_result(run->tasks, number);
+    }
     source_close(&source);
     free(path);
 }
@@ -335,26 +382,42 @@ static enum sutra_status check_rank(const struct rank_run *run, struct rank_task
     return task->is_unselected ? error_set(&task->error, SUTRA_DATA, "the rank is not selected") : SUTRA_OK;
 }
 
-/* Lists the paths of the ranks of a single trace with several ranks, unless another process must know the list or the
- * file cannot be read again. SUTRA_OK: the trace has one rank. */
-static enum sutra_status list_rank_paths(const struct rank_run *run, const struct sutra_device_trace *trace,
-                                         struct sutra_error *error) {
-    struct rank_tasks *tasks = run->tasks;
-    const struct trace_processes *processes = trace->processes;
-    enum sutra_status status = processes_refuse(processes, &trace->document.source, error);
-    struct stat found;
-    if (!status || processes->n_shared || stat(tasks->list->path, &found) || !S_ISREG(found.st_mode))
-        return status;
-    char **paths = arena_alloc(&tasks->arena, processes->n_ranks, sizeof *paths);
-    for (uint32_t i = 0; i < processes->n_ranks && paths; i++) {
-        const char *path = arena_format(&tasks->arena, "%s/rank%" PRId64, tasks->list->path, processes->list[i].rank);
-        paths[i] = arena_text(&tasks->arena, path, strlen(path));
-    }
-    if (tasks->arena.failed)
-        return error_memory(error);
-    tasks->rank_paths = paths;
-    tasks->n_rank_paths = processes->n_ranks;
+/* Splits a trace with several ranks, and frees it. */
+static enum sutra_status split_trace(struct sutra_context *context, struct rank_task *task,
+                                     struct sutra_device_trace **trace) {
+    if (!processes_are_ranks((*trace)->processes))
+        return SUTRA_OK;
+    enum sutra_status status = processes_split(context, *trace, SOURCE_ALL_RANKS, &task->texts, &task->error);
+    sutra_device_trace_free(*trace);
+    *trace = NULL;
+    task->is_split = !status;
     return status;
+}
+
+/* Reads a trace, or the trace of a rank from memory; a trace with several ranks is split. */
+static enum sutra_status read_file(const struct rank_run *run, size_t number, struct sutra_context *context,
+                                   struct sutra_device_trace **trace) {
+    const struct rank_tasks *tasks = run->tasks;
+    struct rank_task *task = &tasks->list[number];
+    const struct rank_task *holder = tasks->first_pass ? &tasks->first_pass->list[number] : task;
+    enum sutra_status status;
+    context->notes_places = tasks->notes_places;
+    context->ahead = tasks->ahead;
+    context->report = task->report;
+    context->holds_defects = tasks->n > 1;
+    context->keeps_processes = true;
+    if (holder->texts)
+        status = validity_read_rank(context, task->path, holder->texts, holder->text, trace, &task->error);
+    else if (!(status = sutra_device_trace_read(context, task->path, trace, &task->error)))
+        status = split_trace(context, task, trace);
+    if (task->texts && !task->is_split && !tasks->keeps_texts)
+        buffer_free(&task->texts->list[task->text].json);
+    context->keeps_processes = false;
+    context->notes_places = false;
+    context->ahead = AHEAD_NOTHING;
+    context->report = NULL;
+    context->holds_defects = false;
+    return status || task->is_split ? status : device_trace_check_events(*trace, &task->error);
 }
 
 /* Reads the selected events of a trace, unless its rank is not selected. */
@@ -363,10 +426,13 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     const struct rank_tasks *tasks = run->tasks;
     struct rank_task *task = &tasks->list[number];
     enum sutra_status status = SUTRA_OK;
-    struct trace_head head;
+    struct trace_head head = {.side = SIDE_UNKNOWN};
+    if (task->texts)
+        head = (struct trace_head){.side = SIDE_DEVICE, .rank = task->texts->list[task->text].rank};
+    else if (tasks->restriction.n_ranks && tasks->n > 1)
+        trace_head_read(task->path, false, &head, NULL);
     /* "distributedInfo" precedes the events: it may save reading them. A single trace may have several ranks. */
-    if (tasks->restriction.n_ranks && tasks->n > 1 && trace_head_read(task->path, false, &head, NULL) == SUTRA_OK &&
-        head.side == SIDE_DEVICE && head.rank >= 0) {
+    if (tasks->restriction.n_ranks && head.side == SIDE_DEVICE && head.rank >= 0) {
         task->rank = head.rank;
         task->source = SUTRA_RANK_INFO;
         status = check_rank(run, task);
@@ -377,23 +443,9 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
         *trace = tasks->traces[number];
         tasks->traces[number] = NULL;
     } else {
-        context->notes_places = tasks->notes_places;
-        context->ahead = tasks->ahead;
-        context->report = task->report;
-        context->holds_defects = run->tasks->n > 1;
-        context->keeps_processes = tasks->n == 1 && !run->team;
-        status = sutra_device_trace_read(context, task->path, trace, &task->error);
-        context->keeps_processes = false;
-        context->notes_places = false;
-        context->ahead = AHEAD_NOTHING;
-        context->report = NULL;
-        context->holds_defects = false;
-        if (!status)
-            status = list_rank_paths(run, *trace, &task->error);
-        if (!status)
-            status = device_trace_check_events(*trace, &task->error);
+        status = read_file(run, number, context, trace);
     }
-    if (status)
+    if (status || task->is_split)
         return status;
     task->validity = *(*trace)->validity;
     task->is_idle = task->validity.n_activities == 0;
@@ -415,20 +467,20 @@ static void run_task_in(struct rank_run *run, size_t number, struct sutra_contex
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_device_trace *trace = NULL;
     const struct rank_task *first = run->tasks->first_pass ? &run->tasks->first_pass->list[number] : NULL;
-    task->stamp = file_stamp_at(task->path); /* before reading: later changes differ from it */
+    task->stamp = trace_stamp(task->path); /* before reading: later changes differ from it */
     task->status = first && first->status ? error_hand_on(&task->error, first->status, &first->error)
                                           : read_trace(run, number, context, &trace);
     if (!run->team) { /* else the process that decodes all results claims the ranks */
         wait_turn(run, number);
-        if (!task->status)
+        if (is_analyzed(task))
             task->status = claim_rank(run, number, &task->error);
-        pass_turn(run);
+        pass_turn(run, number);
     }
-    if (task->status)
-        sutra_device_trace_free(trace);
-    else
+    if (is_analyzed(task))
         task->status = analysis->analyze(run->arg, run, number, context, trace, &task->error);
-    if (!task->status && !run->team && analysis->visit && !task->is_idle)
+    else
+        sutra_device_trace_free(trace);
+    if (is_analyzed(task) && !run->team && analysis->visit && !task->is_idle)
         task->status = rank_run_visit(run, number, analysis->visit, run->arg, &task->error);
     if (task->status)
         free_result(run->tasks, number);
@@ -456,7 +508,7 @@ static void run_task(struct rank_run *run, size_t number) {
         sutra_context_free(context);
     } else if (!run->team) { /* no task waits for a claim in a team, where a missing result shows the failure */
         wait_turn(run, number);
-        pass_turn(run);
+        pass_turn(run, number);
     }
 }
 
@@ -473,8 +525,26 @@ static void run_pool_task(void *arg, size_t number) {
     pthread_mutex_unlock(&run->mutex);
 }
 
+/* Runs the task of a rank of a trace with several, if this process has the text of its trace. */
+static void run_split_task(void *arg, size_t number) {
+    struct rank_run *run = arg;
+    const struct rank_task *task = &run->tasks->list[number];
+    if (task->texts && task->texts->list[task->text].json.length && !run->ended[number])
+        run_pool_task(run, number);
+}
+
+/* Calls `work` with the numbers below n. */
+static void run_pool(struct rank_run *run, void (*work)(void *arg, size_t number), size_t n) {
+    const struct rank_tasks *tasks = run->tasks;
+    stage_begin(run->context, tasks->stage ? tasks->stage : "analyze ranks", tasks->n);
+    run->context->stage_held = true; /* visitors write files with this context */
+    pool_run(run->context->pool, n, work, run);
+    run->context->stage_held = false;
+    stage_end(run->context);
+}
+
 /* A single trace uses all threads, and the caller's context; several traces use a thread each. */
-static void run_here(struct rank_run *run) {
+static void run_here(struct rank_run *run, void (*work)(void *arg, size_t number)) {
     const struct rank_tasks *tasks = run->tasks;
     unsigned n_threads = pool_threads(run->context->pool);
     run->n_threads = tasks->n < n_threads ? n_threads / (unsigned)tasks->n : 1;
@@ -486,20 +556,21 @@ static void run_here(struct rank_run *run) {
     }
     if (run->context->options.device == SUTRA_DEVICE_CUDA && !tasks->first_pass)
         context_warn(run->context, "analyzing several ranks on the CPU, one rank per thread");
-    stage_begin(run->context, tasks->stage ? tasks->stage : "analyze ranks", tasks->n);
-    run->context->stage_held = true; /* visitors write files with this context */
-    pool_run(run->context->pool, tasks->n, run_pool_task, run);
-    run->context->stage_held = false;
-    stage_end(run->context);
+    run_pool(run, work, tasks->n);
+}
+
+static void report_warnings(const struct rank_run *run, const struct rank_task *task) {
+    const char *lines = task->warnings.bytes;
+    for (size_t at = 0; at < task->warnings.length; at += strlen(lines + at) + 1)
+        context_warn(run->context, "%s: %s", task->path, lines + at);
 }
 
 /* Returns the first error that ends the run, if any; reports the warnings of the tasks up to it if `warns`. */
 static enum sutra_status find_fatal_error(const struct rank_run *run, bool warns, struct sutra_error *error) {
     for (size_t i = 0; i < run->tasks->n; i++) {
         const struct rank_task *task = &run->tasks->list[i];
-        const char *lines = task->warnings.bytes;
-        for (size_t at = 0; warns && at < task->warnings.length; at += strlen(lines + at) + 1)
-            context_warn(run->context, "%s: %s", task->path, lines + at);
+        if (warns)
+            report_warnings(run, task);
         bool is_fatal = task->ends_run || task->status == SUTRA_SYSTEM || task->status == SUTRA_CANCELLED ||
                         run->context->options.strict;
         if (task->status && is_fatal && !task->is_unselected)
@@ -528,26 +599,6 @@ static void run_worker(void *arg, size_t worker) {
         if (more)
             run_task(run, number);
     }
-}
-
-static enum sutra_status run_shard(struct rank_run *run, struct sutra_error *error) {
-    const struct rank_team *team = run->team;
-    if (!run->analysis->codec)
-        return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
-    run->n_threads = 1;
-    run->next = team->shard;
-    stage_begin(run->context, "analyze ranks", run->tasks->n);
-    run->context->stage_held = true;
-    pool_run(run->context->pool, pool_threads(run->context->pool), run_worker, run);
-    enum sutra_status status = find_fatal_error(run, false, error);
-    if (team->end)
-        team->end(team->arg);
-    run->tasks->is_elsewhere = !team->combines;
-    for (size_t i = 0; i < run->tasks->n && team->combines && !status; i++)
-        read_result(run, i);
-    run->context->stage_held = false;
-    stage_end(run->context);
-    return status;
 }
 
 /* ---- The outcome ---- */
@@ -706,46 +757,151 @@ static bool share_reports(struct rank_tasks *tasks) {
     return ok;
 }
 
-/* Runs a task for each path. */
-static enum sutra_status run_paths(struct rank_run *run, const char *const *paths, size_t n_paths,
-                                   struct sutra_error *error) {
+/* ---- The run ---- */
+
+/* Replaces the tasks by `n` new ones without paths. */
+static enum sutra_status make_tasks(struct rank_run *run, size_t n, struct sutra_error *error) {
     struct rank_tasks *tasks = run->tasks;
     struct arena *arena = &tasks->arena;
-    if (n_paths == 0 || n_paths >= PAIR_NONE)
-        return error_set(error, SUTRA_USAGE, n_paths ? "too many traces" : "no traces");
-    tasks->n = 0;
-    tasks->list = arena_zeros(arena, n_paths, sizeof *tasks->list);
-    tasks->order = arena_alloc(arena, n_paths, sizeof *tasks->order);
-    tasks->results = arena_zeros(arena, n_paths, run->analysis->result_size);
-    run->ended = arena_zeros(arena, n_paths, sizeof *run->ended);
-    run->n_claimed = run->n_ended = 0;
-    for (size_t i = 0; i < n_paths && !arena->failed; i++) {
-        tasks->order[i] = i;
-        tasks->list[i].path = arena_text(arena, paths[i], strlen(paths[i]));
-    }
-    if (arena->failed || !pair_table_init(&run->claims))
+    if (n == 0 || n >= PAIR_NONE)
+        return error_set(error, SUTRA_USAGE, n ? "too many traces" : "no traces");
+    struct rank_task *list = arena_zeros(arena, n, sizeof *list);
+    size_t *order = arena_alloc(arena, n, sizeof *order);
+    void *results = arena_zeros(arena, n, run->analysis->result_size);
+    bool *claimed = arena_zeros(arena, n, sizeof *claimed), *ended = arena_zeros(arena, n, sizeof *ended);
+    if (arena->failed)
         return error_memory(error);
-    tasks->n = n_paths;
-    bool is_shared = tasks->rank_paths || share_reports(tasks); /* a trace is no report */
-    pthread_mutex_init(&run->mutex, NULL);
-    pthread_mutex_init(&run->visiting, NULL);
-    pthread_cond_init(&run->turn, NULL);
-    enum sutra_status status = is_shared ? SUTRA_OK : error_memory(error);
-    if (!status && run->team)
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    tasks->n = n;
+    tasks->list = list;
+    tasks->order = order;
+    tasks->results = results;
+    run->claimed = claimed;
+    run->ended = ended;
+    run->n_claimed = run->n_ended = 0;
+    return SUTRA_OK;
+}
+
+/* The task of a rank of a trace with several. */
+static struct rank_task task_of_rank(struct rank_tasks *tasks, const struct rank_task *whole, uint32_t text) {
+    const char *file = strcmp(whole->path, "-") == 0 ? "standard input" : whole->path;
+    const char *path = arena_format(&tasks->arena, "%s/rank%" PRId64, file, whole->texts->list[text].rank);
+    return (struct rank_task){.path = path ? arena_text(&tasks->arena, path, strlen(path)) : NULL,
+                              .number = whole->number,
+                              .place = whole->number + (text + 1) * tasks->n_paths,
+                              .texts = whole->texts,
+                              .text = text};
+}
+
+/* Replaces each trace with several ranks by its ranks, which follow each other in the list. *any: there was one. */
+static enum sutra_status replace_split(struct rank_run *run, bool *any, struct sutra_error *error) {
+    struct rank_tasks *tasks = run->tasks;
+    const struct rank_tasks before = *tasks;
+    const bool *claimed = run->claimed, *ended = run->ended;
+    const bool warns = !tasks->first_pass && (!run->team || run->team->combines);
+    size_t n = 0, made = 0;
+    *any = false;
+    for (size_t i = 0; i < before.n; i++) {
+        *any |= before.list[i].is_split;
+        n += before.list[i].is_split ? before.list[i].texts->n : 1;
+    }
+    if (!*any)
+        return SUTRA_OK;
+    enum sutra_status status = make_tasks(run, n, error);
+    pair_table_free(&run->claims); /* they have the old numbers */
+    if (status || !pair_table_init(&run->claims))
+        return status ? status : error_memory(error);
+    for (size_t i = 0; i < before.n; i++) {
+        struct rank_task *task = &before.list[i];
+        for (uint32_t text = 0; task->is_split && text < task->texts->n; text++)
+            tasks->list[made++] = task_of_rank(tasks, task, text);
+        if (task->is_split) {
+            if (warns)
+                report_warnings(run, task);
+            buffer_free(&task->warnings);
+            continue;
+        }
+        tasks->list[made] = *task;
+        memcpy(task_result(tasks, made), task_result(&before, i), tasks->analysis->result_size);
+        run->claimed[made] = claimed[i];
+        run->ended[made] = ended[i];
+        if (run->claimed[made] && is_analyzed(task) && claim_rank(run, made, error) == SUTRA_SYSTEM)
+            return SUTRA_SYSTEM;
+        made++;
+    }
+    while (run->n_claimed < n && run->claimed[run->n_claimed])
+        run->n_claimed++;
+    while (run->n_ended < n && run->ended[run->n_ended])
+        run->n_ended++;
+    return arena_status(&tasks->arena, error);
+}
+
+/* Analyzes the ranks of traces with several ranks, which the tasks so far have split. */
+static enum sutra_status run_split(struct rank_run *run, struct sutra_error *error) {
+    bool any;
+    enum sutra_status status = replace_split(run, &any, error);
+    if (!status && any && run->team)
+        run_pool(run, run_split_task, run->tasks->n);
+    else if (!status && any)
+        run_here(run, run_split_task);
+    return status;
+}
+
+static enum sutra_status combine_results(struct rank_run *run, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (bool any = true; any && !status;) {
+        for (size_t i = 0; i < run->tasks->n; i++)
+            read_result(run, i);
+        status = replace_split(run, &any, error);
+    }
+    return status;
+}
+
+static enum sutra_status run_shard(struct rank_run *run, struct sutra_error *error) {
+    const struct rank_team *team = run->team;
+    if (!run->analysis->codec)
+        return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
+    run->n_threads = 1;
+    run->next = team->shard;
+    run_pool(run, run_worker, pool_threads(run->context->pool));
+    enum sutra_status status = find_fatal_error(run, false, error);
+    if (!status)
+        status = run_split(run, error);
+    if (!status)
+        status = find_fatal_error(run, false, error);
+    if (team->end)
+        team->end(team->arg);
+    run->tasks->is_elsewhere = !team->combines;
+    return status || !team->combines ? status : combine_results(run, error);
+}
+
+static void free_texts(struct rank_tasks *tasks) {
+    for (size_t i = 0; i < tasks->n; i++) {
+        struct rank_task *task = &tasks->list[i];
+        if (task->texts && task->text == 0)
+            rank_texts_free(task->texts);
+        task->texts = NULL;
+    }
+}
+
+/* Runs the tasks of the paths, and of the ranks in them. */
+static enum sutra_status run_tasks(struct rank_run *run, struct sutra_error *error) {
+    struct rank_tasks *tasks = run->tasks;
+    enum sutra_status status = share_reports(tasks) ? SUTRA_OK : error_memory(error);
+    if (!status && run->team) {
         status = run_shard(run, error);
-    else if (!status)
-        run_here(run);
-    const bool is_replaced = tasks->rank_paths && n_paths == 1; /* by the paths of its ranks */
-    if (!status && !is_replaced)
+    } else if (!status) {
+        run_here(run, run_pool_task);
+        status = run_split(run, error);
+    }
+    if (!status)
         status = finish_tasks(run, error);
     for (size_t i = 0; i < tasks->n; i++) {
+        buffer_free(&tasks->list[i].warnings);
         if (i == 0 || tasks->list[i].report != tasks->list[i - 1].report)
             nsys_shared_free(tasks->list[i].report);
     }
-    pthread_cond_destroy(&run->turn);
-    pthread_mutex_destroy(&run->visiting);
-    pthread_mutex_destroy(&run->mutex);
-    pair_table_free(&run->claims);
     return status;
 }
 
@@ -754,13 +910,25 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
                                  struct sutra_error *error) {
     struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .team = context->team};
     tasks->analysis = analysis;
-    enum sutra_status status = run_paths(&run, paths, n_paths, error);
-    if (!status && tasks->rank_paths) {
-        buffer_free(&tasks->list->warnings);
-        status = run_paths(&run, (const char *const *)tasks->rank_paths, tasks->n_rank_paths, error);
-    }
-    for (size_t i = 0; i < tasks->n; i++)
-        buffer_free(&tasks->list[i].warnings);
+    tasks->n_paths = n_paths;
+    enum sutra_status status = make_tasks(&run, n_paths, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < n_paths; i++)
+        tasks->list[i] =
+            (struct rank_task){.path = arena_text(&tasks->arena, paths[i], strlen(paths[i])), .number = i, .place = i};
+    if (tasks->arena.failed || !pair_table_init(&run.claims))
+        return error_memory(error);
+    pthread_mutex_init(&run.mutex, NULL);
+    pthread_mutex_init(&run.visiting, NULL);
+    pthread_cond_init(&run.turn, NULL);
+    status = run_tasks(&run, error);
+    pthread_cond_destroy(&run.turn);
+    pthread_mutex_destroy(&run.visiting);
+    pthread_mutex_destroy(&run.mutex);
+    pair_table_free(&run.claims);
+    if (!tasks->keeps_texts)
+        free_texts(tasks);
     if (!status && !tasks->is_elsewhere && analysis->merge)
         status = analysis->merge(arg, context, error);
     return status;
@@ -791,5 +959,7 @@ enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_a
 void rank_tasks_free(struct rank_tasks *tasks) {
     for (size_t i = 0; i < tasks->n; i++)
         free_result(tasks, i);
+    if (tasks->keeps_texts)
+        free_texts(tasks);
     arena_free(&tasks->arena);
 }

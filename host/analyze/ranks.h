@@ -16,8 +16,9 @@
  * coordinator's, is no rank if other traces have some: it is skipped with a warning, too. Defects of the traces
  * (facts/validity.h) are reported once for all ranks.
  *
- * A single trace with several ranks (facts/processes.h) is a job of its ranks: the list becomes FILE/rank0, FILE/rank1
- * and so on, and each task reads the file.
+ * The task of a trace with several ranks (facts/processes.h) splits it, and is then replaced by a task for each rank,
+ * FILE/rank0, FILE/rank1 and so on, which reads the trace of its rank from memory. The process that splits a trace also
+ * analyzes its ranks.
  */
 #ifndef ANALYZE_RANKS_H
 #define ANALYZE_RANKS_H
@@ -111,6 +112,8 @@ struct rank_team {
 /* One trace of the list. */
 struct rank_task {
     char *path;
+    size_t number; /* index of the trace in the list of paths */
+    size_t place;  /* the same, or of a rank of a trace with several, a larger number: equal in all processes */
     struct file_stamp stamp; /* of when it was read */
     int64_t rank;
     enum sutra_rank_source source;
@@ -122,6 +125,9 @@ struct rank_task {
     bool is_idle;                   /* it has no GPU activity: a rank only if no trace has any */
     struct buffer warnings;         /* lines, each with a NUL */
     struct trace_validity validity; /* of the complete trace; of an unread one, all zeros */
+    bool is_split;                  /* it has several ranks, in `texts`: their tasks replace it */
+    struct rank_texts *texts;       /* it is the rank number `text` of these, or NULL */
+    uint32_t text;
 };
 
 struct rank_tasks {
@@ -147,14 +153,14 @@ struct rank_tasks {
     bool notes_places;                    /* this and the next are fields of the context for readers */
     unsigned ahead;
     struct sutra_device_trace **traces; /* by task: a trace that is still in memory, which is moved; or NULL */
+    bool keeps_texts;                   /* a second pass reads the ranks of traces with several ranks again */
 
-    char **rank_paths; /* the list that replaces a single trace with several ranks, or NULL */
-    size_t n_rank_paths;
+    size_t n_paths; /* of the list */
 };
 
 /* Copies the paths, analyzes their traces and sorts the tasks; then merges the results, unless another process does. A
- * single trace is analyzed in `context` itself; if it has several ranks, each of them is a task. SUTRA_USAGE: no
- * traces, or too many. rank_tasks_free() is due in any case. */
+ * single trace is analyzed in `context` itself, unless it has several ranks. SUTRA_USAGE: no traces, or too many.
+ * rank_tasks_free() is due in any case. */
 enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
                                  struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error);

@@ -301,7 +301,7 @@ enum sutra_status processes_find(struct sutra_context *context, const struct sut
 
 enum sutra_status processes_refuse(const struct trace_processes *processes, const struct source *source,
                                    struct sutra_error *error) {
-    if (!processes || processes->n_ranks < 2)
+    if (!processes_are_ranks(processes))
         return SUTRA_OK;
     uint32_t n = processes->n_ranks;
     if (processes->n_shared) {
@@ -322,7 +322,7 @@ enum sutra_status processes_refuse(const struct trace_processes *processes, cons
                       n == 2 ? "or" : "to", file, (long long)processes->list[n - 1].rank);
 }
 
-/* ---- The trace of one rank ---- */
+/* ---- The traces of the ranks ---- */
 
 /* "rank" of "distributedInfo": the span of its value, or 0. */
 static struct json_span recorded_rank(const struct document *document) {
@@ -337,17 +337,17 @@ static size_t value_end(const struct document *document, size_t at) {
     return trim_end(document->source.bytes, walker.at);
 }
 
-/* Writes the document of a rank: the members of the trace with another rank, and the events of the rank. */
-static void write_rank(const struct process_search *s, uint32_t owner, struct buffer *text,
-                       struct trace_defect *dropped) {
+/* Writes the beginning of a rank's document: the members of the trace, with another rank. */
+static void write_members(const struct process_search *s, struct rank_text *text) {
     const struct document *document = &s->trace->document;
     const char *bytes = document->source.bytes;
     const struct json_span number = recorded_rank(document);
     const struct document_member *info = number.at ? document_find(document, "distributedInfo") : NULL;
-    buffer_append_text(text, "{");
+    struct buffer *json = &text->json;
+    buffer_append_text(json, "{");
     if (!info)
-        buffer_format(text, "\"distributedInfo\": {\"rank\": %lld, \"world_size\": %u},\n",
-                      (long long)s->pids[owner].rank, s->n_ranks);
+        buffer_format(json, "\"distributedInfo\": {\"rank\": %lld, \"world_size\": %u},\n", (long long)text->rank,
+                      s->n_ranks);
     for (size_t i = 0; i < document->n_members; i++) {
         const struct document_member *member = &document->members[i];
         size_t from = member->key.at, end = value_end(document, member->value);
@@ -355,39 +355,56 @@ static void write_rank(const struct process_search *s, uint32_t owner, struct bu
             (member != info && place_is(&document->source, member->key, "distributedInfo")))
             continue;
         if (member == info) {
-            buffer_append(text, bytes + from, number.at - from);
-            buffer_format(text, "%lld", (long long)s->pids[owner].rank);
+            buffer_append(json, bytes + from, number.at - from);
+            buffer_format(json, "%lld", (long long)text->rank);
             from = value_end(document, number.at);
         }
-        buffer_append(text, bytes + from, end - from);
-        buffer_append_text(text, ",\n");
+        buffer_append(json, bytes + from, end - from);
+        buffer_append_text(json, ",\n");
     }
-    buffer_append_text(text, "\"traceEvents\": [");
-    *dropped = (struct trace_defect){.of = s->events->n, .largest_us = NAN};
-    bool any = false;
+    buffer_append_text(json, "\"traceEvents\": [\n");
+}
+
+/* Writes the documents of the ranks in `texts`; `text_of` has the index of each rank's text by pid, or OWNER_NONE. */
+static void write_ranks(const struct process_search *s, const uint32_t *text_of, struct rank_texts *texts) {
+    const struct document *document = &s->trace->document;
+    const char *bytes = document->source.bytes;
+    struct trace_defect *dropped = &texts->dropped;
+    for (uint32_t i = 0; i < texts->n; i++)
+        write_members(s, &texts->list[i]);
     for (row_t event = 0; event < s->events->n; event++) {
         size_t at = s->events->text[event];
         if (bytes[at] != '{') /* an element of an array, which the reader has reported */
             continue;
-        uint32_t of_event = owner_of(s, event);
-        if (!IS_RANK(of_event) && of_event != OWNER_ALL && dropped->count++ == 0)
-            snprintf(dropped->example, sizeof dropped->example, "'%.160s', event %u",
-                     short_name(strings_text(&s->trace->strings, s->events->name[event]), PID_COLUMNS).text, event);
-        if (of_event != owner && of_event != OWNER_ALL)
+        uint32_t owner = owner_of(s, event);
+        if (!IS_RANK(owner) && owner != OWNER_ALL) {
+            if (dropped->count++ == 0)
+                snprintf(dropped->example, sizeof dropped->example, "'%.160s', event %u",
+                         short_name(strings_text(&s->trace->strings, s->events->name[event]), PID_COLUMNS).text, event);
             continue;
-        buffer_append_text(text, any ? ",\n" : "\n");
-        buffer_append(text, bytes + at, value_end(document, at) - at);
-        any = true;
+        }
+        uint32_t first = owner == OWNER_ALL ? 0 : text_of[owner];
+        uint32_t end = owner == OWNER_ALL ? texts->n : first == OWNER_NONE ? 0 : first + 1;
+        for (uint32_t i = first; i < end; i++) {
+            buffer_append(&texts->list[i].json, bytes + at, value_end(document, at) - at);
+            buffer_append_text(&texts->list[i].json, ",\n");
+        }
     }
-    buffer_append_text(text, "\n]}\n");
+    for (uint32_t i = 0; i < texts->n; i++) {
+        struct buffer *json = &texts->list[i].json;
+        if (!json->failed && json->bytes[json->length - 2] == ',') /* after the last event */
+            json->length -= 2;
+        buffer_append_text(json, "\n]}\n");
+    }
 }
 
-/* Writes the text of rank `rank`, or nothing if the trace is the trace of this rank. */
-static enum sutra_status write_selected(struct process_search *s, int64_t rank, struct buffer *text,
-                                        struct trace_defect *dropped, struct sutra_error *error) {
+/* Which ranks are asked for: all, or the one at index *first. *n is 0 if the trace is the trace of this rank. */
+static enum sutra_status find_asked(const struct process_search *s, int64_t rank, uint32_t *first, uint32_t *n,
+                                    struct sutra_error *error) {
     const struct source *source = &s->trace->document.source;
     const struct json_span number = recorded_rank(&s->trace->document);
     int64_t recorded;
+    *first = *n = 0;
     if (s->n_ranks < 2) {
         bool is_rank = number.at && field_integer(source->bytes + number.at, &recorded) && recorded == rank;
         return is_rank ? SUTRA_OK
@@ -401,43 +418,78 @@ static enum sutra_status write_selected(struct process_search *s, int64_t rank, 
         free(processes);
         return status;
     }
-    uint32_t i = 0;
-    while (i < s->n_ranks && s->pids[s->ranks[i]].rank != rank)
-        i++;
-    if (i == s->n_ranks)
+    *n = rank == SOURCE_ALL_RANKS ? s->n_ranks : 1;
+    while (rank != SOURCE_ALL_RANKS && *first < s->n_ranks && s->pids[s->ranks[*first]].rank != rank)
+        ++*first;
+    if (*first == s->n_ranks)
         return error_file(error, SUTRA_USAGE, source->name,
                           "no rank %lld in this trace: it has %u ranks, from %lld to %lld", (long long)rank, s->n_ranks,
                           (long long)s->pids[s->ranks[0]].rank, (long long)s->pids[s->ranks[s->n_ranks - 1]].rank);
-    write_rank(s, s->ranks[i], text, dropped);
-    return text->failed ? error_memory(error) : SUTRA_OK;
+    return SUTRA_OK;
 }
 
-enum sutra_status processes_select_rank(struct sutra_context *context, const char *name,
-                                        struct sutra_device_trace **trace, struct trace_defect *dropped,
-                                        struct sutra_error *error) {
+static enum sutra_status split(struct process_search *s, int64_t rank, struct rank_texts **texts,
+                               struct sutra_error *error) {
+    uint32_t first, n;
+    enum sutra_status status = find_asked(s, rank, &first, &n, error);
+    if (status)
+        return status;
+    uint32_t *text_of = arena_alloc(&s->arena, s->n_pids, sizeof *text_of);
+    struct rank_texts *made = calloc(1, sizeof *made + n * sizeof *made->list);
+    if (!text_of || !made) {
+        free(made);
+        return error_memory(error);
+    }
+    memset(text_of, 0xff, s->n_pids * sizeof *text_of); /* OWNER_NONE */
+    *made = (struct rank_texts){.is_truncated = s->trace->document.truncated,
+                                .truncated_at = s->trace->document.truncated_at,
+                                .dropped = {.of = s->events->n, .largest_us = NAN},
+                                .n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        made->list[i].rank = s->pids[s->ranks[first + i]].rank;
+        text_of[s->ranks[first + i]] = i;
+    }
+    if (n > 0)
+        write_ranks(s, text_of, made);
+    for (uint32_t i = 0; i < n; i++)
+        status = made->list[i].json.failed ? SUTRA_SYSTEM : status;
+    *texts = made;
+    return status ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status processes_split(struct sutra_context *context, const struct sutra_device_trace *trace, int64_t rank,
+                                  struct rank_texts **texts, struct sutra_error *error) {
     struct process_search search;
-    struct buffer text = {0};
-    const bool is_truncated = (*trace)->document.truncated;
-    const uint64_t truncated_at = (*trace)->document.truncated_at;
-    void (*const warning)(void *, const char *) = context->options.warning;
-    enum sutra_status status = search_processes(&search, context, *trace, error);
+    *texts = NULL;
+    enum sutra_status status = search_processes(&search, context, trace, error);
     if (!status)
-        status = write_selected(&search, (*trace)->document.source.rank, &text, dropped, error);
+        status = split(&search, rank, texts, error);
     search_free(&search);
-    if (status || text.length > 0) {
-        sutra_device_trace_free(*trace);
-        *trace = NULL;
+    if (status) {
+        rank_texts_free(*texts);
+        *texts = NULL;
     }
-    context->options.warning = NULL; /* the first reading has warned */
-    if (!status && text.length > 0)
-        status = device_trace_read(
-            context, &(struct source_input){.name = name, .in_memory = true, .bytes = text.bytes, .size = text.length},
-            trace, error);
+    return status;
+}
+
+void rank_texts_free(struct rank_texts *texts) {
+    for (uint32_t i = 0; texts && i < texts->n; i++)
+        buffer_free(&texts->list[i].json);
+    free(texts);
+}
+
+enum sutra_status rank_text_read(struct sutra_context *context, const char *name, const struct rank_texts *texts,
+                                 size_t i, struct sutra_device_trace **trace, struct sutra_error *error) {
+    void (*const warning)(void *, const char *) = context->options.warning;
+    const struct buffer *json = &texts->list[i].json;
+    context->options.warning = NULL;
+    enum sutra_status status = device_trace_read(
+        context, &(struct source_input){.name = name, .in_memory = true, .bytes = json->bytes, .size = json->length},
+        trace, error);
     context->options.warning = warning;
-    if (!status && is_truncated) {
+    if (!status && texts->is_truncated) {
         (*trace)->document.truncated = true;
-        (*trace)->document.truncated_at = truncated_at;
+        (*trace)->document.truncated_at = texts->truncated_at;
     }
-    buffer_free(&text);
     return status;
 }

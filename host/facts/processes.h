@@ -23,8 +23,11 @@
 #ifndef FACTS_PROCESSES_H
 #define FACTS_PROCESSES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "context/context.h"
 #include "facts/validity.h"
 #include "read/device_trace.h"
@@ -46,16 +49,39 @@ struct trace_processes {
 enum sutra_status processes_find(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  struct trace_processes **processes, struct sutra_error *error);
 
+/* Whether a trace has several ranks; `processes` may be NULL. */
+static inline bool processes_are_ranks(const struct trace_processes *processes) {
+    return processes && processes->n_ranks > 1;
+}
+
 /* SUTRA_OK for a trace with one rank or none. SUTRA_DATA: several ranks, and how to select one, or that they cannot be
  * separated. `processes` may be NULL. */
 enum sutra_status processes_refuse(const struct trace_processes *processes, const struct source *source,
                                    struct sutra_error *error);
 
-/* Replaces a trace that was read from a path FILE/rankN by the trace of this rank, with `name` as its file name: a
- * document with the events of the rank, and N as "rank" in "distributedInfo". *trace is NULL on failure. `dropped` counts
- * the events that belong to no rank. SUTRA_USAGE: no such rank; SUTRA_DATA: as processes_refuse(). */
-enum sutra_status processes_select_rank(struct sutra_context *context, const char *name,
-                                        struct sutra_device_trace **trace, struct trace_defect *dropped,
-                                        struct sutra_error *error);
+/* The trace of a rank as JSON: a document with the events of the rank, and its number as "rank" in "distributedInfo". */
+struct rank_text {
+    int64_t rank;
+    struct buffer json;
+};
+
+struct rank_texts {
+    bool is_truncated; /* as the document of the trace */
+    uint64_t truncated_at;
+    struct trace_defect dropped; /* events that belong to no rank */
+    uint32_t n;
+    struct rank_text list[]; /* ascending by rank */
+};
+
+/* Splits a trace into the traces of all its ranks (SOURCE_ALL_RANKS), or makes the trace of one rank; n is 0 if the
+ * trace is the trace of this rank. The texts own copies; free them with rank_texts_free(). SUTRA_USAGE: no such rank;
+ * SUTRA_DATA: as processes_refuse(). O(events + bytes). */
+enum sutra_status processes_split(struct sutra_context *context, const struct sutra_device_trace *trace, int64_t rank,
+                                  struct rank_texts **texts, struct sutra_error *error);
+void rank_texts_free(struct rank_texts *texts);
+
+/* Reads the i-th trace, with `name` as its file name, and without warnings: reading the whole trace gave them. */
+enum sutra_status rank_text_read(struct sutra_context *context, const char *name, const struct rank_texts *texts,
+                                 size_t i, struct sutra_device_trace **trace, struct sutra_error *error);
 
 #endif

@@ -133,4 +133,10 @@ struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum
 enum sutra_status validity_report(struct sutra_context *context, const struct trace_validity *validity,
                                   const char *name, struct sutra_error *error);
 
+/* Reads the i-th of the traces into which a trace of several ranks was split, and checks it as
+ * sutra_device_trace_read() does. */
+struct rank_texts; /* processes.h */
+enum sutra_status validity_read_rank(struct sutra_context *context, const char *name, const struct rank_texts *texts,
+                                     size_t i, struct sutra_device_trace **trace, struct sutra_error *error);
+
 #endif

@@ -15,6 +15,10 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "context/context.h"
+#include "facts/processes.h"
+#include "read/device_trace.h"
+#include "text/numbers.h"
 #include "text/strings.h"
 
 const char *const pair_by_names[] = {[PAIR_BY_PROCESS] = "process",
@@ -87,6 +91,50 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
             skip(plan, path, "a %s trace, where %s traces are expected", kinds[file->head.side], kinds[side]);
     }
     return arena_status(&plan->arena, error);
+}
+
+/* The only device trace may have several ranks (facts/processes.h): replaces it by FILE/rank0 and so on. A trace that
+ * cannot be read remains, since linking reports why. */
+static enum sutra_status list_ranks(struct plan_pairing *pairing, struct sutra_error *error) {
+    const struct sutra_context_options options = {
+        .size = sizeof options, .device = SUTRA_DEVICE_CPU, .lenient = pairing->plan->lenient};
+    struct job_plan *plan = pairing->plan;
+    const struct trace_file *file = pairing->devices;
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_context *context;
+    struct sutra_error why;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (status)
+        return status;
+    context->keeps_processes = true;
+    const struct trace_processes *processes =
+        sutra_device_trace_read(context, file->path, &trace, &why) ? NULL : trace->processes;
+    if (processes_are_ranks(processes) && processes->n_shared) {
+        processes_refuse(processes, &trace->document.source, &why);
+        skip(plan, file->path, "%s", why.message);
+        pairing->n_devices = 0;
+    } else if (processes_are_ranks(processes)) {
+        const uint32_t n = processes->n_ranks;
+        struct trace_file *ranks = arena_alloc(&plan->arena, n, sizeof *ranks);
+        struct left_file *left = arena_alloc(&plan->arena, pairing->n_hosts + plan->n_left + n, sizeof *left);
+        for (uint32_t i = 0; i < n && ranks && left; i++) {
+            const struct trace_process *process = &processes->list[i];
+            ranks[i] = *file;
+            ranks[i].path = arena_format(&plan->arena, "%s/rank%" PRId64, file->path, process->rank);
+            ranks[i].head.rank = process->rank;
+            if (!integer_find_last(process->pid, strlen(process->pid), &ranks[i].head.pid))
+                ranks[i].head.pid = NOT_RECORDED;
+        }
+        if (ranks && left && plan->n_left)
+            memcpy(left, plan->left, plan->n_left * sizeof *left);
+        plan->left = left;
+        pairing->devices = ranks;
+        pairing->n_devices = n;
+        status = arena_status(&plan->arena, error);
+    }
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    return status;
 }
 
 /* ---- Orders ---- */
@@ -243,7 +291,6 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
     struct plan_pairing pairing = {.plan = plan};
     struct arena *arena = &plan->arena;
     plan->left = arena_alloc(arena, hosts->n + devices->n, sizeof *plan->left);
-    plan->pairs = arena_alloc(arena, devices->n, sizeof *plan->pairs);
     pairing.by_process = arena_alloc(arena, hosts->n, sizeof *pairing.by_process);
     pairing.by_number = arena_alloc(arena, hosts->n, sizeof *pairing.by_number);
     enum sutra_status status = arena_status(arena, error);
@@ -251,8 +298,11 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
         status = read_heads(plan, hosts, SIDE_HOST, &pairing.hosts, &pairing.n_hosts, error);
     if (!status)
         status = read_heads(plan, devices, SIDE_DEVICE, &pairing.devices, &pairing.n_devices, error);
+    if (!status && pairing.n_devices == 1 && pairing.n_hosts > 1)
+        status = list_ranks(&pairing, error);
     if (status)
         return status;
+    plan->pairs = arena_alloc(arena, pairing.n_devices, sizeof *plan->pairs);
     for (size_t i = 0; i < pairing.n_hosts; i++)
         pairing.by_process[i] = pairing.by_number[i] = i;
     for (size_t i = 0; i < pairing.n_devices; i++)

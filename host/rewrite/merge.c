@@ -444,6 +444,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     tasks->stage = "read ranks";
     tasks->keeps_truncated = true;
     tasks->notes_places = true;
+    tasks->keeps_texts = true;
     enum sutra_status status = rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error);
     if (status)
         return status;

@@ -103,6 +103,9 @@ void sutra_operators_free(struct sutra_operators *operators);
 /* The rank of the tables. */
 int64_t sutra_operators_rank_of(const struct sutra_operators *operators);
 
+/* Whether the tables are of one of several ranks that were analyzed together. */
+bool sutra_operators_is_of_job(const struct sutra_operators *operators);
+
 /* ---- Many ranks ---- */
 
 struct sutra_operators_ranks;

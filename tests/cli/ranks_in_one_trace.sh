@@ -61,6 +61,47 @@ try sutra merge prefixed.json -o merged.json | sed -n '/ranks/p; /rank  /,/^$/p'
 sutra merge prefixed.json -o less.json --memory 0 -q && cmp merged.json less.json
 try sutra analyze merged.json 2>&1 | sed -n '/2 ranks/p; /^  rank/,/^$/p'
 try sutra analyze workers.json --strict
+try sutra analyze operators prefixed.json --compat tracelens -o tracelens -q
+ls tracelens | grep -c 'rank[01].csv$'
+
+sutra cut prefixed.json/rank1 --step 0-1 -o third.json -q
+sed -i 's/"rank": 1/"rank": 7/' third.json
+
+echo "-- in a list, from a stream, by several processes"
+try sutra analyze third.json prefixed.json 2>&1 | sed -n '/ranks in/p; /^  rank/,/^$/p'
+cat prefixed.json | try sutra analyze - 2>&1 | sed -n '/ranks in/p; /^  rank/,/^$/p'
+cat prefixed.json | try sutra analyze dlrm - 2>&1 | sed -n '/ranks:/p; /^ *rank/,/^$/p'
+for analysis in operators hta dlrm; do
+    sutra analyze $analysis third.json prefixed.json -o one -q --no-report
+    for shard in 1/3 2/3 3/3; do
+        try sutra analyze $analysis third.json prefixed.json -o shards -q --no-report --shard $shard
+    done
+    try sutra analyze $analysis third.json prefixed.json -o shards -q --no-report --combine
+    diff -r one shards && rm -r one shards
+done
+try sutra analyze third.json prefixed.json --rank 1,7 2>&1 | sed -n '/ranks in/p; /^  rank/,/^$/p'
+try sutra analyze prefixed.json workers.json -q
+try sutra analyze prefixed.json workers.json -q --strict
+
+echo "-- the only device trace of a job"
+sutra gen --events 200 --ranks 2 --host hosts --device devices -q
+mkdir merged shared
+python3 - devices/*.json >merged/merged.json <<'END'
+import json, sys
+
+events = []
+for path in sys.argv[1:]:
+    trace = json.load(open(path))
+    for event in trace["traceEvents"]:
+        event["pid"] = f"[TP{trace['distributedInfo']['rank']:02}] {event['pid']}"
+        events.append(event)
+print(json.dumps({"traceEvents": events}))
+END
+sed 's/\[TP0[01]\] //g' merged/merged.json >shared/shared.json
+sutra link hosts devices -o linked -q
+try sutra link hosts merged --dry-run
+try sutra link hosts merged -o linked_merged -q && cmp linked/rank.1.json linked_merged/rank.1.json
+try sutra link hosts shared --dry-run
 
 echo "-- a rank is a trace"
 try sutra cut prefixed.json/rank1 --step 1 -o cut.json -q
@@ -75,9 +116,7 @@ try sutra columns prefixed.json -o all.arrow -q
 echo "-- refused inputs"
 for command in 'tree prefixed.json' 'critical-path workers.json' 'cut prefixed.json --step 1 -o none.json' \
     'analyze shared.json' 'analyze shared.json/rank0' 'analyze prefixed.json/rank2' 'analyze prefixed.json cut.json -q' \
-    'analyze dlrm prefixed.json'; do
+    'analyze dlrm prefixed.json -o dlrm --print-path'; do
     try sutra $command
 done
-try sutra analyze - -q <prefixed.json
-sutra analyze --shard 1/1 prefixed.json -o shards -q
-try sutra analyze --combine prefixed.json -o shards -q
+try sutra tree - -q <prefixed.json

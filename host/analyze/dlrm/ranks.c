@@ -233,7 +233,7 @@ static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
     struct dlrm_rank *of = task_result(&ranks->tasks, number);
     struct sutra_dlrm_rank *rank = &of->rank;
     rank->path = task->path;
-    rank->place = number;
+    rank->place = task->place;
     rank->rank = task->rank;
     rank->source = task->source;
     rank->report = &of->report;

@@ -534,3 +534,7 @@ void sutra_operators_free(struct sutra_operators *operators) {
 int64_t sutra_operators_rank_of(const struct sutra_operators *operators) {
     return operators->options.rank;
 }
+
+bool sutra_operators_is_of_job(const struct sutra_operators *operators) {
+    return operators->is_of_job;
+}

@@ -149,6 +149,7 @@ struct sutra_operators {
     struct sutra_result result;
     struct sutra_operators_options options;
     uint64_t n_untimed; /* events that were skipped */
+    bool is_of_job;     /* other ranks are analyzed, too */
 };
 
 /* Checks options and fills in defaults. */

@@ -77,6 +77,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
     const struct sutra_operators_ranks *ranks = arg;
     const struct operators_rank *rank = task_result(&ranks->tasks, number);
+    rank->operators->is_of_job = ranks->tasks.n > 1;
     enum sutra_status status =
         ranks->options.visit ? ranks->options.visit(ranks->options.arg, context, rank->operators, error) : SUTRA_OK;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)

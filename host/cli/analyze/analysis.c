@@ -243,14 +243,22 @@ void analysis_share_files(const struct analysis *analysis, size_t number, char p
     snprintf(path, SHARE_PATH_MAX, "%s/%zu.files", analysis->share_folder, number);
 }
 
+/* Removes the results of all traces, and of the ranks of traces with several, whose number is not known here. */
 static void remove_shared_results(const struct analysis *analysis) {
-    char path[SHARE_PATH_MAX];
-    for (size_t i = 0; i < analysis->job.traces.n; i++) {
-        share_path(analysis, i, path);
-        unlink(path);
-        analysis_share_files(analysis, i, path);
+    DIR *list = opendir(analysis->share_folder);
+    const struct dirent *entry;
+    /* cppcheck-suppress readdirCalled; no other thread reads this list */
+    while (list && (entry = readdir(list))) {
+        char path[SHARE_PATH_MAX + sizeof entry->d_name];
+        size_t digits = strspn(entry->d_name, "0123456789");
+        const char *ending = entry->d_name + digits;
+        if (digits == 0 || (*ending && strcmp(ending, ".files") != 0))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", analysis->share_folder, entry->d_name);
         result_folder_remove(path);
     }
+    if (list)
+        closedir(list);
 }
 
 static enum sutra_status copy_file(struct sutra_context *context, const char *from, const char *to,
@@ -394,7 +402,7 @@ int analysis_check(struct job *job) {
     job->n_inputs = 0; /* check_files() checks the listed traces */
     if (analysis->print_path && (!job->output || analysis->no_report))
         return message_fail(SUTRA_USAGE, "--print-path needs --output and a report (no --no-report)");
-    return SUTRA_OK;
+    return analysis->kind->rereads && job->operands.n == 1 ? job_spool_operand(job) : SUTRA_OK;
 }
 
 /* Parses lists such as "0-3,8". */

@@ -26,6 +26,7 @@ struct analysis;
 /* Functions of an analysis. The struct of each analysis begins with a struct analysis. */
 struct analysis_kind {
     const char *page; /* PAGE.html is the report */
+    bool rereads;     /* a single trace may be read twice: a stream is copied first */
     /* Checks what depends on the traces and the restriction. SUTRA_OK, or another exit code after reporting the error.
      * May be NULL. */
     int (*check)(struct analysis *analysis);

@@ -15,6 +15,7 @@
 #include "cli/analyze/analysis.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
+#include "facts/processes.h"
 #include "read/device_trace.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
@@ -287,9 +288,15 @@ static void print_ranks_page(const struct sutra_dlrm_ranks *ranks, const char *o
 
 /* ---- The analysis ---- */
 
-/* A single trace has no rank, unless ranks are selected. */
-static bool is_single(const struct dlrm_analysis *self) {
-    return self->analysis.job.n_inputs == 1 && self->analysis.restriction.n_ranks == 0;
+/* A single trace has no rank, unless it has several, or ranks are selected, or processes share them. */
+static bool may_be_single(const struct dlrm_analysis *self) {
+    return self->analysis.job.n_inputs == 1 && self->analysis.restriction.n_ranks == 0 &&
+           !analysis_is_shared(&self->analysis);
+}
+
+static enum sutra_status refuse_print_path(struct sutra_error *error) {
+    return error_set(error, SUTRA_USAGE,
+                     "--print-path needs a single trace: for several traces, each rank has its own report");
 }
 
 /* Parses "FROM:TO". */
@@ -329,13 +336,8 @@ static int check(struct analysis *analysis) {
     }
     if (exit_code != SUTRA_OK)
         return exit_code;
-    if (analysis->print_path && !is_single(self))
-        return message_fail(SUTRA_USAGE,
-                            "--print-path needs a single trace: for several traces, each rank has its own report");
-    if (analysis_is_shared(analysis) && is_single(self))
-        return message_fail(SUTRA_USAGE, "%s: a single trace cannot be shared between processes",
-                            analysis->job.inputs[0]);
-    return SUTRA_OK;
+    struct sutra_error error;
+    return analysis->print_path && !may_be_single(self) && refuse_print_path(&error) ? message_error(&error) : SUTRA_OK;
 }
 
 /* Writes the results and the report of a rank. */
@@ -369,21 +371,38 @@ static enum sutra_status on_rank_done(void *arg, struct sutra_context *context, 
     return write_rank(self, context, dlrm, rank->path, folder, error);
 }
 
+/* Reads a single trace; one with several ranks is freed, to be read as a job. */
+static enum sutra_status read_single(struct dlrm_analysis *self, struct sutra_error *error) {
+    struct sutra_context *context = self->analysis.job.context;
+    context->keeps_processes = true;
+    enum sutra_status status = sutra_device_trace_read(context, self->analysis.job.inputs[0], &self->trace, error);
+    context->keeps_processes = false;
+    if (status || !processes_are_ranks(self->trace->processes))
+        return status;
+    sutra_device_trace_free(self->trace);
+    self->trace = NULL;
+    return self->analysis.print_path ? refuse_print_path(error) : SUTRA_OK;
+}
+
+static enum sutra_status work_on_single(struct dlrm_analysis *self, struct sutra_error *error) {
+    const struct analysis *analysis = &self->analysis;
+    struct sutra_context *context = analysis->job.context;
+    enum sutra_status status;
+    if ((status = device_trace_check_events(self->trace, error)) ||
+        (status = sutra_device_trace_restrict(context, self->trace, &analysis->restriction, error)) ||
+        (status = sutra_dlrm_analyze(context, self->trace, &self->options, &self->dlrm, error)) ||
+        !analysis->results.target)
+        return status;
+    return write_rank(self, context, self->dlrm, analysis->job.inputs[0], analysis->results.path, error);
+}
+
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct dlrm_analysis *self = (struct dlrm_analysis *)analysis;
     struct job *job = &analysis->job;
     struct sutra_context *context = job->context;
-    enum sutra_status status;
-    if (is_single(self)) {
-        const char *input = job->inputs[0];
-        if ((status = sutra_device_trace_read(context, input, &self->trace, error)) ||
-            (status = device_trace_check_events(self->trace, error)) ||
-            (status = sutra_device_trace_restrict(context, self->trace, &analysis->restriction, error)) ||
-            (status = sutra_dlrm_analyze(context, self->trace, &self->options, &self->dlrm, error)) ||
-            !analysis->results.target)
-            return status;
-        return write_rank(self, context, self->dlrm, input, analysis->results.path, error);
-    }
+    enum sutra_status status = may_be_single(self) ? read_single(self, error) : SUTRA_OK;
+    if (status || self->trace)
+        return status ? status : work_on_single(self, error);
     const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                            .dlrm = &self->options,
                                                            .visit =
@@ -464,7 +483,8 @@ static void release(struct job *job) {
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {.page = PAGE_DLRM, .check = check, .work = work, .report = report};
+static const struct analysis_kind kind = {
+    .page = PAGE_DLRM, .rereads = true, .check = check, .work = work, .report = report};
 static const struct dlrm_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                               .options = {.size = sizeof(struct sutra_dlrm_options), .skip_iters = 50}};
 
