@@ -559,10 +559,14 @@ static void run_here(struct rank_run *run, void (*work)(void *arg, size_t number
     run_pool(run, work, tasks->n);
 }
 
+/* Reports the warnings of a task with the name of its trace, which some of them have. */
 static void report_warnings(const struct rank_run *run, const struct rank_task *task) {
     const char *lines = task->warnings.bytes;
-    for (size_t at = 0; at < task->warnings.length; at += strlen(lines + at) + 1)
-        context_warn(run->context, "%s: %s", task->path, lines + at);
+    const size_t n = strlen(task->path);
+    for (size_t at = 0; at < task->warnings.length; at += strlen(lines + at) + 1) {
+        bool is_named = strncmp(lines + at, task->path, n) == 0 && lines[at + n] == ':';
+        context_warn(run->context, "%s%s%s", is_named ? "" : task->path, is_named ? "" : ": ", lines + at);
+    }
 }
 
 /* Returns the first error that ends the run, if any; reports the warnings of the tasks up to it if `warns`. */

@@ -596,6 +596,7 @@ static int run_link(struct job *job) {
         sutra_link(job->context, pair->host, pair->device, &link->options, &link->linked, &error))
         return job_fail(job, &error);
     progress_clear(&job->watch.progress);
+    pair->validity.defects[DEFECT_UNKNOWN_LAUNCH] = link->linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
     sutra_linked_report(link->linked, &report);
     if (job->log_level <= LOG_WARNING || job->options.strict) {
         int exit_code = check_matches(link, &report);

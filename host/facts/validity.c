@@ -71,18 +71,20 @@ struct check {
     double *start, *end; /* microseconds, by activity of `gpu`; steps of a quarter suffice */
 };
 
-/* Counts an event; the first one becomes the example. */
-static void note_defect(struct check *check, enum trace_defect_kind kind, row_t event, double us, double gpu_us) {
-    struct trace_defect *defect = &check->validity->defects[kind];
+void defect_note(struct trace_defect *defect, const struct sutra_device_trace *trace, row_t event, double us,
+                 double gpu_us) {
     if (defect->count++ == 0) {
-        const struct strings *strings = &check->trace->strings;
-        const char *name = strings_text(strings, check->events->name[event]);
+        const char *name = strings_text(&trace->strings, trace->events.name[event]);
         defect->largest_us = us;
         snprintf(defect->example, sizeof defect->example, "'%.160s', event %u", short_name(name, EXAMPLE_COLUMNS).text,
                  event);
     }
     defect->largest_us = fmax(defect->largest_us, us);
     defect->gpu_us += gpu_us;
+}
+
+static void note_defect(struct check *check, enum trace_defect_kind kind, row_t event, double us, double gpu_us) {
+    defect_note(&check->validity->defects[kind], check->trace, event, us, gpu_us);
 }
 
 /* Whether an event has a duration and a start after 0: sound positive numbers, which have ascending bits. */
@@ -555,7 +557,13 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
             memcpy(to->cause, from->cause, sizeof to->cause);
             to->largest_us = from->largest_us;
         } else if (from->count) {
+            static const char first[] = "on the first rank, ";
             to->largest_us = fmax(to->largest_us, from->largest_us);
+            if (*to->cause && strncmp(to->cause, first, sizeof first - 1) != 0) {
+                char cause[sizeof to->cause];
+                memcpy(cause, to->cause, sizeof cause);
+                snprintf(to->cause, sizeof to->cause, "%s%.*s", first, (int)(sizeof cause - sizeof first), cause);
+            }
         }
         bool is_of_file = kind == DEFECT_NO_RANK; /* each rank of the file counts the same events */
         to->count = is_of_file ? MAX(to->count, from->count) : to->count + from->count;
@@ -599,8 +607,10 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
                    span_text(validity->complete_us).text);
         return text;
     }
-    append(&text, "%s of %s %s %s", count_text(defect->count).text, count_text(defect->of).text,
-           defect_words[kind].noun, defect->count == 1 ? defect_words[kind].one : defect_words[kind].several);
+    append(&text, "%s of %s %s", count_text(defect->count).text, count_text(defect->of).text, defect_words[kind].noun);
+    if (kind == DEFECT_UNKNOWN_LAUNCH && validity->gpu_us > 0)
+        append(&text, ", %.1f %% of the GPU time,", 100 * defect->gpu_us / validity->gpu_us);
+    append(&text, " %s", defect->count == 1 ? defect_words[kind].one : defect_words[kind].several);
     if (kind == DEFECT_RUNS_OVER)
         append(&text, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))

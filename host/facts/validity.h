@@ -25,6 +25,8 @@
  *   - truncated: the file has no end (read/document.h). Profilers write CPU operators first, so the kernels of later
  *     steps are missing. Complete are the steps that end before the last GPU activity does.
  *   - no rank: an event of a trace of several ranks that belongs to none of them (processes.h); `of` are all events.
+ *   - unknown launch: chakra_trace_link does not know the call that launches the activity (link/link.h). Linking finds
+ *     these; they are a defect if they are more than 5 % of the GPU time.
  *
  *     host trace --one pass--> the same struct
  *
@@ -61,6 +63,10 @@
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
       "run past the start of the next activity of their stream", "own analyses end them at that start")                \
     X(NO_RANK, "no_rank", "events", "belongs to no rank", "belong to no rank", "skipped")                              \
+    X(UNKNOWN_LAUNCH, "unknown_launch", "GPU activities",                                                              \
+      "is launched by a call that chakra_trace_link does not know",                                                    \
+      "are launched by calls that chakra_trace_link does not know",                                                    \
+      "ET+ lacks them, .et files with measured times contain them")                                                    \
     X(NOT_BELOW_ROOT, "not_below_root", "nodes", "is not below the root", "are not below the root",                    \
       "link writes them without times and GPU activities")                                                             \
     X(NO_ROOT, "no_root", "nodes", "has no root (a node with id 1) above it",                                          \
@@ -80,7 +86,7 @@ struct trace_defect {
     double largest_us;  /* of one event; NaN if the defect is not an amount of time */
     double gpu_us;      /* GPU time that the defect concerns */
     char example[192];  /* "'gemm', event 212", the first in the file */
-    char cause[96];     /* "node 24 is absent"; "": the defect is its own cause */
+    char cause[256];    /* "node 24 is absent"; "": the defect is its own cause */
 };
 
 struct trace_validity {
@@ -104,13 +110,17 @@ static inline bool validity_has_device_clock(const struct trace_validity *validi
     return validity->defects[DEFECT_DEVICE_CLOCK].count > 0;
 }
 
-/* Adds the defects of another rank. The examples of the first rank that has the defect remain. */
+/* Counts an event of a trace; the first one becomes the example. `us`: its amount, or NaN. */
+void defect_note(struct trace_defect *defect, const struct sutra_device_trace *trace, row_t event, double us,
+                 double gpu_us);
+
+/* Adds the defects of another rank. Example and cause of the first rank that has the defect remain. */
 void validity_add(struct trace_validity *sum, const struct trace_validity *rank);
 
 /* A defect in one line: "4 of 40 GPU activities have no start time (the first: 'gemm', event 212): own analyses
  * skip them". `ranks` is
  * a list such as "ranks 0-2", or "". */
-#define DEFECT_TEXT 400
+#define DEFECT_TEXT 800
 struct defect_text {
     char text[DEFECT_TEXT];
 };

@@ -163,9 +163,20 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
         rank->status = (enum sutra_status)number[1];
         rank->error = arena_text(&whole->arena, lines->words[2], strlen(lines->words[2]));
         return rank->error;
-    case RECORD_DEFECT:
-        if (!rank->validity && !(rank->validity = arena_zeros(&whole->arena, 1, sizeof *rank->validity)))
+    case RECORD_GPU: /* before the defects */
+        rank->validity = arena_zeros(&whole->arena, 1, sizeof *rank->validity);
+        if (!rank->validity)
             return false;
+        rank->validity->n_activities = (uint64_t)number[1];
+        rank->validity->n_complete_steps = (uint64_t)number[2];
+        rank->validity->complete_us = lines->real[3];
+        rank->validity->span_us = lines->real[4];
+        break;
+    case RECORD_DEFECT:
+        if (!rank->validity) {
+            record_reject(lines, "the line 'gpu' is missing");
+            break;
+        }
         struct trace_defect defect;
         enum trace_defect_kind kind = record_defect(lines, &defect);
         rank->validity->defects[kind] = defect;
@@ -385,6 +396,11 @@ static void find_missing_ranks(struct job_whole *whole) {
                     n_undone == 1 ? "rank is" : "ranks are");
 }
 
+/* Whether --strict is the reason why a rank is not linked, and its traces have a defect. */
+static bool is_broken_by_defect(const struct whole_rank *rank) {
+    return rank->state == RANK_BROKEN && rank->status == SUTRA_STRICT && rank->validity;
+}
+
 /* Ranks with malformed records, ranks that could not be linked, and files of no rank. */
 static void find_malformed(struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++) {
@@ -398,7 +414,7 @@ static void find_malformed(struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
         struct rank_list ranks = {0};
-        if (rank->state != RANK_BROKEN)
+        if (rank->state != RANK_BROKEN || is_broken_by_defect(rank))
             continue;
         rank_list_add(&ranks, rank->rank);
         add_finding(whole, CHECK_ERROR, "malformed rank", rank_list_text(&ranks), "%.700s", rank->error);
@@ -433,13 +449,19 @@ static void find_trace_defects(struct job_whole *whole) {
             validity_add(&sum, whole->ranks[i].validity);
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct rank_list ranks = {0};
+        bool breaks = false;
         if (!sum.defects[kind].count)
             continue;
-        for (size_t i = 0; i < whole->n_ranks; i++)
-            if (whole->ranks[i].validity && whole->ranks[i].validity->defects[kind].count)
-                rank_list_add(&ranks, whole->ranks[i].rank);
-        add_finding(whole, CHECK_WARNING, "trace defect", rank_list_text(&ranks), "%s",
-                    defect_message(&sum, (enum trace_defect_kind)kind, "").text);
+        for (size_t i = 0; i < whole->n_ranks; i++) {
+            const struct whole_rank *rank = &whole->ranks[i];
+            if (!rank->validity || !rank->validity->defects[kind].count)
+                continue;
+            rank_list_add(&ranks, rank->rank);
+            breaks |= is_broken_by_defect(rank);
+        }
+        add_finding(whole, breaks ? CHECK_ERROR : CHECK_WARNING, "trace defect", rank_list_text(&ranks), "%s%s",
+                    defect_message(&sum, (enum trace_defect_kind)kind, "").text,
+                    breaks ? "; not linked (--strict)" : "");
     }
 }
 

@@ -127,7 +127,10 @@ static enum sutra_status link_traces(struct sutra_context *context, struct sutra
     if (status)
         return status;
     sutra_linked_report(linked, &result->report);
-    if (result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
+    result->validity.defects[DEFECT_UNKNOWN_LAUNCH] = linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
+    if (context->options.strict)
+        status = validity_report(context, &linked->found, device->document.source.name, error);
+    if (!status && result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
         status = error_file(error, SUTRA_DATA, device->document.source.name, "nothing of it matches %.100s: %s",
                             host->document.source.name,
                             *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");

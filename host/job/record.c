@@ -122,10 +122,16 @@ static bool write_record(const void *arg, struct text_out *text) {
         else if (outcome->is_faithful)
             out_format(text, "times\t%.3f\t%.3f\n", result->faithful.measured_us, result->faithful.simulated_us);
     }
-    for (int kind = 0; kind < N_DEFECTS && outcome->status != SUTRA_STRICT; kind++) { /* a strict error is a defect */
-        const struct trace_defect *defect = &result->validity.defects[kind];
+    const struct trace_validity *validity = &result->validity;
+    bool any = false;
+    for (int kind = 0; kind < N_DEFECTS; kind++) {
+        const struct trace_defect *defect = &validity->defects[kind];
         if (!defect->count)
             continue;
+        if (!any)
+            out_format(text, "gpu\t%" PRIu64 "\t%" PRIu64 "\t%.3f\t%.3f\n", validity->n_activities,
+                       validity->n_complete_steps, validity->complete_us, validity->span_us);
+        any = true;
         out_format(text, "defect\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.3f\t%.3f\t", defect_names[kind], defect->count,
                    defect->of, isnan(defect->largest_us) ? -1 : defect->largest_us, defect->gpu_us);
         add_word(text, defect->example);
@@ -267,15 +273,25 @@ struct line_form {
 };
 
 static const struct line_form record_forms[] = {
-    [RECORD_VERSION] = {"version", "t", true, false},     [RECORD_OPTIONS] = {"options", "t", true, false},
-    [RECORD_HOST] = {"host", "tni", true, false},         [RECORD_DEVICE] = {"device", "tni", true, false},
-    [RECORD_RANK] = {"rank", "rt", true, false},          [RECORD_FILE] = {"file", "tn", true, false},
-    [RECORD_SECONDS] = {"seconds", "x", true, false},     [RECORD_ERROR] = {"error", "et", false, false},
-    [RECORD_COUNT] = {"count", "cn", false, true},        [RECORD_TIMES] = {"times", "x?x", false, false},
-    [RECORD_DEFECT] = {"defect", "dnnxxtt", false, true}, [RECORD_WARNING] = {"warning", "t", false, true},
-    [RECORD_DEVICES] = {"devices", "i", false, false},    [RECORD_UNTOLD] = {"untold", "n", false, false},
-    [RECORD_GROUP] = {"group", "itt", false, true},       [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
-    [RECORD_START] = {"start", "mmbu", false, false},     [RECORD_END] = {"end", "", true, false},
+    [RECORD_VERSION] = {"version", "t", true, false},
+    [RECORD_OPTIONS] = {"options", "t", true, false},
+    [RECORD_HOST] = {"host", "tni", true, false},
+    [RECORD_DEVICE] = {"device", "tni", true, false},
+    [RECORD_RANK] = {"rank", "rt", true, false},
+    [RECORD_FILE] = {"file", "tn", true, false},
+    [RECORD_SECONDS] = {"seconds", "x", true, false},
+    [RECORD_ERROR] = {"error", "et", false, false},
+    [RECORD_COUNT] = {"count", "cn", false, true},
+    [RECORD_TIMES] = {"times", "x?x", false, false},
+    [RECORD_GPU] = {"gpu", "nnxx", false, false},
+    [RECORD_DEFECT] = {"defect", "dnnxxtt", false, true},
+    [RECORD_WARNING] = {"warning", "t", false, true},
+    [RECORD_DEVICES] = {"devices", "i", false, false},
+    [RECORD_UNTOLD] = {"untold", "n", false, false},
+    [RECORD_GROUP] = {"group", "itt", false, true},
+    [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
+    [RECORD_START] = {"start", "mmbu", false, false},
+    [RECORD_END] = {"end", "", true, false},
 };
 
 static const struct line_form plan_forms[] = {

@@ -77,6 +77,7 @@ enum record_line {
     RECORD_ERROR,
     RECORD_COUNT,
     RECORD_TIMES,
+    RECORD_GPU,
     RECORD_DEFECT,
     RECORD_WARNING,
     RECORD_DEVICES,

@@ -314,11 +314,10 @@ static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
     for (row_t i = 0; i < n; i++) {
         if (call[i] == ROW_NONE)
             continue;
-        ops->n_unknown_launch++;
-        if (time_is_usable(events, gpu[i]))
-            ops->unknown_launch_us += number_as_double(number_at(events->dur, gpu[i]));
+        double us = time_is_usable(events, gpu[i]) ? number_as_double(number_at(events->dur, gpu[i])) : 0;
+        defect_note(&ops->unknown_launch, build->trace, gpu[i], NAN, us);
     }
-    return ops->n_unknown_launch
+    return ops->unknown_launch.count
                ? count_call_names(build->trace, call, n, &ops->unknown_calls, &ops->n_unknown_calls, build->error)
                : SUTRA_OK;
 }

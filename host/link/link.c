@@ -370,27 +370,22 @@ static enum sutra_status check_durations(const struct sutra_linked *linked, stru
     return SUTRA_OK;
 }
 
-/* Reports launches by calls that chakra_trace_link does not know if they are more than this share of the GPU time;
- * strict: fails. */
+/* Launches by calls that chakra_trace_link does not know are a defect if they have more than this share of GPU time. */
 #define UNKNOWN_LAUNCH_SHARE 0.05
 
 static enum sutra_status check_unknown_launches(struct sutra_linked *linked, struct sutra_context *context,
                                                 struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
-    double gpu_us = linked->device->validity->gpu_us;
-    if (ops->unknown_launch_us <= UNKNOWN_LAUNCH_SHARE * gpu_us)
+    struct trace_validity *found = &linked->found;
+    struct trace_defect *defect = &found->defects[DEFECT_UNKNOWN_LAUNCH];
+    found->gpu_us = linked->device->validity->gpu_us;
+    if (ops->unknown_launch.gpu_us <= UNKNOWN_LAUNCH_SHARE * found->gpu_us)
         return SUTRA_OK;
-    char text[CALL_NAMES_TEXT + 500];
-    snprintf(text, sizeof text,
-             "%s of %s GPU activities, %.1f %% of the GPU time, %s launched by calls that chakra_trace_link does not "
-             "know: %s; ET+ lacks them, .et files with measured times contain them",
-             count_text(ops->n_unknown_launch).text, count_text(ops->n_gpu).text, 100 * ops->unknown_launch_us / gpu_us,
-             ops->n_unknown_launch == 1 ? "is" : "are",
+    *defect = ops->unknown_launch;
+    defect->of = ops->n_gpu;
+    snprintf(defect->cause, sizeof defect->cause, "%.*s", (int)sizeof defect->cause - 1,
              call_names_text(linked->unknown_calls, linked->n_unknown_calls).text);
-    if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, "%s", text);
-    context_warn(context, "%s", text);
-    return SUTRA_OK;
+    return context->holds_defects ? SUTRA_OK : validity_report(context, found, NULL, error);
 }
 
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context, bool any_call,
@@ -451,7 +446,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     report->n_gpu_memory_sets = ops->n_memory_sets;
     report->n_gpu_with_parent = ops->n_grouped;
     report->n_gpu_without_launch = ops->n_without_launch;
-    report->n_gpu_unknown_launch = ops->n_unknown_launch;
+    report->n_gpu_unknown_launch = ops->unknown_launch.count;
     report->n_gpu_without_parent = ops->n_without_parent;
     report->n_exclusive_rounded = ops->anomalies.n_rounded;
     report->n_exclusive_replaced = ops->anomalies.n_replaced;

@@ -16,6 +16,7 @@
 
 #include "context/context.h"
 #include "facts/names.h"
+#include "facts/validity.h"
 #include "link/host_ops.h"
 #include "match/key_index.h"
 #include "match/steps.h"
@@ -40,7 +41,7 @@ struct pairing {
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
     bool other_time;              /* the times do not overlap in any time zone of the host trace, */
     bool in_ns;                   /* but they would if the times of the device trace were nanoseconds */
-    char absent_thread[512];      /* why most nodes of the host trace are not below the root, if a thread is absent */
+    char absent_thread[800];      /* why most nodes of the host trace are not below the root, if a thread is absent */
 };
 
 /* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
@@ -118,10 +119,9 @@ struct device_ops {
     struct key_index groups; /* external id -> group */
 
     row_t n_launches, n_gpu, n_memory_sets, n_without_launch, n_without_parent;
-    row_t
-        n_unknown_launch; /* of n_without_launch: a call that chakra_trace_link does not know has their correlation; */
-    double unknown_launch_us;          /* their durations, */
-    struct sutra_count *unknown_calls; /* and the names of these calls, descending by count */
+    struct trace_defect
+        unknown_launch; /* of n_without_launch: calls that chakra_trace_link does not know launch them; */
+    struct sutra_count *unknown_calls; /* the names of these calls, descending by count */
     row_t n_unknown_calls;
     row_t n_untimed; /* operators without a start or a duration: 0 is used, as chakra_trace_link does */
     uint64_t n_fields_dropped;
@@ -180,6 +180,7 @@ struct sutra_linked {
     struct sutra_link_report report;
     struct sutra_count *unknown_calls; /* of ops; linked_traces_free_columns() keeps them */
     row_t n_unknown_calls;
+    struct trace_validity found; /* DEFECT_UNKNOWN_LAUNCH */
 };
 
 /* A linked trace with its inputs, for callers that free the columns early. */

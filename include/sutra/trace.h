@@ -60,7 +60,7 @@ struct sutra_trace_defect {
     const char *example; /* the first one: "'aten::mm', node 25" */
     const char *cause;   /* "node 24 is absent"; "": the defect is its own cause */
     const char *effect;  /* constant */
-    char message[400];   /* all of this in one line, as the warning after reading without the file's name */
+    char message[800];   /* all of this in one line, as the warning after reading without the file's name */
 };
 
 /* Defects of a trace, found when the trace was read, in the order of the warnings. False: the trace has not more than

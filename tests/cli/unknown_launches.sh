@@ -55,5 +55,6 @@ done
 for format in json et; do
     sutra link hosts devices -o job_$format -f $format 2>&1 | grep -e linked: -e ' linked' | grep -v into
 done
-grep -c 'calls that chakra_trace_link does not know' job_json/job.json
+grep '"defect"\|"text"' job_json/job.json | cut -c 1-150
+try sutra link hosts devices -o strict --strict | grep -e warning -e linked: -e exit
 sutra simulate job_et/rank.0.et job_et/rank.1.et | grep -e 'k[0-9]'

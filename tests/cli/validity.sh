@@ -73,3 +73,11 @@ sutra analyze operators one.json --compat tracelens -q -o tracelens 2>&1 | cut -
 sed -i 's/"ts": 0, "dur": 40/"ts": 1, "dur": 40/' one.json
 sutra analyze operators one.json --compat tracelens -q -o other 2>/dev/null
 cmp tracelens/ops_summary.csv other/ops_summary.csv && echo equal
+
+echo "-- ranks of a job that are truncated"
+sutra gen --events 2k --ranks 2 --host hosts --device devices -q
+for rank in 0 1; do
+    lines=$(wc -l <devices/device.$rank.json)
+    head -n $((lines * 9 / 10)) devices/device.$rank.json >part && mv part devices/device.$rank.json
+done
+try sutra link hosts devices -o linked --lenient -q
