@@ -186,15 +186,21 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
     check->n_calls = n_calls;
     check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
     bool needs_start = !all_timed && zero_is_no_start(check);
+    row_t n_in_ns = 0;
     for (row_t i = 0; i < n_gpu && !all_timed; i++) {
         row_t event = gpu[i];
         if (is_surely_timed(events, event) ||
             (!needs_start && events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(events, event)))
             continue;
         double us = number_as_double(number_at(events->dur, event));
+        double start = number_as_double(number_at(events->ts, event));
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
+        n_in_ns += start > SOUND_US_MAX && us_are_sound(start / 1e3);
     }
+    struct trace_defect *no_time = &check->validity->defects[DEFECT_NO_TIME];
+    if (2 * (uint64_t)n_in_ns > no_time->count)
+        snprintf(no_time->cause, sizeof no_time->cause, "times are in ns, expected us");
     if (host_signs >> 63)
         check_host_times(check);
     return SUTRA_OK;

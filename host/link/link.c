@@ -79,6 +79,27 @@ static void range_add(struct rf_range *range, value_key rf) {
     range->high = MAX(rf, range->high);
 }
 
+/* A time range in us, without events at first. */
+struct time_range {
+    double begin, end;
+    row_t n;
+};
+
+static void time_range_add(struct time_range *range, const struct device_events *events, row_t event) {
+    double begin = number_as_double(number_at(events->ts, event));
+    double end = begin + number_as_double(number_at(events->dur, event));
+    bool is_first = range->n++ == 0;
+    range->begin = is_first || begin < range->begin ? begin : range->begin;
+    range->end = is_first || end > range->end ? end : range->end;
+}
+
+/* Whether GPU activities span a hundred times the time of the CPU operators, but as nanoseconds they would fit. */
+static bool fits_in_ns(const struct time_range *gpu, const struct time_range *cpu) {
+    double span = cpu->end - cpu->begin;
+    return gpu->n && cpu->n && span > 0 && gpu->end > cpu->end + 100 * span && gpu->end / 1e3 <= cpu->end + span &&
+           gpu->begin / 1e3 >= cpu->begin && (gpu->end - gpu->begin) / 1e3 > span / 100;
+}
+
 static const struct rf_range no_range = {.low = INT64_MAX, .high = INT64_MIN};
 
 enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
@@ -108,22 +129,23 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
 
     /* Processes, ids and time range of the CPU operators. */
     const struct device_events *events = &device->events;
-    double begin_us = 0, end_us = 0;
+    struct time_range cpu = {0}, gpu = {0};
     for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, roles, event) & CATEGORY_CPU_OP))
+        const uint32_t category = category_roles(events, roles, event);
+        if (category & CATEGORY_WORK)
+            time_range_add(&gpu, events, event);
+        if (!(category & CATEGORY_CPU_OP))
             continue;
         value_key op_pid = events->pid[event];
-        double begin = number_as_double(number_at(events->ts, event));
-        double end = begin + number_as_double(number_at(events->dur, event));
-        bool first = pairing->n_cpu_ops++ == 0;
-        if (first)
+        if (cpu.n == 0)
             pairing->device_pid = op_pid;
         if (!key_is_integer(op_pid) || op_pid == pairing->host_pid)
             pairing->other_process = false;
         range_add(&pairing->device, events->rf[event]);
-        begin_us = first || begin < begin_us ? begin : begin_us;
-        end_us = first || end > end_us ? end : end_us;
+        time_range_add(&cpu, events, event);
     }
+    pairing->n_cpu_ops = cpu.n;
+    pairing->gpu_in_ns = fits_in_ns(&gpu, &cpu);
     pairing->other_process &= pairing->n_cpu_ops > 0;
     pairing->no_events = device_trace_is_empty(device);
     pairing->no_categories = !pairing->no_events && device_trace_check_events(device, NULL) != SUTRA_OK;
@@ -131,11 +153,11 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
     /* Timestamps count from a base that the trace records; in older traces from 1970. */
     member_number(&device->document, "baseTimeNanoseconds", &base);
     double base_s = number_as_double(base) / 1e9, host_begin, host_end;
-    if (begin_us <= end_us && pairing->n_cpu_ops && base_s + begin_us / 1e6 >= MIN_EPOCH &&
+    if (cpu.begin <= cpu.end && cpu.n && base_s + cpu.begin / 1e6 >= MIN_EPOCH &&
         read_host_span(&host->document, &host_begin, &host_end)) {
-        pairing->other_time = !spans_overlap(base_s + begin_us / 1e6, base_s + end_us / 1e6, host_begin, host_end);
-        pairing->in_ns =
-            pairing->other_time && spans_overlap(base_s + begin_us / 1e9, base_s + end_us / 1e9, host_begin, host_end);
+        pairing->other_time = !spans_overlap(base_s + cpu.begin / 1e6, base_s + cpu.end / 1e6, host_begin, host_end);
+        pairing->in_ns = pairing->other_time &&
+                         spans_overlap(base_s + cpu.begin / 1e9, base_s + cpu.end / 1e9, host_begin, host_end);
     }
     arena_free(&scratch);
     return SUTRA_OK;
@@ -155,13 +177,17 @@ bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT
         snprintf(text, PAIRING_TEXT,
                  "%.300s: times of the device trace are in ns: expected us; divide ts and dur of its events by 1,000",
                  pairing->device_name);
+    else if (pairing->gpu_in_ns)
+        snprintf(text, PAIRING_TEXT,
+                 "%.300s: times of the GPU activities are in ns: expected us; divide their ts and dur by 1,000",
+                 pairing->device_name);
     else if (pairing->other_time)
         snprintf(
             text, PAIRING_TEXT,
             "%.300s and %.300s were not recorded at the same time: these look like traces of two runs; use both traces "
             "of one run",
             pairing->host_name, pairing->device_name);
-    return pairing->linked || pairing->other_process || pairing->other_time;
+    return pairing->linked || pairing->other_process || pairing->other_time || pairing->gpu_in_ns;
 }
 
 enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_context *context,

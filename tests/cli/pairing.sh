@@ -47,6 +47,21 @@ cp device.json us.json
 sed -E 's/"ts": ([0-9]+), "dur": 9/"ts": \1000, "dur": 9000/' us.json >device.json
 both
 cp us.json device.json
+echo "--- times of GPU activities in nanoseconds"
+for base in 10 1000000000000; do # microseconds; the larger one has no time in ns that can be true
+    {
+        echo '{"traceEvents": ['
+        for i in 7 8 9 10; do
+            [ $i = 7 ] || echo ,
+            printf '{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 20, "tid": 20, "ts": %s, "dur": 9, ' $((base + 10 * i))
+            printf '"args": {"External id": %s, "Record function id": %s}},\n' $i $i
+            printf '{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": %s, "dur": 4000}' $((1000 * (base + 10 * i + 5)))
+        done
+        echo ']}'
+    } >device.json
+    both
+done
+cp us.json device.json
 echo "--- other steps"
 pair 20 '2026-11-21 08:03:46' 17 18 19 20 >host.json && both
 echo "--- more steps"
