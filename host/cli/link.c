@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/restriction.h"
 #include "base/memory.h"
 #include "base/shared.h"
 #include "cli/job.h"
@@ -152,7 +153,8 @@ void coverage_classify(struct link_coverage *coverage, const struct link_cause *
                                                                   : LINK_COMPLETE;
 }
 
-struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
+struct link_coverage coverage_of_ids(const struct sutra_link_report *report, const struct trace_validity *validity) {
+    const bool is_truncated = validity && validity->defects[DEFECT_TRUNCATED].count;
     /* Only operators have ids: the process, threads and steps of a host trace do not count. But if most ids are 0, they
      * are unset. */
     uint64_t n_zero = report->n_host_rf_zero > report->n_host_linked ? report->n_host_rf_zero : 0;
@@ -167,8 +169,9 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report) {
         {false, n_zero, "without an id (rf_id is 0): record both traces with PyTorch 2.4.1 or later"},
         {false, report->n_host_without_rf, "without an id (rf_id): record both traces with PyTorch 2.4.1 or later"},
         {false, report->n_host_rf_unmatched - report->n_host_steps,
-         "not in the device trace: record both traces in one window, with "
-         "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
+         is_truncated ? "after the complete part of the truncated device trace: record again, or copy the file again"
+                      : "not in the device trace: record both traces in one window, with "
+                        "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
         {true, report->n_gpu_host_unmatched,
          has_unreached ? "below CPU operators that are not below the root of the host trace, or not in it: see the "
                          "warning about its nodes"
@@ -593,6 +596,7 @@ static int run_link(struct job *job) {
     if (link->is_job)
         return link_ranks(link);
     if (pair_read(pair, &error) ||
+        (link->output.faithful && restrict_to_complete_part(job->context, pair->device, &error)) ||
         sutra_link(job->context, pair->host, pair->device, &link->options, &link->linked, &error))
         return job_fail(job, &error);
     progress_clear(&job->watch.progress);
@@ -614,7 +618,7 @@ static int run_link(struct job *job) {
     if (link->output.faithful && job->log_level <= LOG_WARNING)
         faithful_warn(&faithful);
     if (job->log_level <= LOG_INFO) {
-        const struct link_coverage coverage = coverage_of_ids(&report);
+        const struct link_coverage coverage = coverage_of_ids(&report, &pair->validity);
         const bool has_summary = coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG;
         if (has_summary)
             print_summary(link, &report);

@@ -91,7 +91,8 @@ struct link_coverage {
 
 /* Sets the share, the result and the cause from the counts. */
 void coverage_classify(struct link_coverage *coverage, const struct link_cause *causes, size_t n);
-struct link_coverage coverage_of_ids(const struct sutra_link_report *report);
+/* `validity`: of the traces, or NULL. */
+struct link_coverage coverage_of_ids(const struct sutra_link_report *report, const struct trace_validity *validity);
 /* Prints the result on standard error; `output` is the name of the output. */
 void coverage_print(const struct link_coverage *coverage, const char *output);
 /* "3 of 4 CPU operators and 5 of 6 GPU activities" */

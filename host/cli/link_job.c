@@ -260,7 +260,8 @@ static void print_coverage(const struct job_whole *whole) {
     const struct whole_rank *worst_rank = NULL;
     for (size_t i = 0; i < n_all; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
-        const struct link_coverage coverage = coverage_of_ids(&rank->report); /* without a file: nothing */
+        /* Of a rank without a file: nothing. */
+        const struct link_coverage coverage = coverage_of_ids(&rank->report, rank->validity);
         rank_list_add(&lists[coverage.result], rank->rank);
         n[coverage.result]++;
         sums.n_cpu += coverage.n_cpu;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/ranks.h"
+#include "analyze/restriction.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/document.h"
@@ -161,6 +162,8 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     if (!status && context->options.strict &&
         !(status = validity_report(context, host->validity, pair->host.path, error)))
         status = validity_report(context, device->validity, pair->device.path, error);
+    if (!status && output->faithful)
+        status = restrict_to_complete_part(context, device, error);
     if (!status)
         status = check_pair(pair, host, device, &pairing, error);
     if (!status)

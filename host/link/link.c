@@ -80,12 +80,12 @@ static void range_add(struct rf_range *range, value_key rf) {
 }
 
 /* A time range in us, without events at first. */
-struct time_range {
+struct op_times {
     double begin, end;
     row_t n;
 };
 
-static void time_range_add(struct time_range *range, const struct device_events *events, row_t event) {
+static void op_times_add(struct op_times *range, const struct device_events *events, row_t event) {
     double begin = number_as_double(number_at(events->ts, event));
     double end = begin + number_as_double(number_at(events->dur, event));
     bool is_first = range->n++ == 0;
@@ -94,7 +94,7 @@ static void time_range_add(struct time_range *range, const struct device_events 
 }
 
 /* Whether GPU activities span a hundred times the time of the CPU operators, but as nanoseconds they would fit. */
-static bool fits_in_ns(const struct time_range *gpu, const struct time_range *cpu) {
+static bool fits_in_ns(const struct op_times *gpu, const struct op_times *cpu) {
     double span = cpu->end - cpu->begin;
     return gpu->n && cpu->n && span > 0 && gpu->end > cpu->end + 100 * span && gpu->end / 1e3 <= cpu->end + span &&
            gpu->begin / 1e3 >= cpu->begin && (gpu->end - gpu->begin) / 1e3 > span / 100;
@@ -129,11 +129,11 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
 
     /* Processes, ids and time range of the CPU operators. */
     const struct device_events *events = &device->events;
-    struct time_range cpu = {0}, gpu = {0};
+    struct op_times cpu = {0}, gpu = {0};
     for (row_t event = 0; event < events->n; event++) {
         const uint32_t category = category_roles(events, roles, event);
         if (category & CATEGORY_WORK)
-            time_range_add(&gpu, events, event);
+            op_times_add(&gpu, events, event);
         if (!(category & CATEGORY_CPU_OP))
             continue;
         value_key op_pid = events->pid[event];
@@ -142,11 +142,12 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         if (!key_is_integer(op_pid) || op_pid == pairing->host_pid)
             pairing->other_process = false;
         range_add(&pairing->device, events->rf[event]);
-        time_range_add(&cpu, events, event);
+        op_times_add(&cpu, events, event);
     }
     pairing->n_cpu_ops = cpu.n;
     pairing->gpu_in_ns = fits_in_ns(&gpu, &cpu);
     pairing->other_process &= pairing->n_cpu_ops > 0;
+    pairing->truncated = device->document.truncated;
     pairing->no_events = device_trace_is_empty(device);
     pairing->no_categories = !pairing->no_events && device_trace_check_events(device, NULL) != SUTRA_OK;
 
@@ -230,6 +231,8 @@ const char *pairing_cause(const struct pairing *pairing) {
         return "the traces were not recorded at the same time; use both traces of one run";
     if (*pairing->absent_thread)
         return pairing->absent_thread;
+    if (pairing->truncated)
+        return "the file of the device trace is truncated; record again, or copy the file again";
     if (host->low <= host->high && device->low <= device->high) {
         if (host->high < device->low || device->high < host->low)
             return "the traces have no step in common: their record-function ids do not overlap; record both traces "

@@ -37,6 +37,7 @@ struct pairing {
     bool no_events;               /* the device trace has only metadata, */
     bool no_categories;           /* or no event with a category */
     bool linked;                  /* the host trace is ET+ already */
+    bool truncated;               /* the end of the device trace is missing */
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
     bool other_time;              /* the times do not overlap in any time zone of the host trace, */

@@ -508,6 +508,7 @@ static enum sutra_status repair_source(struct document *document, const struct d
         status = error_memory(error);
     if (result == REPAIR_DONE)
         status = source_replace(source, &out, error);
+    document->is_mixed = report.n[SUTRA_REPAIR_OBJECT] > 0;
     if (!status && !parts->reader->inspects_only) {
         char repairs[512];
         repair_describe(&report, repairs, sizeof repairs);

@@ -89,6 +89,7 @@ struct document {
     bool is_array;         /* the document is the array alone, without members */
     bool truncated;        /* its end is missing: a repair, now or when the file was written, marks it (repair.h) */
     uint64_t truncated_at; /* byte of the decompressed file before the repair; 0: unknown */
+    bool is_mixed;         /* the repair has skipped another document in the file */
 };
 
 struct document_reader;

@@ -46,6 +46,7 @@ struct node_part {
     row_t mismatch_row[NODE_FIELDS];    /* of the first one */
     size_t mismatch_at[NODE_FIELDS];
     uint64_t n_with_attributes; /* nodes of the form of later schemas */
+    uint64_t n_mixed;           /* nodes that were skipped, see is_mixed() */
 };
 
 static struct node_part *node_part(struct document_part *part) {
@@ -158,6 +159,21 @@ static value_key read_key(struct node_part *part, const struct host_places *plac
     return absent;
 }
 
+/* Whether a node has a field of the wrong type, in a file with another document whose text the node may contain. */
+static bool is_mixed(struct node_part *part, const struct host_places *places) {
+    static const enum host_field keys[] = {NODE_PARENT, NODE_CTRL_DEPS, NODE_RF};
+    const struct sutra_host_trace *trace = part->part.trace;
+    struct field_reader *fields = &part->part.fields;
+    struct json_span rf = places->field[NODE_RF_ATTRIBUTE];
+    value_key value;
+    bool is_wrong = trace->document.is_mixed && rf.at && !field_int(fields, rf, &value);
+    for (size_t i = 0; trace->document.is_mixed && i < sizeof keys / sizeof *keys; i++) {
+        struct json_span place = places->field[keys[i]];
+        is_wrong |= place.at && field_key(fields, place) == KEY_UNHASHABLE;
+    }
+    return is_wrong;
+}
+
 static void append_node(struct node_part *part, const struct host_places *places, size_t text, size_t end) {
     struct host_nodes *nodes = &part->rows.nodes;
     struct field_reader *fields = &part->part.fields;
@@ -165,6 +181,10 @@ static void append_node(struct node_part *part, const struct host_places *places
     row_t row = part->part.n;
     if (!id.at || !strchr("-0123456789Itf", fields->source->bytes[id.at])) {
         count_mismatch(part, NODE_ID, id.at ? id.at : text);
+        return;
+    }
+    if (is_mixed(part, places)) {
+        part->n_mixed++;
         return;
     }
     nodes->text[row] = text;
@@ -289,17 +309,21 @@ static enum sutra_status check_types(const struct node_part *part, struct sutra_
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
     enum sutra_status status = choose_schema(parts, error);
-    uint64_t n_without_id = 0;
+    uint64_t n_without_id = 0, n_mixed = 0;
     bool closed = false; /* parts after the array's end are not read */
     for (size_t i = 0; i < parts->n && !status && !closed; i++) {
         const struct node_part *part = document_part_at(parts, i);
         status = check_types(part, trace, parts->context->options.lenient, error);
         n_without_id += part->n_mismatches[NODE_ID];
+        n_mixed += part->n_mixed;
         closed = part->part.closed;
     }
     if (n_without_id && !status)
         context_warn(parts->context, "%s: %s without a number as id: skipped", trace->document.source.name,
                      counted_text(n_without_id, "node", "nodes").text);
+    if (n_mixed && !status)
+        context_warn(parts->context, "%s: %s with fields of the wrong type, in a file with several traces: skipped",
+                     trace->document.source.name, counted_text(n_mixed, "node", "nodes").text);
     return status;
 }
 

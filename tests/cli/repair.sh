@@ -57,6 +57,26 @@ echo "lenient:"
 try sutra info names.json
 sutra info names.json --lenient 2>&1 | head -n 4
 try sutra cut cut.json --side cpu -q --lenient
+echo "two documents in one file:"
+# node ID PARENT RF_ID
+node() {
+    printf '{"id": %s, "name": "aten::mm", "ctrl_deps": %s, "inputs": {"values": [], "shapes": [], "types": []}, ' $1 "$2"
+    printf '"outputs": {"values": [], "shapes": [], "types": []}, "attrs": [{"name": "rf_id", "type": "uint64", "value": %s}]}' "$3"
+}
+head='{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "time": "2026-01-01 00:00:00", "start_ts": 1, "nodes": ['
+{
+    echo "$head"
+    node 1 1 0 && echo ,
+    echo "$head"
+    node 1 1 0 && echo ,
+    node 2 1 8 && echo ,
+    node 3 '{"schema": "1.1.1-chakra.0.0.4"}' 9 && echo ,
+    node 4 1 '"nodes"'
+    echo '], "finish_ts": 9}'
+} >two.json
+try sutra info two.json --lenient | sed -n '/warning/p; /nodes$/p; /exit/p'
+sed -n '3,$p' two.json >one.json
+try sutra info one.json --lenient | sed -n '/warning/p; /nodes$/p; /exit/p'
 echo "refused:"
 echo hello >hello.json
 echo '{"a": }' >value.json

@@ -81,3 +81,13 @@ for rank in 0 1; do
     head -n $((lines * 9 / 10)) devices/device.$rank.json >part && mv part devices/device.$rank.json
 done
 try sutra link hosts devices -o linked --lenient -q
+
+echo "-- the complete part as an .et file"
+sutra gen --events 10k -q
+lines=$(wc -l <device.json)
+head -n $((lines * 97 / 100)) device.json >part.json
+try sutra link host.json part.json -o part.et --lenient | grep -e warning -e measured -e complete -e exit
+sutra cut device.json --step 0-3 -o steps.json -q
+sutra link host.json steps.json -o steps.et -q && cmp part.et steps.et && echo "equal to the file of these steps"
+head -n $((lines * 72 / 100)) device.json >part.json
+try sutra link host.json part.json -o none.et --lenient -q
