@@ -62,14 +62,24 @@ static bool is_launched(const struct process_search *s, row_t event) {
     return category_roles(s->events, s->roles, event) & CATEGORY_WORK && is_correlation(s->events->correlation[event]);
 }
 
+/* Copies the beginning of a text, in whole characters. */
+static void copy_text(char *to, size_t size, const char *text, size_t length) {
+    snprintf(to, size, "%.*s", (int)MIN(length, size - 1), text);
+    to[utf8_check(to, strlen(to))] = 0;
+}
+
 /* Copies the name of a process from its metadata. */
 static void read_name(const struct process_search *s, row_t event, struct pid *pid) {
     const struct document *document = &s->trace->document;
     struct json_span args = document_member_of(document, s->events->text[event], "args");
     struct json_span name = args.at ? document_member_of(document, args.at, "name") : args;
-    if (name.at && document->source.bytes[name.at] == '"')
-        snprintf(pid->name, sizeof pid->name, "%.*s", (int)MIN(name.end - name.at - 1, sizeof pid->name - 1),
-                 document->source.bytes + name.at + 1);
+    struct field_reader reader = {.source = &document->source, .values = &s->context->values};
+    size_t length = 0;
+    if (!name.at || document->source.bytes[name.at] != '"')
+        return;
+    const char *text = field_string(&reader, name, &length);
+    copy_text(pid->name, sizeof pid->name, text ? text : "", length);
+    buffer_free(&reader.scratch);
 }
 
 /* Lists the pids, in the order of their first events. False: out of memory. */
@@ -281,7 +291,7 @@ static struct trace_processes *list_processes(const struct process_search *s) {
         char number[NUMBER_TEXT_MAX];
         size_t length = 0;
         const char *text = key_is_value(pid->key) ? values_text(&s->context->values, pid->key, number, &length) : "";
-        snprintf(process->pid, sizeof process->pid, "%.*s", (int)MIN(length, sizeof process->pid - 1), text);
+        copy_text(process->pid, sizeof process->pid, text, length);
         memcpy(process->name, pid->name, sizeof process->name);
     }
     return made;
@@ -398,9 +408,9 @@ static void write_ranks(const struct process_search *s, const uint32_t *text_of,
     }
 }
 
-/* Which ranks are asked for: all, or the one at index *first. *n is 0 if the trace is the trace of this rank. */
-static enum sutra_status find_asked(const struct process_search *s, int64_t rank, uint32_t *first, uint32_t *n,
-                                    struct sutra_error *error) {
+/* The selected ranks: all, or the one at index *first. *n is 0 if the trace is the trace of this rank. */
+static enum sutra_status find_selected(const struct process_search *s, int64_t rank, uint32_t *first, uint32_t *n,
+                                       struct sutra_error *error) {
     const struct source *source = &s->trace->document.source;
     const struct json_span number = recorded_rank(&s->trace->document);
     int64_t recorded;
@@ -431,7 +441,7 @@ static enum sutra_status find_asked(const struct process_search *s, int64_t rank
 static enum sutra_status split(struct process_search *s, int64_t rank, struct rank_texts **texts,
                                struct sutra_error *error) {
     uint32_t first, n;
-    enum sutra_status status = find_asked(s, rank, &first, &n, error);
+    enum sutra_status status = find_selected(s, rank, &first, &n, error);
     if (status)
         return status;
     uint32_t *text_of = arena_alloc(&s->arena, s->n_pids, sizeof *text_of);

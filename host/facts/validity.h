@@ -47,7 +47,7 @@
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 
-/* X(id, name, what is counted, what is true of one of them, of several, what sutra does) */
+/* X(id, name, counted events, verb for one event, verb for several events, effect) */
 #define TRACE_DEFECTS(X)                                                                                               \
     X(NO_TIME, "no_time", "GPU activities", "has no valid start time and duration",                                    \
       "have no valid start time and duration", "own analyses skip them")                                               \
@@ -57,7 +57,7 @@
       "start before their launch call",                                                                                \
       "own analyses shift the device's clock, and do not judge queue delays and causes of idle time")                  \
     X(BEFORE_LAUNCH, "before_launch", "GPU activities", "starts before its launch call",                               \
-      "start before their launch call", "own analyses skip those that are early by more than 1 ms")                    \
+      "start before their launch call", "own analyses skip activities that are early by more than 1 ms")               \
     X(DUPLICATE, "duplicate", "GPU activities", "is a duplicate", "are duplicates", "own analyses skip them")          \
     X(TRUNCATED, "truncated", "steps", "is incomplete", "are incomplete", "own analyses use only the complete part")   \
     X(RUNS_OVER, "runs_over", "GPU activities", "runs past the start of the next activity of its stream",              \
@@ -99,11 +99,12 @@ struct trace_validity {
     double complete_us;                     /* from the first start to the last end of a GPU activity */
     double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
-    uint64_t lacks_thread; /* DEFECT_NOT_BELOW_ROOT: the absent node is a thread, of which no node is below the root */
+    uint64_t
+        lacks_thread; /* DEFECT_NOT_BELOW_ROOT: the absent node is a thread, and none of its nodes is below the root */
 };
 
 /* Whether defects concern more than 5 % of the GPU activities, or of their time: then results that rest on the times of
- * GPU activities are unreliable. A different clock alone damages only what rests on launches. */
+ * GPU activities are unreliable. A different clock alone damages only results that rest on launches. */
 bool validity_has_damaged_times(const struct trace_validity *validity);
 
 static inline bool validity_has_device_clock(const struct trace_validity *validity) {
@@ -130,7 +131,7 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 /* The same as a row of a table, without the count: "nodes that are not below the root: node 24 is absent". */
 struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind);
 
-/* Names of the defects, and of what sutra does about them, as in JSON. */
+/* Names of the defects and of their effects, as in JSON. */
 extern const char *const defect_names[N_DEFECTS];
 extern const char *const defect_effects[N_DEFECTS];
 

@@ -75,8 +75,8 @@ struct trace_files {
     bool mixed; /* traces of the other side are ignored, not listed as skipped */
 };
 
-/* Pairs the files, and copies their names. Unreadable files are skipped. A single device trace beside several host
- * traces is read, since it may have their ranks. SUTRA_SYSTEM: out of memory. */
+/* Pairs the files, and copies their names. Unreadable files are skipped. If there is one device trace but several
+ * host traces, the device trace is read: it may have their ranks. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
                                 const struct trace_files *devices, struct sutra_error *error);
 

@@ -42,7 +42,7 @@ struct pairing {
     int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
     bool other_time;              /* the times do not overlap in any time zone of the host trace, */
     bool in_ns;                   /* but they would if the times of the device trace were nanoseconds */
-    bool gpu_in_ns;               /* times of GPU activities fit those of CPU operators only as nanoseconds */
+    bool gpu_in_ns;               /* only as nanoseconds, times of GPU activities fit times of CPU operators */
     char absent_thread[800];      /* why most nodes of the host trace are not below the root, if a thread is absent */
 };
 

@@ -77,7 +77,7 @@ struct timeline_sources {
     struct arena *arena; /* of all columns */
     const struct string_roles *roles;
     struct kernel_kinds kinds;
-    double clock_us; /* from the clock of the device to that of the host */
+    double clock_us; /* from the device's clock to the host's clock */
 
     row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;

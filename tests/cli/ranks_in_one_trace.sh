@@ -14,7 +14,7 @@ prefixed, workers = int(sys.argv[1]), int(sys.argv[2])
 events = []
 for rank in (0, 1):
     cpu, gpu = (f"[TP0{rank}] {40 + rank}", f"[TP0{rank}] 0") if prefixed else (40 + rank, rank)
-    events.append({"ph": "M", "name": "process_name", "pid": cpu, "tid": 0, "args": {"name": "python"}})
+    events.append({"ph": "M", "name": "process_name", "pid": cpu, "tid": 0, "args": {"name": "trainer \u00b5" + "\u00b5" * 40 * rank}})
     for step in range(2):
         begin = 10000 + 1000 * step
         events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": cpu, "tid": 1,

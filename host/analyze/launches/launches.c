@@ -99,7 +99,7 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
     const struct device_events *events = model->events;
     struct device_rows *rows = &model->devices;
     bool tracelens = model->rules & LAUNCHES_TRACELENS;
-    /* From the clock of the device to that of the host, so that no activity starts before its launch call. */
+    /* From the device's clock to the host's clock, so that no activity starts before its launch call. */
     const int64_t clock_difference =
         tracelens ? 0 : -llrint(model->trace->validity->clock_difference_us * model->ticks_per_us);
     struct kernel_kinds kinds = kernel_kinds_begin(events, model->strings, model->roles, scratch);

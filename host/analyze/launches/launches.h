@@ -109,7 +109,7 @@ struct launch_model {
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
     int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
     uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large, */
-    uint64_t n_untimed_hosts;           /* and those of the CPU among them */
+    uint64_t n_untimed_hosts;           /* and the CPU events among them */
     bool has_arrow_calls;               /* devices.call has starts of arrows, while the model is built */
     row_t n_syncs;                      /* skipped activities that wait or record: not busy */
 };

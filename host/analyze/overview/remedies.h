@@ -76,7 +76,7 @@ struct remedy {
 /* Names of rules on pages: "Launch-bound". */
 extern const char *const finding_titles[N_FINDING_RULES];
 
-/* The title of a finding: that of its rule, except that a CPU whose launch calls alone are fast enough is "CPU-bound". */
+/* The title of a finding is the title of its rule. But if the launch calls alone are fast enough: "CPU-bound". */
 const char *finding_title(const struct overview_finding *finding);
 
 /* Fills d->facts. */

@@ -243,7 +243,7 @@ void analysis_share_files(const struct analysis *analysis, size_t number, char p
     snprintf(path, SHARE_PATH_MAX, "%s/%zu.files", analysis->share_folder, number);
 }
 
-/* Removes the results of all traces, and of the ranks of traces with several, whose number is not known here. */
+/* Removes the results of all traces and ranks; the number of ranks of a trace is unknown here. */
 static void remove_shared_results(const struct analysis *analysis) {
     DIR *list = opendir(analysis->share_folder);
     const struct dirent *entry;

@@ -384,7 +384,7 @@ static enum sutra_status read_single(struct dlrm_analysis *self, struct sutra_er
     return self->analysis.print_path ? refuse_print_path(error) : SUTRA_OK;
 }
 
-static enum sutra_status work_on_single(struct dlrm_analysis *self, struct sutra_error *error) {
+static enum sutra_status analyze_single(struct dlrm_analysis *self, struct sutra_error *error) {
     const struct analysis *analysis = &self->analysis;
     struct sutra_context *context = analysis->job.context;
     enum sutra_status status;
@@ -402,7 +402,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     struct sutra_context *context = job->context;
     enum sutra_status status = may_be_single(self) ? read_single(self, error) : SUTRA_OK;
     if (status || self->trace)
-        return status ? status : work_on_single(self, error);
+        return status ? status : analyze_single(self, error);
     const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                            .dlrm = &self->options,
                                                            .visit =
