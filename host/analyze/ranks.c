@@ -804,6 +804,7 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
     const struct rank_tasks before = *tasks;
     const bool *claimed = run->claimed, *ended = run->ended;
     const bool warns = !tasks->first_pass && (!run->team || run->team->combines);
+    struct pair_table claims;
     size_t n = 0, made = 0;
     *any = false;
     for (size_t i = 0; i < before.n; i++) {
@@ -812,10 +813,15 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
     }
     if (!*any)
         return SUTRA_OK;
+    if (!pair_table_init(&claims))
+        return error_memory(error);
     enum sutra_status status = make_tasks(run, n, error);
+    if (status) {
+        pair_table_free(&claims);
+        return status;
+    }
     pair_table_free(&run->claims); /* they have the old numbers */
-    if (status || !pair_table_init(&run->claims))
-        return status ? status : error_memory(error);
+    run->claims = claims;
     for (size_t i = 0; i < before.n; i++) {
         struct rank_task *task = &before.list[i];
         for (uint32_t text = 0; task->is_split && text < task->texts->n; text++)
@@ -831,14 +837,14 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
         run->claimed[made] = claimed[i];
         run->ended[made] = ended[i];
         if (run->claimed[made] && is_analyzed(task) && claim_rank(run, made, error) == SUTRA_SYSTEM)
-            return SUTRA_SYSTEM;
+            status = SUTRA_SYSTEM;
         made++;
     }
     while (run->n_claimed < n && run->claimed[run->n_claimed])
         run->n_claimed++;
     while (run->n_ended < n && run->ended[run->n_ended])
         run->n_ended++;
-    return arena_status(&tasks->arena, error);
+    return status ? status : arena_status(&tasks->arena, error);
 }
 
 /* Analyzes the ranks of traces with several ranks, which the tasks so far have split. */
