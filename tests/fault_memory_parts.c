@@ -25,6 +25,13 @@
     "," STEP(2, 200, 100) "," OP("aten::mm", 4, 20) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," KERNEL(                \
         "k", 7, 10, 9, 1) "," COPY("Memcpy HtoD", 7, 40, 5, 3, 2.5) "," REDUCE(ts, "0") "," REDUCE(220, "1")
 
+/* A process of a trace with several ranks, and all of its work. */
+#define PROCESS(prefix)                                                                                                \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":\"" prefix                           \
+    " 1\",\"tid\":1,\"ts\":1,\"dur\":5,\"args\":{\"correlation\":1}},"                                                 \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":\"" prefix                                                \
+    " 0\",\"tid\":7,\"ts\":7,\"dur\":2,\"args\":{\"stream\":7,\"device\":0,\"correlation\":1}}"
+
 /* ---- The analyses ---- */
 
 /* Each function analyzes the paths and counts the analyzed ranks and the tables. */
@@ -156,6 +163,24 @@ static void any_allocation_may_fail(void **state) {
     remove_folder(&traces);
 }
 
+static void any_allocation_may_fail_for_several_ranks_in_one_trace(void **state) {
+    struct folder traces = make_folder();
+    char directory[] = P_tmpdir "/sutra_parts_XXXXXX", path[64];
+    static const int places[] = {0, 1, 3, 5}; /* rank 0, the trace, and its ranks 1 and 2 */
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    add_file(&traces, "rank0.json", TRACE(EVENTS(20)));
+    add_file(&traces, "rank1.json", TRACE(PROCESS("[TP1]") "," PROCESS("[TP2]")));
+    list_files(&traces);
+    try_analysis(make_operators, true, &traces, directory);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/%d", directory, places[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(directory), 0);
+    remove_folder(&traces);
+}
+
 /* Analyses check tables for memory failures at their end, after partial results are encoded. */
 static void a_table_without_memory_is_not_encoded(void **state) {
     struct sutra_table table = {.failed = true};
@@ -169,6 +194,7 @@ static void a_table_without_memory_is_not_encoded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_table_without_memory_is_not_encoded),
-                                       cmocka_unit_test(any_allocation_may_fail)};
+                                       cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(any_allocation_may_fail_for_several_ranks_in_one_trace)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
