@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "analyze/collective_checks.h"
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "facts/collectives.h"
 
 static const int64_t all_ranks[] = {0, 1, 2, 3};

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "facts/collectives.h"

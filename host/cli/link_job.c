@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "cli/link.h"
 #include "cli/paths.h"
 #include "cli/progress.h"

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "text/quantities.h"

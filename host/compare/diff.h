@@ -8,11 +8,11 @@
 #ifndef COMPARE_DIFF_H
 #define COMPARE_DIFF_H
 
-#include "analyze/ranks.h"
 #include "analyze/table.h"
 #include "base/memory.h"
 #include "columns/strings.h"
 #include "compare/sums.h"
+#include "facts/validity.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"
 #include "sutra/diff.h"

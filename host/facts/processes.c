@@ -25,6 +25,9 @@
 #define OWNER_ALL      (UINT32_MAX - 2) /* each rank */
 #define IS_RANK(owner) ((owner) < OWNER_ALL)
 
+#define SHARED_TIMES 4.0 /* copies of events of all ranks have at most so many times the bytes of the file, */
+#define SHARED_FREE  6e7 /* and so many more */
+
 #define PIDS_SHOWN  4
 #define PID_COLUMNS 40
 
@@ -438,10 +441,28 @@ static enum sutra_status find_selected(const struct process_search *s, int64_t r
     return SUTRA_OK;
 }
 
+/* Refuses a trace with many events that belong to all of its many ranks: their copies would fill the memory. */
+static enum sutra_status check_copies(const struct process_search *s, uint32_t n, struct sutra_error *error) {
+    const struct source *source = &s->trace->document.source;
+    const struct device_events *events = s->events;
+    size_t shared = 0;
+    for (row_t event = 0; event < events->n && n > 1; event++)
+        if (owner_of(s, event) == OWNER_ALL)
+            shared += (event + 1 < events->n ? events->text[event + 1] : source->size) - events->text[event];
+    if ((double)shared * n <= SHARED_TIMES * (double)source->size + SHARED_FREE)
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, source->name,
+                      "%u ranks in one trace, and %s of metadata that belong to each of them: pass the traces of the "
+                      "ranks, one file each",
+                      n, bytes_text(shared).text);
+}
+
 static enum sutra_status split(struct process_search *s, int64_t rank, struct rank_texts **texts,
                                struct sutra_error *error) {
     uint32_t first, n;
     enum sutra_status status = find_selected(s, rank, &first, &n, error);
+    if (!status)
+        status = check_copies(s, n, error);
     if (status)
         return status;
     uint32_t *text_of = arena_alloc(&s->arena, s->n_pids, sizeof *text_of);

@@ -75,7 +75,8 @@ struct rank_texts {
 
 /* Splits a trace into the traces of all its ranks (SOURCE_ALL_RANKS), or makes the trace of one rank; n is 0 if the
  * trace is the trace of this rank. The texts own copies; free them with rank_texts_free(). SUTRA_USAGE: no such rank;
- * SUTRA_DATA: as processes_refuse(). O(events + bytes). */
+ * SUTRA_DATA: as processes_refuse(), or copies of the metadata for many ranks would take several times the bytes of the
+ * file. O(events + bytes). */
 enum sutra_status processes_split(struct sutra_context *context, const struct sutra_device_trace *trace, int64_t rank,
                                   struct rank_texts **texts, struct sutra_error *error);
 void rank_texts_free(struct rank_texts *texts);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "analyze/restriction.h"
 #include "base/error.h"
 #include "base/shared.h"

@@ -120,3 +120,15 @@ for command in 'tree prefixed.json' 'critical-path workers.json' 'cut prefixed.j
     try sutra $command
 done
 try sutra tree - -q <prefixed.json
+python3 - >many.json <<'END'
+import json
+
+events = [{"ph": "M", "name": "process_name", "pid": f"p {i}", "args": {"name": "n"}} for i in range(2000)]
+for rank in range(2000):
+    args = {"correlation": rank + 1}
+    events += [{"ph": "X", "cat": "cuda_runtime", "name": "c", "pid": rank, "tid": 1, "ts": rank, "dur": 1, "args": args},
+               {"ph": "X", "cat": "kernel", "name": "k", "pid": -1, "tid": 7, "ts": rank + 1, "dur": 1, "args": args}]
+print(json.dumps({"traceEvents": events}))
+END
+try sutra analyze many.json -q
+try sutra analyze many.json/rank7 -q

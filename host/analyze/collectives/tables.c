@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "analyze/collectives/collectives.h"
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"

@@ -15,7 +15,7 @@
 
 #include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"

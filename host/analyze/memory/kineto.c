@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "analyze/ranks.h"
+#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
