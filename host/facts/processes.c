@@ -350,6 +350,19 @@ static size_t value_end(const struct document *document, size_t at) {
     return trim_end(document->source.bytes, walker.at);
 }
 
+/* The byte after the object of an event: before the comma and the next event, or else found by reading the object. */
+static size_t event_end(const struct process_search *s, row_t event) {
+    const struct document *document = &s->trace->document;
+    const char *bytes = document->source.bytes;
+    size_t end = event + 1 < s->events->n ? trim_end(bytes, s->events->text[event + 1]) : 0;
+    if (end > 0 && bytes[end - 1] == ',') {
+        end = trim_end(bytes, end - 1);
+        if (bytes[end - 1] == '}')
+            return end;
+    }
+    return value_end(document, s->events->text[event]);
+}
+
 /* Writes the beginning of a rank's document: the members of the trace, with another rank. */
 static void write_members(const struct process_search *s, struct rank_text *text) {
     const struct document *document = &s->trace->document;
@@ -363,16 +376,16 @@ static void write_members(const struct process_search *s, struct rank_text *text
                       s->n_ranks);
     for (size_t i = 0; i < document->n_members; i++) {
         const struct document_member *member = &document->members[i];
-        size_t from = member->key.at, end = value_end(document, member->value);
         if (place_is(&document->source, member->key, "traceEvents") ||
             (member != info && place_is(&document->source, member->key, "distributedInfo")))
             continue;
+        size_t from = member->key.at;
         if (member == info) {
             buffer_append(json, bytes + from, number.at - from);
             buffer_format(json, "%lld", (long long)text->rank);
             from = value_end(document, number.at);
         }
-        buffer_append(json, bytes + from, end - from);
+        buffer_append(json, bytes + from, value_end(document, member->value) - from);
         buffer_append_text(json, ",\n");
     }
     buffer_append_text(json, "\"traceEvents\": [\n");
@@ -396,10 +409,11 @@ static void write_ranks(const struct process_search *s, const uint32_t *text_of,
                          short_name(strings_text(&s->trace->strings, s->events->name[event]), PID_COLUMNS).text, event);
             continue;
         }
-        uint32_t first = owner == OWNER_ALL ? 0 : text_of[owner];
-        uint32_t end = owner == OWNER_ALL ? texts->n : first == OWNER_NONE ? 0 : first + 1;
+        const uint32_t first = owner == OWNER_ALL ? 0 : text_of[owner];
+        const uint32_t end = owner == OWNER_ALL ? texts->n : first == OWNER_NONE ? 0 : first + 1;
+        const size_t end_of_event = first < end ? event_end(s, event) : 0;
         for (uint32_t i = first; i < end; i++) {
-            buffer_append(&texts->list[i].json, bytes + at, value_end(document, at) - at);
+            buffer_append(&texts->list[i].json, bytes + at, end_of_event - at);
             buffer_append_text(&texts->list[i].json, ",\n");
         }
     }
