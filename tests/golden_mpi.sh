@@ -37,16 +37,7 @@ done
 # Analyses: what processes leave for each other are tables. The last trace is broken, which is told once; two ranks are
 # in one trace.
 head -c 4000 devices/device.8.json >x && mv x devices/device.8.json
-python3 - devices/device.6.json devices/device.7.json >devices/merged.json <<'END' || failed "two traces are not merged"
-import json, sys
-events = []
-for path in sys.argv[1:]:
-    trace = json.load(open(path))
-    for event in trace["traceEvents"]:
-        event["pid"] = f"[TP{trace['distributedInfo']['rank']:02}] {event['pid']}"
-        events.append(event)
-print(json.dumps({"traceEvents": events}))
-END
+python3 "$here/merged_trace.py" devices/device.[67].json >devices/merged.json || failed "two traces are not merged"
 rm devices/device.[67].json
 # shared N ANALYSIS: by N processes.
 shared() {

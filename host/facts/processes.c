@@ -25,8 +25,8 @@
 #define OWNER_ALL      (UINT32_MAX - 2) /* each rank */
 #define IS_RANK(owner) ((owner) < OWNER_ALL)
 
-#define SHARED_TIMES 4.0 /* copies of events of all ranks have at most so many times the bytes of the file, */
-#define SHARED_FREE  6e7 /* and so many more */
+#define SHARED_TIMES 4.0 /* limit of the copies of events of all ranks: times of the bytes of the file, */
+#define SHARED_FREE  6e7 /* and bytes that any file may have */
 
 #define PIDS_SHOWN  4
 #define PID_COLUMNS 40

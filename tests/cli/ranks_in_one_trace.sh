@@ -86,17 +86,7 @@ try sutra analyze prefixed.json workers.json -q --strict
 echo "-- the only device trace of a job"
 sutra gen --events 200 --ranks 2 --host hosts --device devices -q
 mkdir merged shared
-python3 - devices/*.json >merged/merged.json <<'END'
-import json, sys
-
-events = []
-for path in sys.argv[1:]:
-    trace = json.load(open(path))
-    for event in trace["traceEvents"]:
-        event["pid"] = f"[TP{trace['distributedInfo']['rank']:02}] {event['pid']}"
-        events.append(event)
-print(json.dumps({"traceEvents": events}))
-END
+python3 "$TOOLS/../merged_trace.py" devices/*.json >merged/merged.json
 sed 's/\[TP0[01]\] //g' merged/merged.json >shared/shared.json
 sutra link hosts devices -o linked -q
 try sutra link hosts merged --dry-run
