@@ -3,53 +3,27 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #include "analyze/rank_numbers.h"
 #include "read/document.h"
+#include "read/trace_head.h"
 #include "text/numbers.h"
-#include "text/strings.h"
 
 /* ---- The rank of a trace ---- */
-
-#define RANK_DIGITS_MAX 9
-
-bool rank_of_name(const char *path, int64_t *rank) {
-    const char *name = path_file_name(path);
-    bool found = false;
-    for (const char *at = name; *at; at++) {
-        if (strncasecmp(at, "rank", 4) != 0)
-            continue;
-        const char *digits = at + 4 + strspn(at + 4, "-_=. ");
-        size_t n = strspn(digits, "0123456789");
-        if (n == 0 || n > RANK_DIGITS_MAX)
-            continue;
-        *rank = 0;
-        for (size_t i = 0; i < n; i++)
-            *rank = *rank * 10 + (digits[i] - '0');
-        found = true;
-    }
-    return found;
-}
 
 int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
                     enum sutra_rank_source *source) {
     const struct document *document = &trace->document;
-    const struct document_member *info = document_find(document, "distributedInfo");
-    struct json_span place = info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
+    struct json_span place = document_rank(document);
     struct number number;
-    int64_t rank;
     if (place.at && field_number(document->source.bytes + place.at, &number) && !number_is_double(number) &&
         (int64_t)number.bits >= 0) {
         *source = SUTRA_RANK_INFO;
         return (int64_t)number.bits;
     }
-    *source = SUTRA_RANK_NAME;
-    if (rank_of_name(path, &rank))
-        return rank;
-    *source = SUTRA_RANK_POSITION;
-    return (int64_t)position;
+    int64_t rank = trace_name_rank(path);
+    *source = rank == NOT_RECORDED ? SUTRA_RANK_POSITION : SUTRA_RANK_NAME;
+    return rank == NOT_RECORDED ? (int64_t)position : rank;
 }
 
 /* ---- Lists of ranks ---- */

@@ -11,9 +11,6 @@
 #include "read/device_trace.h"
 #include "sutra/trace.h"
 
-/* The number after the last "rank" of a file name: "rank3", "Rank-3", "rank_03". False: there is none. */
-bool rank_of_name(const char *path, int64_t *rank);
-
 /* The rank of a trace: "rank" of its "distributedInfo", else the number after the last "rank" of the file name, else
  * `position`. */
 int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,

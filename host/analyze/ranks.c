@@ -448,7 +448,7 @@ static void run_pool_task(void *arg, size_t number) {
 static void run_split_task(void *arg, size_t number) {
     struct rank_run *run = arg;
     const struct rank_task *task = &run->tasks->list[number];
-    if (task->texts && task->texts->list[task->text].json.length && !run->ended[number])
+    if (task->texts && task->texts->list[task->text].json.length)
         run_pool_task(run, number);
 }
 
@@ -709,8 +709,7 @@ static enum sutra_status make_tasks(struct rank_run *run, size_t n, struct sutra
 /* The task of a rank of a trace with several. */
 static struct rank_task task_of_rank(struct rank_tasks *tasks, const struct rank_task *whole, uint32_t text) {
     const char *file = strcmp(whole->path, "-") == 0 ? "standard input" : whole->path;
-    const char *path = arena_format(&tasks->arena, "%s/rank%" PRId64, file, whole->texts->list[text].rank);
-    return (struct rank_task){.path = path ? arena_text(&tasks->arena, path, strlen(path)) : NULL,
+    return (struct rank_task){.path = arena_format(&tasks->arena, RANK_PATH, file, whole->texts->list[text].rank),
                               .number = whole->number,
                               .place = whole->number + (text + 1) * tasks->n_paths,
                               .texts = whole->texts,

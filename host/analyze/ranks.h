@@ -77,7 +77,7 @@ struct rank_team {
 
 /* One trace of the list. */
 struct rank_task {
-    char *path;
+    const char *path;
     size_t number; /* index of the trace in the list of paths */
     size_t place;  /* the same, or of a rank of a trace with several, a larger number: equal in all processes */
     struct file_stamp stamp; /* of when it was read */

@@ -73,7 +73,7 @@ static int append_ranks(struct trace_list *list, char *path, enum trace_names na
     int exit_code = n > 1 ? SUTRA_OK : append_path(list, path);
     for (size_t i = 0; n > 1 && i < n && exit_code == SUTRA_OK; i++) {
         char *of_rank = NULL;
-        if (asprintf(&of_rank, "%s/rank%" PRId64, path, ranks[i]) < 0)
+        if (asprintf(&of_rank, RANK_PATH, path, ranks[i]) < 0)
             of_rank = NULL;
         exit_code = append_path(list, of_rank);
     }

@@ -337,12 +337,6 @@ enum sutra_status processes_refuse(const struct trace_processes *processes, cons
 
 /* ---- The traces of the ranks ---- */
 
-/* "rank" of "distributedInfo": the span of its value, or 0. */
-static struct json_span recorded_rank(const struct document *document) {
-    const struct document_member *info = document_find(document, "distributedInfo");
-    return info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
-}
-
 /* The byte after the value at byte `at`. */
 static size_t value_end(const struct document *document, size_t at) {
     struct json_walker walker = walk_from(&document->source, at);
@@ -367,7 +361,7 @@ static size_t event_end(const struct process_search *s, row_t event) {
 static void write_members(const struct process_search *s, struct rank_text *text) {
     const struct document *document = &s->trace->document;
     const char *bytes = document->source.bytes;
-    const struct json_span number = recorded_rank(document);
+    const struct json_span number = document_rank(document);
     const struct document_member *info = number.at ? document_find(document, "distributedInfo") : NULL;
     struct buffer *json = &text->json;
     buffer_append_text(json, "{");
@@ -395,7 +389,6 @@ static void write_members(const struct process_search *s, struct rank_text *text
 static void write_ranks(const struct process_search *s, const uint32_t *text_of, struct rank_texts *texts) {
     const struct document *document = &s->trace->document;
     const char *bytes = document->source.bytes;
-    struct trace_defect *dropped = &texts->dropped;
     for (uint32_t i = 0; i < texts->n; i++)
         write_members(s, &texts->list[i]);
     for (row_t event = 0; event < s->events->n; event++) {
@@ -404,9 +397,7 @@ static void write_ranks(const struct process_search *s, const uint32_t *text_of,
             continue;
         uint32_t owner = owner_of(s, event);
         if (!IS_RANK(owner) && owner != OWNER_ALL) {
-            if (dropped->count++ == 0)
-                snprintf(dropped->example, sizeof dropped->example, "'%.160s', event %u",
-                         short_name(strings_text(&s->trace->strings, s->events->name[event]), PID_COLUMNS).text, event);
+            defect_note(&texts->dropped, s->trace, event, NAN, 0);
             continue;
         }
         const uint32_t first = owner == OWNER_ALL ? 0 : text_of[owner];
@@ -429,7 +420,7 @@ static void write_ranks(const struct process_search *s, const uint32_t *text_of,
 static enum sutra_status find_selected(const struct process_search *s, int64_t rank, uint32_t *first, uint32_t *n,
                                        struct sutra_error *error) {
     const struct source *source = &s->trace->document.source;
-    const struct json_span number = recorded_rank(&s->trace->document);
+    const struct json_span number = document_rank(&s->trace->document);
     int64_t recorded;
     *first = *n = 0;
     if (s->n_ranks < 2) {

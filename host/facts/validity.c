@@ -694,8 +694,9 @@ bool sutra_device_trace_defect(const struct sutra_device_trace *trace, size_t in
 
 /* ---- Reading ---- */
 
-/* Checks a trace that was read, and reports its defects. Frees it on failure. */
-static enum sutra_status check_read(struct sutra_context *context, struct sutra_device_trace *made, bool is_rank,
+/* Checks a trace that was read, and reports its defects. `dropped`: of a selected rank, else NULL. Frees the trace on
+ * failure. */
+static enum sutra_status check_read(struct sutra_context *context, struct sutra_device_trace *made,
                                     const struct trace_defect *dropped, struct sutra_device_trace **trace,
                                     struct sutra_error *error) {
     static const enum trace_defect_kind of_rank[] = {
@@ -703,9 +704,9 @@ static enum sutra_status check_read(struct sutra_context *context, struct sutra_
         DEFECT_RUNS_OVER}; /* not across ranks, whose correlations repeat */
     bool has_processes = false;
     enum sutra_status status = check_trace(context, made, &has_processes, error);
-    if (!status && is_rank)
+    if (!status && dropped)
         made->validity->defects[DEFECT_NO_RANK] = *dropped;
-    if (!status && has_processes && !is_rank)
+    if (!status && has_processes && !dropped)
         status = processes_find(context, made, &made->processes, error);
     const bool has_ranks = processes_are_ranks(made->processes);
     for (size_t i = 0; has_ranks && i < sizeof of_rank / sizeof *of_rank; i++)
@@ -725,12 +726,11 @@ enum sutra_status validity_read_rank(struct sutra_context *context, const char *
                                      size_t i, struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made;
     enum sutra_status status = rank_text_read(context, name, texts, i, &made, error);
-    return status ? status : check_read(context, made, true, &texts->dropped, trace, error);
+    return status ? status : check_read(context, made, &texts->dropped, trace, error);
 }
 
 static enum sutra_status read_and_check(struct sutra_context *context, const struct source_input *input,
                                         struct sutra_device_trace **trace, struct sutra_error *error) {
-    static const struct trace_defect none;
     struct sutra_device_trace *made;
     struct rank_texts *texts;
     enum sutra_status status = device_trace_read(context, input, &made, error);
@@ -738,15 +738,15 @@ static enum sutra_status read_and_check(struct sutra_context *context, const str
         return status;
     const int64_t rank = made->document.source.rank;
     if (rank == SOURCE_ALL_RANKS)
-        return check_read(context, made, false, &none, trace, error);
+        return check_read(context, made, NULL, trace, error);
     status = processes_split(context, made, rank, &texts, error);
     if (!status && texts->n == 0) { /* it is the trace of this rank */
-        rank_texts_free(texts);
-        return check_read(context, made, true, &none, trace, error);
+        status = check_read(context, made, &texts->dropped, trace, error);
+    } else {
+        sutra_device_trace_free(made);
+        if (!status)
+            status = validity_read_rank(context, input->name, texts, 0, trace, error);
     }
-    sutra_device_trace_free(made);
-    if (!status)
-        status = validity_read_rank(context, input->name, texts, 0, trace, error);
     rank_texts_free(texts);
     return status;
 }

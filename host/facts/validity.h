@@ -99,8 +99,7 @@ struct trace_validity {
     double complete_us;                     /* from the first start to the last end of a GPU activity */
     double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
     double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
-    uint64_t
-        lacks_thread; /* DEFECT_NOT_BELOW_ROOT: the absent node is a thread, and none of its nodes is below the root */
+    uint64_t lacks_thread;      /* DEFECT_NOT_BELOW_ROOT: a thread is absent, and none of its nodes is below the root */
 };
 
 /* Whether defects concern more than 5 % of the GPU activities, or of their time: then results that rest on the times of
@@ -119,8 +118,7 @@ void defect_note(struct trace_defect *defect, const struct sutra_device_trace *t
 void validity_add(struct trace_validity *sum, const struct trace_validity *rank);
 
 /* A defect in one line: "4 of 40 GPU activities have no start time (the first: 'gemm', event 212): own analyses
- * skip them". `ranks` is
- * a list such as "ranks 0-2", or "". */
+ * skip them". `ranks` is a list such as "ranks 0-2", or "". */
 #define DEFECT_TEXT 800
 struct defect_text {
     char text[DEFECT_TEXT];

@@ -18,6 +18,7 @@
 #include "context/context.h"
 #include "facts/processes.h"
 #include "read/device_trace.h"
+#include "read/source.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 
@@ -120,7 +121,7 @@ static enum sutra_status list_ranks(struct plan_pairing *pairing, struct sutra_e
         for (uint32_t i = 0; i < n && ranks && left; i++) {
             const struct trace_process *process = &processes->list[i];
             ranks[i] = *file;
-            ranks[i].path = arena_format(&plan->arena, "%s/rank%" PRId64, file->path, process->rank);
+            ranks[i].path = arena_format(&plan->arena, RANK_PATH, file->path, process->rank);
             ranks[i].head.rank = process->rank;
             if (!integer_find_last(process->pid, strlen(process->pid), &ranks[i].head.pid))
                 ranks[i].head.pid = NOT_RECORDED;

@@ -575,6 +575,11 @@ struct json_span document_member_of(const struct document *document, size_t at, 
     return found;
 }
 
+struct json_span document_rank(const struct document *document) {
+    const struct document_member *info = document_find(document, "distributedInfo");
+    return info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
+}
+
 /* Bytes of the nodes that are searched for durations: many nodes, since not all are linked. */
 #define LINKED_BYTES ((size_t)1 << 20)
 

@@ -190,6 +190,9 @@ bool has_node_durations(const char *bytes, size_t size);
  * the last counts. O(length of the object). */
 struct json_span document_member_of(const struct document *document, size_t at, const char *name);
 
+/* The value of "rank" in "distributedInfo"; offset 0 if it is not recorded. */
+struct json_span document_rank(const struct document *document);
+
 /* Whether the raw text of a string with escapes decodes to `name`. */
 bool escaped_is(const char *raw, size_t length, const char *name);
 

@@ -166,8 +166,10 @@ static bool is_mixed(struct node_part *part, const struct host_places *places) {
     struct field_reader *fields = &part->part.fields;
     struct json_span rf = places->field[NODE_RF_ATTRIBUTE];
     value_key value;
-    bool is_wrong = trace->document.is_mixed && rf.at && !field_int(fields, rf, &value);
-    for (size_t i = 0; trace->document.is_mixed && i < sizeof keys / sizeof *keys; i++) {
+    if (!trace->document.is_mixed)
+        return false;
+    bool is_wrong = rf.at && !field_int(fields, rf, &value);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         struct json_span place = places->field[keys[i]];
         is_wrong |= place.at && field_key(fields, place) == KEY_UNHASHABLE;
     }

@@ -74,6 +74,9 @@ struct source {
  */
 bool rank_path_split(const char *path, char **file, int64_t *rank);
 
+/* Formats such a path from the path of the file and the rank. */
+#define RANK_PATH "%s/rank%" PRId64
+
 /* Sets name, path and rank of a source that is not open. SUTRA_SYSTEM: out of memory. */
 enum sutra_status source_set_names(struct source *source, const char *path, struct sutra_error *error);
 

@@ -321,9 +321,13 @@ static int64_t number_after_word(const char *name, const char *word) {
     return number;
 }
 
+int64_t trace_name_rank(const char *path) {
+    return number_after_word(path_file_name(path), "rank");
+}
+
 int64_t trace_name_number(const char *path) {
     const char *name = path_file_name(path);
-    int64_t number = number_after_word(name, "rank");
+    int64_t number = trace_name_rank(path);
     if (number == NOT_RECORDED)
         number = number_after_word(name, "worker");
     if (number != NOT_RECORDED)

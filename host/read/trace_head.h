@@ -37,8 +37,10 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
 /* Inspects a text. */
 void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head);
 
-/* The rank in the name of a file: the number after the last "rank", or "worker", or the only number between dots,
- * dashes and underscores; or NOT_RECORDED. */
+/* The number after the last "rank" of a file name: "rank3", "Rank-3", "rank_03"; or NOT_RECORDED. */
+int64_t trace_name_rank(const char *path);
+
+/* The same; else the number after the last "worker", or the only number between dots, dashes and underscores. */
 int64_t trace_name_number(const char *path);
 
 #endif

@@ -360,8 +360,7 @@ enum sutra_status plus_linked_arguments(struct sutra_context *context, const str
     free(kernels);
     *arguments = (struct plus_arguments){columns[0].place, columns[1].place, columns[2].place,    columns[3].place,
                                          columns[4].place, .own_rank = -1,   .measured = measured};
-    const struct document_member *info = document_find(document, "distributedInfo");
-    struct json_span rank = info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
+    struct json_span rank = document_rank(document);
     if (!measured || !rank.at || !field_integer(document->source.bytes + rank.at, &arguments->own_rank))
         arguments->own_rank = -1;
     return status;

@@ -14,6 +14,7 @@
 #include "base/shared.h"
 #include "read/json.h"
 #include "read/pickle.h"
+#include "read/trace_head.h"
 #include "text/names.h"
 #include "text/numbers.h"
 #include "text/quantities.h"
@@ -340,7 +341,9 @@ static enum sutra_status read_side(struct sutra_context *context, struct sutra_m
             return status;
         const char *name = path_file_name(from[i].name);
         list[i].rank = list[i].input.rank;
-        if (list[i].rank < 0 && !rank_of_name(from[i].name, &list[i].rank) &&
+        if (list[i].rank < 0)
+            list[i].rank = trace_name_rank(from[i].name);
+        if (list[i].rank == NOT_RECORDED &&
             !integer_find_last(name, strcspn(name, "."), &list[i].rank)) /* without its extensions */
             list[i].rank = (int64_t)i;
     }

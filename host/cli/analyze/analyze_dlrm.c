@@ -294,10 +294,8 @@ static bool may_be_single(const struct dlrm_analysis *self) {
            !analysis_is_shared(&self->analysis);
 }
 
-static enum sutra_status refuse_print_path(struct sutra_error *error) {
-    return error_set(error, SUTRA_USAGE,
-                     "--print-path needs a single trace: for several traces, each rank has its own report");
-}
+static const char several_reports[] =
+    "--print-path needs a single trace: for several traces, each rank has its own report";
 
 /* Parses "FROM:TO". */
 static int parse_range(const char *option, const char *text, struct sutra_dlrm_options *dlrm) {
@@ -336,8 +334,7 @@ static int check(struct analysis *analysis) {
     }
     if (exit_code != SUTRA_OK)
         return exit_code;
-    struct sutra_error error;
-    return analysis->print_path && !may_be_single(self) && refuse_print_path(&error) ? message_error(&error) : SUTRA_OK;
+    return analysis->print_path && !may_be_single(self) ? message_fail(SUTRA_USAGE, "%s", several_reports) : SUTRA_OK;
 }
 
 /* Writes the results and the report of a rank. */
@@ -381,7 +378,7 @@ static enum sutra_status read_single(struct dlrm_analysis *self, struct sutra_er
         return status;
     sutra_device_trace_free(self->trace);
     self->trace = NULL;
-    return self->analysis.print_path ? refuse_print_path(error) : SUTRA_OK;
+    return self->analysis.print_path ? error_set(error, SUTRA_USAGE, "%s", several_reports) : SUTRA_OK;
 }
 
 static enum sutra_status analyze_single(struct dlrm_analysis *self, struct sutra_error *error) {
