@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "align/tree_align.h"
 #include "bench.h"
 #include "generate/random.h"
-#include "legacy/align.h"
 
 #define KINDS  300
 #define LEVELS 6

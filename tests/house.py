@@ -23,6 +23,7 @@ FLOORS = [
     ["facts"],
     ["write"],
     ["critical_path"],
+    ["align"],
     ["link"],
     ["legacy"],
     ["tree"],

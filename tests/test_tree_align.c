@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "align/tree_align.h"
 #include "generate/random.h"
-#include "legacy/align.h"
 
 #define LARGE 3000
 

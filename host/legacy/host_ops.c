@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "align/op_fields.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"
 #include "legacy/host_ops.h"
-#include "legacy/output.h"
 #include "read/document.h"
 
 /* ---- Names: O(bytes of different names) ---- */

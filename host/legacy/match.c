@@ -1,5 +1,5 @@
 /*
- * match.c - makes call trees (align.h), and matches the operators of both traces exactly or approximately.
+ * match.c - makes call trees (tree_align.h), and matches the operators of both traces exactly or approximately.
  *
  * Exact match: by position and name.
  *
@@ -16,18 +16,18 @@
  *              is its child
  *
  * Both trees are listed in pre-order, the device's threads in the order of the host threads with the most operators in
- * common, and aligned (align.h). O(n log n).
+ * common, and aligned (tree_align.h). O(n log n).
  */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "align/tree_align.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash.h"
-#include "legacy/align.h"
 #include "legacy/legacy.h"
 
 /* ---- Call trees ---- */
@@ -42,62 +42,6 @@ static struct sibling_lists sibling_lists_make(struct arena *arena, const row_t 
         lists.first[parent[i]] = i;
     }
     return lists;
-}
-
-struct call_tree call_tree_take(struct arena *arena, row_t n) {
-    return (struct call_tree){.n = n,
-                              .token = arena_alloc(arena, n, sizeof(uint32_t)),
-                              .parent = arena_alloc(arena, n, sizeof(row_t)),
-                              .last = arena_alloc(arena, n, sizeof(row_t)),
-                              .reach = arena_alloc(arena, n, sizeof(row_t)),
-                              .hash = arena_alloc(arena, n, sizeof(uint64_t))};
-}
-
-/* From the last position to the first, so that all children of an operator precede it. */
-void call_tree_finish(struct call_tree *tree) {
-    for (row_t i = 0; i < tree->n; i++) {
-        tree->last[i] = i;
-        tree->hash[i] = 0x9e3779b97f4a7c15u;
-    }
-    for (row_t i = tree->n; i-- > 0;) {
-        tree->hash[i] =
-            hash_fold(tree->hash[i] ^ 0xa0761d6478bd642fu, ((uint64_t)tree->token[i] << 1) ^ 0x8ebc6af09c88c6e3u);
-        tree->reach[i] = tree->last[i];
-        row_t above = tree->parent[i];
-        if (above == ROW_NONE)
-            continue;
-        if (tree->last[above] < tree->last[i])
-            tree->last[above] = tree->last[i];
-        tree->hash[above] = hash_fold(tree->hash[above] ^ tree->hash[i], 0xe7037ed1a0b428dbu);
-    }
-}
-
-struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token,
-                                       uint32_t max_depth, struct arena *arena, row_t *row) {
-    struct call_tree tree = call_tree_take(arena, lists->n);
-    struct arena_mark mark = arena_mark(arena);
-    row_t *position = arena_alloc(arena, lists->n, sizeof *position);
-    if (arena->failed)
-        return tree;
-    uint32_t depth = 1;
-    tree.n = 0;
-    for (row_t at = root; at != ROW_NONE;) {
-        row[tree.n] = at;
-        position[at] = tree.n;
-        tree.token[tree.n] = token[at];
-        tree.parent[tree.n++] = at == root ? ROW_NONE : position[lists->parent[at]];
-        if (lists->first[at] != ROW_NONE && depth != max_depth) {
-            at = lists->first[at];
-            depth++;
-            continue;
-        }
-        for (; at != root && lists->next[at] == ROW_NONE; depth--)
-            at = lists->parent[at];
-        at = at == root ? ROW_NONE : lists->next[at];
-    }
-    arena_release(arena, mark);
-    call_tree_finish(&tree);
-    return tree;
 }
 
 /* ---- Approximate match ---- */
@@ -362,28 +306,6 @@ static enum sutra_status report_match(const struct tree_match *trees, double min
         n_matched, n_ops, (double)n_matched / n_ops, min_match);
 }
 
-/* Matches operators with equal record-function ids. */
-static enum sutra_status match_ids(const struct tree_match *trees, struct sutra_context *context, struct arena *arena,
-                                   struct sutra_error *error) {
-    const struct host_side *host = &trees->sides->host;
-    const struct device_side *device = &trees->sides->device;
-    const struct call_tree *a = &trees->host.tree, *b = &trees->device.tree;
-    struct arena_mark mark = arena_mark(arena);
-    value_key *host_id = arena_alloc(arena, a->n, sizeof *host_id);
-    value_key *device_id = arena_alloc(arena, b->n, sizeof *device_id);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < a->n && !status; i++)
-        host_id[i] = host->trace->nodes.rf[host_side_node(host, trees->host.row[i])];
-    for (row_t i = 0; i < b->n && !status; i++) {
-        row_t event = device->event[trees->device.row[i]];
-        device_id[i] = event == ROW_NONE ? KEY_NULL : device->trace->events.rf[event];
-    }
-    if (!status)
-        status = id_anchors(context, a, host_id, b, device_id, trees->match, error);
-    arena_release(arena, mark);
-    return status;
-}
-
 enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
                                     const struct sutra_legacy_options *options, struct legacy_log *log,
                                     struct sutra_legacy_report *report, row_t *match, struct sutra_error *error) {
@@ -402,8 +324,6 @@ enum sutra_status approximate_match(const struct legacy_sides *sides, struct sut
         log_info(log, "Kineto tree nodes number: %u", device->n);
         log_info(log, "ET tree nodes number: %u", host->n);
         log_info(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
-    } else if (!status) {
-        status = match_ids(&trees, context, &scratch, error);
     }
 
     /* Trees of equal size match by position in the older program, regardless of names. */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "align/op_fields.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "context/context.h"
@@ -30,56 +31,6 @@
 #include "read/document.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
-
-/* ---- Fields of a node: O(bytes of its text) ---- */
-
-static const struct {
-    const char *key;
-    size_t length;
-} fields[] = {
-#define X(name, key) {key, sizeof key - 1},
-    PLACED_FIELDS(X)
-#undef X
-};
-
-void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
-    *places = (struct node_places){0};
-    struct json_span attribute = {0};
-    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_span key = walk_key(&walker);
-        if (!host->flat && place_is(walker.source, key, "attrs")) {
-            if (walk_char(&walker) != '[') {
-                walk_value(&walker);
-                continue;
-            }
-            for (bool inner = walk_array(&walker); inner; inner = walk_element_end(&walker)) {
-                struct json_span found = {0};
-                if (walk_char(&walker) == '{')
-                    found = walk_attribute(&walker, "tid");
-                else
-                    walk_value(&walker);
-                if (found.at)
-                    attribute = found; /* the last tid counts */
-            }
-            continue;
-        }
-
-        /* Keys with escapes are compared decoded. */
-        const char *raw = walker.text + key.at + 1;
-        size_t length = key.end - key.at - 1;
-        bool escaped = memchr(raw, '\\', length) != NULL;
-        struct json_span value = walk_value(&walker);
-        int field = 0;
-        while (field < N_PLACED && !(fields[field].length == length && memcmp(fields[field].key, raw, length) == 0) &&
-               !(escaped && place_is(walker.source, key, fields[field].key)))
-            field++;
-        if (field < N_PLACED)
-            places->field[field] = value;
-    }
-    if (attribute.at)
-        places->field[PLACED_TID] = attribute;
-}
 
 /* ---- Writing ---- */
 
@@ -121,7 +72,7 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         if (places.field[copied[i]].at)
             changes[n++] = (struct member_change){
-                .key = fields[copied[i]].key, .document = &host->document, .at = places.field[copied[i]].at};
+                .key = placed_key(copied[i]), .document = &host->document, .at = places.field[copied[i]].at};
     row_t event = legacy->groups.event[gpu->member];
     node_rewrite(rewriter, &device->document, device->events.text[event], changes, n, out);
 }
@@ -287,7 +238,7 @@ static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, ro
         if (!places.field[needed[i]].at)
             return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],
                                 "node %u: field '%s' is missing: the GPU operators that the node launches need it",
-                                node, fields[needed[i]].key);
+                                node, placed_key(needed[i]));
     struct legacy_nodes *made = assembly->made;
     const struct gpu_groups *groups = assembly->groups;
     for (row_t member = groups->start[group]; member < groups->start[group + 1]; member++) {

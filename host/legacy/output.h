@@ -1,5 +1,5 @@
 /*
- * output.h - fields of a host trace's node that only the older linker reads, and free ids.
+ * output.h - free ids of the output.
  */
 #ifndef LEGACY_OUTPUT_H
 #define LEGACY_OUTPUT_H
@@ -9,35 +9,6 @@
 #include <stdint.h>
 
 #include "columns/hash.h"
-#include "read/host_trace.h"
-
-/* X(name, key) */
-#define PLACED_FIELDS(X)                                                                                               \
-    X(NAME, "name")                                                                                                    \
-    X(CATEGORY, "cat")                                                                                                 \
-    X(TID, "tid")                                                                                                      \
-    X(PARENT, "parent")                                                                                                \
-    X(CTRL_DEPS, "ctrl_deps")                                                                                          \
-    X(INPUTS, "inputs")                                                                                                \
-    X(INPUT_SHAPES, "input_shapes")                                                                                    \
-    X(INPUT_TYPES, "input_types")                                                                                      \
-    X(OUTPUTS, "outputs")                                                                                              \
-    X(OUTPUT_SHAPES, "output_shapes")                                                                                  \
-    X(OUTPUT_TYPES, "output_types")
-
-enum placed_field {
-#define X(name, key) PLACED_##name,
-    PLACED_FIELDS(X)
-#undef X
-        N_PLACED
-};
-
-struct node_places {
-    struct json_span field[N_PLACED]; /* `at` is 0 if the field is absent */
-};
-
-/* Finds the fields of a node. In later schemas, the tid is an attribute. */
-void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places);
 
 /*
  * The smallest free id that is at least a wanted id.

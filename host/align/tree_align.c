@@ -1,28 +1,101 @@
 /*
- * align.c - implements align.h.
+ * tree_align.c - implements tree_align.h.
  *
- * Anchors: keys that occur once on both sides of a large gap. A round gives each position a key, computed from a whole
- * subtree or the next k tokens, and from the number of the gap. Keys that occur once on each side are pairs;
+ * Number anchors: the longest chain of pairs that ascends on both sides. O(n log n).
+ *
+ * Edits: the fewest insertions and deletions by the greedy algorithm of Myers. For each number d of edits, it keeps the
+ * furthest position of side a on each diagonal, and then follows the path back. O(n + d^2) time, O(d^2) memory. Repeated
+ * blocks cannot drift apart by a period, since that costs edits.
+ *
+ * Run anchors: keys that occur once on both sides of a large gap. A round gives each position a key, computed from a
+ * whole subtree or the next k tokens, and from the number of the gap. Keys that occur once on each side are pairs;
  * consecutive pairs are runs. Some pairs are wrong by chance, and far from the others. So of each gap the chain of runs
  * with the most pairs and the least drift is matched. Later rounds use shorter runs in smaller gaps. O(n) per round.
  *
- * Gaps: dynamic programming. Cell (i, j) has the best score of the first i operators of one side and the first j of the
- * other. Rows of a long gap keep only the cells near the diagonal:
+ * Scores: dynamic programming. Cell (i, j) has the best score of the first i operators of one side and the first j of
+ * the other. Rows of a long gap keep only the cells near the diagonal:
  *
  *     row i     columns from centre(i) - half to centre(i) + half, centre(i) = i * n_b / n_a
  *
  * Steps take two bits per cell. O(n_a * width) time, a quarter of it in bytes.
- *
- * Ids: pairs of operators with equal record-function ids, reduced to the longest chain that ascends on both sides.
  */
+#include "align/tree_align.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
-#include "legacy/align.h"
-#include "match/key_index.h"
+
+/* ---- Call trees ---- */
+
+struct call_tree call_tree_take(struct arena *arena, row_t n) {
+    return (struct call_tree){.n = n,
+                              .token = arena_alloc(arena, n, sizeof(uint32_t)),
+                              .parent = arena_alloc(arena, n, sizeof(row_t)),
+                              .last = arena_alloc(arena, n, sizeof(row_t)),
+                              .reach = arena_alloc(arena, n, sizeof(row_t)),
+                              .hash = arena_alloc(arena, n, sizeof(uint64_t))};
+}
+
+/* From the last position to the first, so that all children of an operator precede it. */
+void call_tree_finish(struct call_tree *tree) {
+    for (row_t i = 0; i < tree->n; i++) {
+        tree->last[i] = i;
+        tree->hash[i] = 0x9e3779b97f4a7c15u;
+    }
+    for (row_t i = tree->n; i-- > 0;) {
+        tree->hash[i] =
+            hash_fold(tree->hash[i] ^ 0xa0761d6478bd642fu, ((uint64_t)tree->token[i] << 1) ^ 0x8ebc6af09c88c6e3u);
+        tree->reach[i] = tree->last[i];
+        row_t above = tree->parent[i];
+        if (above == ROW_NONE)
+            continue;
+        if (tree->last[above] < tree->last[i])
+            tree->last[above] = tree->last[i];
+        tree->hash[above] = hash_fold(tree->hash[above] ^ tree->hash[i], 0xe7037ed1a0b428dbu);
+    }
+}
+
+struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token,
+                                       uint32_t max_depth, struct arena *arena, row_t *row) {
+    struct call_tree tree = call_tree_take(arena, lists->n);
+    struct arena_mark mark = arena_mark(arena);
+    row_t *position = arena_alloc(arena, lists->n, sizeof *position);
+    if (arena->failed)
+        return tree;
+    uint32_t depth = 1;
+    tree.n = 0;
+    for (row_t at = root; at != ROW_NONE;) {
+        row[tree.n] = at;
+        position[at] = tree.n;
+        tree.token[tree.n] = token[at];
+        tree.parent[tree.n++] = at == root ? ROW_NONE : position[lists->parent[at]];
+        if (lists->first[at] != ROW_NONE && depth != max_depth) {
+            at = lists->first[at];
+            depth++;
+            continue;
+        }
+        for (; at != root && lists->next[at] == ROW_NONE; depth--)
+            at = lists->parent[at];
+        at = at == root ? ROW_NONE : lists->next[at];
+    }
+    arena_release(arena, mark);
+    call_tree_finish(&tree);
+    return tree;
+}
+
+/* ---- Gaps ---- */
+
+/* Whether two positions may be the same operator. */
+static inline bool may_match(const struct call_tree *a, row_t i, const struct call_tree *b, row_t k) {
+    if (a->token[i] != b->token[k])
+        return false;
+    if (!a->number || !b->number)
+        return true;
+    return a->number[i] == b->number[k] || a->number[i] == KEY_ABSENT || b->number[k] == KEY_ABSENT;
+}
 
 /* A gap without matches on both sides: n_a (n_b) positions, starting at a (b). */
 struct align_gap {
@@ -73,7 +146,7 @@ static void fill_row(struct gap_table *table, uint64_t i) {
     uint64_t first = first_column(table, i), last = last_column(table, i);
     uint64_t first_above = first_column(table, i - 1), last_above = last_column(table, i - 1);
     row_t a = table->gap.a + (row_t)i - 1;
-    uint32_t token = tree_a->token[a], above_token = parent_token(tree_a, a);
+    uint32_t above_token = parent_token(tree_a, a);
     for (uint64_t j = first; j <= last; j++) {
         int32_t best = INT32_MIN;
         enum step step = STEP_NONE;
@@ -86,7 +159,7 @@ static void fill_row(struct gap_table *table, uint64_t i) {
             step = STEP_B;
         }
         row_t b = table->gap.b + (row_t)j - 1;
-        if (j > first_above && j - 1 <= last_above && token == tree_b->token[b]) {
+        if (j > first_above && j - 1 <= last_above && may_match(tree_a, a, tree_b, b)) {
             uint64_t diagonal = j - 1 - first_above;
             int32_t score = table->above[diagonal] + SCORE_PAIR + table->run_above[diagonal] * SCORE_RUN +
                             (above_token == parent_token(tree_b, b) ? SCORE_PARENT : 0) +
@@ -103,25 +176,12 @@ static void fill_row(struct gap_table *table, uint64_t i) {
     }
 }
 
-/* Matches inside one gap; without memory the arena fails. */
-static void fill_gap(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, struct arena *arena,
-                     row_t *match) {
-    bool is_long = gap.n_a > SPAN || gap.n_b > SPAN;
-
-    /* Match equal ends of a long gap directly. */
-    while (is_long && gap.n_a && gap.n_b && a->token[gap.a] == b->token[gap.b]) {
-        match[gap.a++] = gap.b++;
-        gap.n_a--;
-        gap.n_b--;
-    }
-    while (is_long && gap.n_a && gap.n_b && a->token[gap.a + gap.n_a - 1] == b->token[gap.b + gap.n_b - 1]) {
-        gap.n_a--;
-        gap.n_b--;
-        match[gap.a + gap.n_a] = gap.b + gap.n_b;
-    }
+/* Matches the operators of a gap with the best score; without memory the arena fails. */
+static void match_by_score(const struct call_tree *a, const struct call_tree *b, struct align_gap gap,
+                           struct arena *arena, row_t *match) {
+    const bool is_long = gap.n_a > SPAN || gap.n_b > SPAN;
     if (!gap.n_a || !gap.n_b)
         return;
-
     struct arena_mark mark = arena_mark(arena);
     struct gap_table table = {.a = a, .b = b, .gap = gap, .half = gap.n_b};
     uint64_t max_half = CELLS_MAX / 2 / ((uint64_t)gap.n_a + 1), slope = gap.n_b / gap.n_a + 1;
@@ -164,6 +224,68 @@ static void fill_gap(const struct call_tree *a, const struct call_tree *b, struc
     arena_release(arena, mark);
 }
 
+/* ---- The fewest insertions and deletions ---- */
+
+/* Most insertions and deletions of a gap. */
+#define EDITS_MAX 2000
+
+/* The furthest position of side a, before equal operators follow, with d edits on diagonal 2 * i - d, from the row with
+ * one edit less; -1: no path. *inserts: the last edit skips an operator of side b, which diagonal i of the row
+ * precedes; else diagonal i - 1 does. */
+static int32_t edit_position(const int32_t *row, int32_t d, int32_t i, const struct align_gap *gap, bool *inserts) {
+    *inserts = false;
+    if (d == 0)
+        return 0;
+    int32_t down = i < d ? row[i] : -1, right = i > 0 ? row[i - 1] : -1;
+    if (down >= 0 && down - (2 * i - d) > (int32_t)gap->n_b)
+        down = -1;
+    right = right >= 0 && right < (int32_t)gap->n_a ? right + 1 : -1;
+    *inserts = down >= right;
+    return *inserts ? down : right;
+}
+
+/* Matches a gap with the fewest insertions and deletions. False: these exceed EDITS_MAX, and nothing is matched.
+ * Without memory the arena fails. */
+static bool match_by_edits(const struct call_tree *a, const struct call_tree *b, const struct align_gap *gap,
+                           struct arena *arena, row_t *match) {
+    const int32_t n_a = (int32_t)gap->n_a, n_b = (int32_t)gap->n_b;
+    const int32_t most = (int64_t)n_a + n_b < EDITS_MAX ? n_a + n_b : EDITS_MAX;
+    struct arena_mark mark = arena_mark(arena);
+    int32_t **rows = arena_alloc(arena, (size_t)most + 1, sizeof *rows);
+    int32_t d = 0, x = 0, last = -1;
+    bool inserts;
+    for (; d <= most && last < 0 && rows; d++) {
+        rows[d] = arena_alloc(arena, (size_t)d + 1, sizeof *rows[d]);
+        if (!rows[d])
+            break;
+        for (int32_t i = 0; i <= d; i++) {
+            x = edit_position(d ? rows[d - 1] : NULL, d, i, gap, &inserts);
+            int32_t y = x - (2 * i - d);
+            while (x >= 0 && x < n_a && y < n_b && may_match(a, gap->a + (row_t)x, b, gap->b + (row_t)y)) {
+                x++;
+                y++;
+            }
+            rows[d][i] = x;
+            if (x == n_a && y == n_b) {
+                last = i;
+                break;
+            }
+        }
+    }
+
+    /* Follow the path back. */
+    for (int32_t i = last; last >= 0 && --d >= 0;) {
+        int32_t start = edit_position(d ? rows[d - 1] : NULL, d, i, gap, &inserts);
+        for (x = rows[d][i]; x > start;) {
+            x--;
+            match[gap->a + (row_t)x] = gap->b + (row_t)(x - (2 * i - d));
+        }
+        i -= !inserts;
+    }
+    arena_release(arena, mark);
+    return last >= 0;
+}
+
 /* Lists the gaps of a match in order, in the arena. */
 static struct align_gap *list_gaps(const row_t *match, row_t n_a, row_t n_b, struct arena *arena, row_t *n) {
     row_t n_max = 1; /* one before each pair, one after all */
@@ -184,19 +306,74 @@ static struct align_gap *list_gaps(const row_t *match, row_t n_a, row_t n_b, str
     return gaps;
 }
 
-/* ---- Anchors ---- */
-
-/* Smallest subtree that counts as an anchor. */
-#define SUBTREE_MIN 4
-
-/* Maximum distance between consecutive runs of a chain, in runs. */
-#define LOOK_BACK 64
+/* ---- Anchors: numbers ---- */
 
 /* The positions of a key on both sides. */
 struct tree_anchor {
     row_t a, b;
     uint8_t n_a, n_b; /* 2: more than once */
 };
+
+/* Matches operators whose token and number occur once on both sides. False: out of memory. */
+static bool match_by_numbers(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
+    if (!a->number || !b->number)
+        return true;
+    struct arena_mark mark = arena_mark(arena);
+    struct pair_table keys;
+    struct tree_anchor *list = arena_alloc(arena, a->n, sizeof *list);
+    row_t *tops = arena_alloc(arena, a->n, sizeof *tops), *previous = arena_alloc(arena, a->n, sizeof *previous);
+    row_t n = 0, length = 0;
+    bool ok = !arena->failed && pair_table_init(&keys);
+    for (row_t i = 0; i < a->n && ok; i++) {
+        struct pair_entry *entry;
+        if (a->number[i] == KEY_ABSENT)
+            continue;
+        entry = pair_table_insert(&keys, (uint64_t)a->number[i], a->token[i]);
+        ok = entry != NULL;
+        if (!ok)
+            break;
+        if (entry->number != PAIR_NONE) {
+            list[entry->number].n_a = 2;
+            continue;
+        }
+        entry->number = n;
+        list[n++] = (struct tree_anchor){.a = i, .n_a = 1};
+    }
+    for (row_t k = 0; k < b->n && ok; k++) {
+        uint32_t number =
+            b->number[k] == KEY_ABSENT ? PAIR_NONE : pair_table_find(&keys, (uint64_t)b->number[k], b->token[k]);
+        if (number == PAIR_NONE)
+            continue;
+        list[number].b = k;
+        list[number].n_b = list[number].n_b ? 2 : 1;
+    }
+
+    /* The longest chain that ascends on both sides; tops[k]: the last anchor of the best chain of k + 1 anchors. */
+    for (row_t i = 0; i < n && ok; i++) {
+        struct bisection at = {0, length};
+        if (list[i].n_a != 1 || list[i].n_b != 1)
+            continue;
+        while (at.low < at.high)
+            bisect(&at, list[tops[bisect_middle(at)]].b < list[i].b);
+        previous[i] = at.low ? tops[at.low - 1] : ROW_NONE;
+        tops[at.low] = i;
+        length += at.low == length;
+    }
+    for (row_t i = length ? tops[length - 1] : ROW_NONE; i != ROW_NONE; i = previous[i])
+        match[list[i].a] = list[i].b;
+    if (!arena->failed)
+        pair_table_free(&keys);
+    arena_release(arena, mark);
+    return ok;
+}
+
+/* ---- Anchors: runs ---- */
+
+/* Smallest subtree that counts as an anchor. */
+#define SUBTREE_MIN 4
+
+/* Maximum distance between consecutive runs of a chain, in runs. */
+#define LOOK_BACK 64
 
 /* Consecutive pairs: n of them, starting at a and b. */
 struct pair_run {
@@ -359,7 +536,7 @@ static bool anchor_round(struct anchors *anchors, const struct align_gap *gaps, 
             const struct pair_run *previous = run->previous == ROW_NONE ? NULL : &anchors->runs[run->previous];
             row_t skip = previous ? (row_t)(run->n - count_new_pairs(previous, run)) : 0;
             for (row_t i = skip; i < run->n; i++)
-                if (anchors->a->token[run->a + i] == anchors->b->token[run->b + i])
+                if (may_match(anchors->a, run->a + i, anchors->b, run->b + i))
                     anchors->match[run->a + i] = run->b + i;
         }
     }
@@ -391,14 +568,18 @@ static bool align_anchors(const struct call_tree *a, const struct call_tree *b, 
     return ok;
 }
 
-/* ---- All gaps, and the nesting of the pairs ---- */
+/* ---- All gaps ---- */
+
+/* How a list of gaps is matched. */
+enum gap_method { GAP_BY_EDITS, GAP_BY_EDITS_OR_SCORE, GAP_BY_SCORE };
 
 struct gap_filling {
     const struct call_tree *a, *b;
     const struct align_gap *gaps;
     row_t n;
+    enum gap_method method;
     row_t *match;
-    atomic_bool failed;
+    atomic_bool failed, has_left; /* out of memory; a gap with too many edits */
 };
 
 /* Gaps per task. */
@@ -408,12 +589,71 @@ static void fill_block(void *arg, size_t block) {
     struct gap_filling *filling = arg;
     struct arena scratch = {0};
     size_t begin = block * BLOCK, end = MIN(begin + BLOCK, filling->n);
-    for (size_t i = begin; i < end; i++)
-        fill_gap(filling->a, filling->b, filling->gaps[i], &scratch, filling->match);
+    for (size_t i = begin; i < end; i++) {
+        const struct align_gap *gap = &filling->gaps[i];
+        if (filling->method != GAP_BY_SCORE && match_by_edits(filling->a, filling->b, gap, &scratch, filling->match))
+            continue;
+        if (filling->method == GAP_BY_EDITS)
+            atomic_store(&filling->has_left, true);
+        else
+            match_by_score(filling->a, filling->b, *gap, &scratch, filling->match);
+    }
     if (scratch.failed)
         atomic_store(&filling->failed, true);
     arena_free(&scratch);
 }
+
+/* Fills the gaps in parallel. False: out of memory. */
+static bool fill_gaps(struct gap_filling *filling, struct pool *pool) {
+    if (filling->gaps)
+        pool_run(pool, ((size_t)filling->n + BLOCK - 1) / BLOCK, fill_block, filling);
+    return filling->gaps && !atomic_load(&filling->failed);
+}
+
+/* Pairs on both sides of an unmatched operator that are matched again, and the longest side of such a region. */
+#define MARGIN     8
+#define REGION_MAX 160
+
+/* Lists the regions around unmatched operators, in the arena, and unmatches their operators. */
+static struct align_gap *list_regions(const struct call_tree *a, const struct call_tree *b, struct arena *arena,
+                                      row_t *match, row_t *n) {
+    row_t n_pairs = 0, n_regions = 0;
+    row_t *pair = arena_alloc(arena, (size_t)a->n + 1, sizeof *pair); /* positions of a */
+    *n = 0;
+    for (row_t i = 0; i < a->n && pair; i++)
+        if (match[i] != ROW_NONE)
+            pair[n_pairs++] = i;
+    /* Region r is between the pairs first[r] - 1 and end[r]. */
+    row_t *first = arena_alloc(arena, (size_t)n_pairs + 1, sizeof *first);
+    row_t *end = arena_alloc(arena, (size_t)n_pairs + 1, sizeof *end);
+    struct align_gap *regions = arena_alloc(arena, (size_t)n_pairs + 1, sizeof *regions);
+    for (row_t t = 0; t <= n_pairs && regions; t++) {
+        row_t before_a = t ? pair[t - 1] + 1 : 0, before_b = t ? match[pair[t - 1]] + 1 : 0;
+        row_t next_a = t < n_pairs ? pair[t] : a->n, next_b = t < n_pairs ? match[pair[t]] : b->n;
+        if (before_a == next_a && before_b == next_b)
+            continue;
+        row_t low = t > MARGIN ? t - MARGIN : 0, high = MIN(t + MARGIN, n_pairs);
+        if (n_regions && low <= end[n_regions - 1]) {
+            end[n_regions - 1] = high;
+        } else {
+            first[n_regions] = low;
+            end[n_regions++] = high;
+        }
+    }
+    for (row_t r = 0; r < n_regions; r++) {
+        struct align_gap region = {.a = first[r] ? pair[first[r] - 1] + 1 : 0,
+                                   .b = first[r] ? match[pair[first[r] - 1]] + 1 : 0};
+        region.n_a = (end[r] < n_pairs ? pair[end[r]] : a->n) - region.a;
+        region.n_b = (end[r] < n_pairs ? match[pair[end[r]]] : b->n) - region.b;
+        if (region.n_a <= REGION_MAX && region.n_b <= REGION_MAX)
+            regions[(*n)++] = region;
+    }
+    for (row_t r = 0; r < *n; r++)
+        memset(match + regions[r].a, 0xff, regions[r].n_a * sizeof *match);
+    return regions;
+}
+
+/* ---- The nesting of the pairs ---- */
 
 static row_t pairs_between(const row_t *counts, row_t from, row_t to) {
     return counts[to + 1] - counts[from + 1];
@@ -468,66 +708,42 @@ static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *
 
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error) {
-    struct arena scratch = {0};
-    if (!align_anchors(a, b, &scratch, match)) {
-        arena_free(&scratch);
-        return error_memory(error);
+    row_t n_equal = 0;
+    while (n_equal < MIN(a->n, b->n) && may_match(a, n_equal, b, n_equal)) {
+        match[n_equal] = n_equal;
+        n_equal++;
     }
+    if (n_equal == a->n && n_equal == b->n)
+        return SUTRA_OK;
 
-    /* Fill the gaps in parallel. */
-    struct gap_filling filling = {.a = a, .b = b, .match = match};
+    struct arena scratch = {0};
+    struct gap_filling filling = {.a = a, .b = b, .method = GAP_BY_EDITS, .match = match};
+    memset(match, 0xff, a->n * sizeof *match);
+    bool ok = match_by_numbers(a, b, &scratch, match);
     struct arena_mark mark = arena_mark(&scratch);
-    filling.gaps = list_gaps(match, a->n, b->n, &scratch, &filling.n);
-    pool_run(pool, ((size_t)filling.n + BLOCK - 1) / BLOCK, fill_block, &filling);
+    if (ok) {
+        filling.gaps = list_gaps(match, a->n, b->n, &scratch, &filling.n);
+        ok = fill_gaps(&filling, pool);
+    }
     arena_release(&scratch, mark);
-    bool filled = !scratch.failed && !atomic_load(&filling.failed);
-    if (filled)
+    if (ok && atomic_load(&filling.has_left)) {
+        ok = align_anchors(a, b, &scratch, match);
+        filling.method = GAP_BY_EDITS_OR_SCORE;
+        if (ok) {
+            filling.gaps = list_gaps(match, a->n, b->n, &scratch, &filling.n);
+            ok = fill_gaps(&filling, pool);
+        }
+        arena_release(&scratch, mark);
+    }
+    if (ok) {
+        filling.method = GAP_BY_SCORE;
+        filling.gaps = list_regions(a, b, &scratch, match, &filling.n);
+        ok = fill_gaps(&filling, pool);
+        arena_release(&scratch, mark);
+    }
+    if (ok)
         drop_wrong_pairs(a, b, &scratch, match);
-    bool ok = filled && !scratch.failed;
+    ok = ok && !scratch.failed;
     arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* ---- Ids ---- */
-
-enum sutra_status id_anchors(struct sutra_context *context, const struct call_tree *a, const value_key *id_a,
-                             const struct call_tree *b, const value_key *id_b, row_t *match,
-                             struct sutra_error *error) {
-    struct arena scratch = {0};
-    struct key_index index = {0};
-    row_t n = 0, n_unequal = 0, length = 0;
-    row_t *pair_a = arena_alloc(&scratch, a->n, sizeof *pair_a), *pair_b = arena_alloc(&scratch, a->n, sizeof *pair_b);
-    row_t *tops = arena_alloc(&scratch, a->n, sizeof *tops), *previous = arena_alloc(&scratch, a->n, sizeof *previous);
-    enum sutra_status status = arena_status(&scratch, error);
-
-    /* Pairs by id, ascending in a. Of several positions of b with one id, the last one counts. */
-    if (!status)
-        status = key_index_build(&index, &context->engine, id_b, b->n, KEY_LAST, NULL, error);
-    for (row_t i = 0; i < a->n && !status; i++) {
-        row_t k = key_is_value(id_a[i]) && id_a[i] != 0 ? key_index_find(&index, id_a[i]) : ROW_NONE;
-        if (k == ROW_NONE)
-            continue;
-        if (a->token[i] != b->token[k]) {
-            n_unequal++;
-            continue;
-        }
-        pair_a[n] = i;
-        pair_b[n++] = k;
-    }
-    key_index_free(&index);
-
-    /* The longest chain of pairs that ascends on both sides; tops[k]: the last pair of the best chain of k + 1 pairs */
-    bool trusted = !status && n > n_unequal;
-    for (row_t i = 0; i < n && trusted; i++) {
-        struct bisection at = {0, length};
-        while (at.low < at.high)
-            bisect(&at, pair_b[tops[bisect_middle(at)]] < pair_b[i]);
-        previous[i] = at.low ? tops[at.low - 1] : ROW_NONE;
-        tops[at.low] = i;
-        length += at.low == length;
-    }
-    for (row_t i = length ? tops[length - 1] : ROW_NONE; i != ROW_NONE; i = previous[i])
-        match[pair_a[i]] = pair_b[i];
-    arena_free(&scratch);
-    return status;
 }

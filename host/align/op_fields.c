@@ -1,0 +1,212 @@
+/*
+ * op_fields.c - implements op_fields.h. Threads read blocks of nodes; thread ids that are no integers are read
+ * afterwards, since the table of their values is shared.
+ */
+#include "align/op_fields.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/shared.h"
+#include "facts/names.h"
+#include "read/event_columns.h"
+
+/* ---- Fields of a node ---- */
+
+static const struct {
+    const char *key;
+    size_t length;
+} placed[] = {
+#define X(name, key) {key, sizeof key - 1},
+    PLACED_FIELDS(X)
+#undef X
+};
+
+const char *placed_key(enum placed_field field) {
+    return placed[field].key;
+}
+
+void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
+    *places = (struct node_places){0};
+    struct json_span tid = {0}, sequence = {0}; /* attributes */
+    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_span key = walk_key(&walker);
+        if (!host->flat && place_is(walker.source, key, "attrs")) {
+            if (walk_char(&walker) != '[') {
+                walk_value(&walker);
+                continue;
+            }
+            for (bool inner = walk_array(&walker); inner; inner = walk_element_end(&walker)) {
+                if (walk_char(&walker) != '{') {
+                    walk_value(&walker);
+                    continue;
+                }
+                struct attribute_spans found = walk_any_attribute(&walker);
+                if (found.name.end && place_is(walker.source, found.name, "tid"))
+                    tid = found.value.at ? found.value : tid; /* the last one counts */
+                else if (found.name.end && place_is(walker.source, found.name, "seq_id"))
+                    sequence = found.value.at ? found.value : sequence;
+            }
+            continue;
+        }
+
+        /* Keys with escapes are compared decoded. */
+        const char *raw = walker.text + key.at + 1;
+        size_t length = key.end - key.at - 1;
+        bool escaped = memchr(raw, '\\', length) != NULL;
+        struct json_span value = walk_value(&walker);
+        int field = 0;
+        while (field < N_PLACED && !(placed[field].length == length && memcmp(placed[field].key, raw, length) == 0) &&
+               !(escaped && place_is(walker.source, key, placed[field].key)))
+            field++;
+        if (field < N_PLACED)
+            places->field[field] = value;
+    }
+    if (tid.at)
+        places->field[PLACED_TID] = tid;
+    if (sequence.at)
+        places->field[PLACED_SEQUENCE] = sequence;
+}
+
+/* The beginning of the names of markers; "execution_trace" or "execution_graph" follows. */
+#define MARKER_PREFIX "[pytorch|profiler|execution_"
+
+#define COMMS_NAME "record_param_comms"
+
+/* The first integer of a list of inputs, which may be a string; KEY_ABSENT: none. O(length of the list). */
+static value_key first_integer(const struct source *source, struct json_span list) {
+    value_key found = KEY_ABSENT;
+    struct json_walker walker = walk_from(source, list.at);
+    if (walk_char(&walker) != '[')
+        return found;
+    for (bool more = walk_array(&walker); more && found == KEY_ABSENT; more = walk_element_end(&walker)) {
+        struct json_span value = walk_value(&walker);
+        const char *text = source->bytes + value.at;
+        int64_t integer;
+        size_t sign = text[0] == '"' && text[1] == '-',
+               n_digits = text[0] == '"' ? strspn(text + 1 + sign, "0123456789") : 0;
+        if (n_digits && n_digits < 19 && text[1 + sign + n_digits] == '"') {
+            found = 0;
+            for (size_t i = 0; i < n_digits; i++)
+                found = found * 10 + (text[1 + sign + i] - '0');
+            found = sign ? -found : found;
+        } else if (*text != '"' && *text != 't' && *text != 'f' && field_integer(text, &integer)) {
+            found = integer;
+        }
+    }
+    return found;
+}
+
+/* Nodes per task. */
+#define BLOCK 512
+
+struct node_reading {
+    struct node_fields *fields;
+    const struct sutra_host_trace *host;
+    const row_t *node;
+    row_t n;
+    const struct strings *names;
+    struct json_span *tid; /* of nodes whose tid is not read yet */
+    atomic_bool failed;    /* out of memory */
+};
+
+static void read_block(void *arg, size_t block) {
+    struct node_reading *reading = arg;
+    const struct source *source = &reading->host->document.source;
+    struct node_fields *fields = reading->fields;
+    struct field_reader reader = {.source = source};
+    const size_t begin = block * BLOCK, end = MIN(begin + BLOCK, reading->n);
+    for (size_t i = begin; i < end; i++) {
+        struct node_places places;
+        int64_t integer;
+        size_t length = 0;
+        node_places_read(reading->host, reading->node[i], &places);
+        struct json_span tid = places.field[PLACED_TID], sequence = places.field[PLACED_SEQUENCE];
+        struct json_span name = places.field[PLACED_NAME], inputs = places.field[PLACED_INPUTS];
+        const char *text = name.at && source->bytes[name.at] == '"' ? field_string(&reader, name, &length) : NULL;
+        const bool is_marker =
+            text && length >= strlen(MARKER_PREFIX) && memcmp(text, MARKER_PREFIX, strlen(MARKER_PREFIX)) == 0;
+        fields->token[i] = text ? strings_find(reading->names, text, length) : TOKEN_NONE;
+        fields->kind[i] = is_marker                                                    ? NODE_MARKER
+                          : text && memmem(text, length, STEP_NAME, strlen(STEP_NAME)) ? NODE_STEP
+                                                                                       : NODE_OPERATOR;
+        const bool is_comms = text && length == strlen(COMMS_NAME) && memcmp(text, COMMS_NAME, length) == 0;
+        fields->collective[i] = KEY_ABSENT;
+        if (is_comms && inputs.at && source->bytes[inputs.at] == '{')
+            inputs = document_member_of(&reading->host->document, inputs.at, "values");
+        if (is_comms && inputs.at)
+            fields->collective[i] = first_integer(source, inputs);
+        fields->sequence[i] =
+            sequence.at && field_integer(source->bytes + sequence.at, &integer) && integer >= 0 ? integer : KEY_ABSENT;
+        reading->tid[i] = (struct json_span){0};
+        fields->tid[i] = KEY_ABSENT;
+        if (tid.at && field_integer(source->bytes + tid.at, &integer) && key_is_integer(integer))
+            fields->tid[i] = integer;
+        else
+            reading->tid[i] = tid;
+    }
+    if (reader.failed)
+        atomic_store(&reading->failed, true);
+    buffer_free(&reader.scratch);
+}
+
+enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_context *context,
+                                   const struct sutra_host_trace *host, const row_t *node, row_t n,
+                                   const struct strings *names, struct arena *arena, struct sutra_error *error) {
+    *fields = (struct node_fields){.kind = arena_alloc(arena, n, 1),
+                                   .token = arena_alloc(arena, n, sizeof *fields->token),
+                                   .tid = arena_alloc(arena, n, sizeof *fields->tid),
+                                   .sequence = arena_alloc(arena, n, sizeof *fields->sequence),
+                                   .collective = arena_alloc(arena, n, sizeof *fields->collective)};
+    struct arena_mark mark = arena_mark(arena);
+    struct node_reading reading = {.fields = fields,
+                                   .host = host,
+                                   .node = node,
+                                   .n = n,
+                                   .names = names,
+                                   .tid = arena_alloc(arena, n, sizeof *reading.tid)};
+    struct field_reader reader = {.source = &host->document.source, .values = &context->values};
+    if (arena->failed)
+        return error_memory(error);
+    pool_run(context->pool, ((size_t)n + BLOCK - 1) / BLOCK, read_block, &reading);
+    for (row_t i = 0; i < n; i++)
+        if (reading.tid[i].at)
+            fields->tid[i] = field_key(&reader, reading.tid[i]);
+    bool failed = reader.failed || atomic_load(&reading.failed);
+    buffer_free(&reader.scratch);
+    arena_release(arena, mark);
+    return failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* ---- Numbers of events ---- */
+
+enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context *context,
+                                     const struct sutra_device_trace *device, const row_t *event,
+                                     struct sutra_error *error) {
+    static const struct requested_field sequence = {"Sequence number", ASK_KEY, false};
+    static const struct requested_field inputs = {"Concrete Inputs", ASK_PLACE, false};
+    struct requested_column column;
+    struct arena scratch = {0};
+    row_t n = 0, *comms = arena_alloc(&scratch, side->n, sizeof *comms);
+    const uint32_t comms_name = strings_find(&device->strings, COMMS_NAME, strlen(COMMS_NAME));
+    enum sutra_status status = arena_status(&scratch, error);
+    if (!status)
+        status = event_columns_request(context, device, &sequence, 1, event, side->n, &column, error);
+    for (row_t i = 0; i < side->n && !status; i++) {
+        if (event[i] == ROW_NONE)
+            continue;
+        value_key number = column.key[event[i]];
+        side->sequence[i] = key_is_integer(number) && number >= 0 ? number : KEY_ABSENT;
+        if (comms_name != STRING_NONE && device->events.name[event[i]] == comms_name)
+            comms[n++] = event[i];
+    }
+    if (!status && n)
+        status = event_columns_request(context, device, &inputs, 1, comms, n, &column, error);
+    for (row_t i = 0; i < side->n && n && !status; i++)
+        if (event[i] != ROW_NONE && device->events.name[event[i]] == comms_name && column.place[event[i]].at)
+            side->collective[i] = first_integer(&device->document.source, column.place[event[i]]);
+    arena_free(&scratch);
+    return status;
+}

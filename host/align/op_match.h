@@ -1,0 +1,82 @@
+/*
+ * op_match.h - pairs the operators of a host trace with the operators of a device trace, for traces without common ids:
+ * by names, by numbers where both traces record them, and by order per thread.
+ *
+ *     both traces --names in common--> pairs of threads --window--> operators of one run --tree_align--> pairs of rows
+ *
+ *     host threads      1        2               the host trace numbers threads from 1,
+ *     device threads    4711     4720   4733     the device trace has ids of the system
+ *
+ * Rules:
+ *
+ *   - Two operators may be the same if their tokens are equal and no number contradicts. Numbers are the sequence numbers
+ *     of autograd, and the numbers of collectives.
+ *   - Sequence numbers count if at least half of a thread's numbers exist on the other side, as they are or all higher by
+ *     one constant (another iteration of the same process).
+ *   - Threads are paired one to one: by names with sequence numbers in common, then by names in common, then by order.
+ *   - If one side has 1.5 times the operators of the other side, its operators are limited to one window, found on the
+ *     pair of threads with the most operators. The window limits all threads.
+ *   - Operators that begin on one thread and end on another, such as gloo:all_reduce, are on different threads in the two
+ *     traces: names of which no operator is matched are paired over all threads, in order, if their counts agree.
+ *
+ * Cost: O(n log n), O(n * threads) to pair threads, and tree_align.h.
+ */
+#ifndef ALIGN_OP_MATCH_H
+#define ALIGN_OP_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "columns/numbers.h"
+#include "columns/row.h"
+#include "context/context.h"
+
+/* A token that matches no other. */
+#define TOKEN_NONE UINT32_MAX
+
+/* The operators of one trace, by start: a host trace by id, a device trace by time. Columns of n rows. */
+struct op_side {
+    row_t n;
+    uint32_t *token; /* the number of the name, below n_tokens, or TOKEN_NONE */
+    row_t *thread;   /* numbered in the order of their first operators */
+    row_t n_threads;
+    row_t *parent;         /* the enclosing operator of the same thread, or ROW_NONE */
+    row_t *reach;          /* the last row that may begin before the operator ends; NULL: descendants only */
+    value_key *sequence;   /* sequence number; KEY_ABSENT: none */
+    value_key *collective; /* number of a collective; KEY_ABSENT: none */
+    row_t begin, end;      /* only rows from begin to end - 1 are matched */
+};
+
+/* Allocates the columns of n rows in the arena, except `reach`, without numbers. All rows are matched. */
+struct op_side op_side_alloc(struct arena *arena, row_t n);
+
+/* Computes `parent` and `reach` from start times and durations: an operator that starts before the end of another
+ * operator of its thread is its child. Times with fractions are rounded, and so are their sums: `reach` allows for
+ * that. O(n log n). */
+void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena);
+
+/* Reasons why an operator is unmatched. */
+enum unmatched { UNMATCHED_BEFORE, UNMATCHED_AFTER, UNMATCHED_THREAD, UNMATCHED_BETWEEN, N_UNMATCHED };
+
+struct op_match {
+    row_t *device;        /* per host operator: the device operator, or ROW_NONE */
+    row_t *host;          /* per device operator: the host operator, or ROW_NONE */
+    row_t n;              /* pairs */
+    double confidence;    /* pairs / operators from the first to the last pair of each thread, on the larger side */
+    row_t n_places;       /* windows that fit equally well; the first one is chosen. 0: no window was needed */
+    bool has_numbers;     /* sequence numbers agree on a thread, */
+    int64_t number_shift; /* after this constant is added to the numbers of the host trace, on the largest thread */
+    row_t *host_partner;  /* per host thread: its device thread, or ROW_NONE */
+    row_t *device_partner;
+    row_t host_begin, host_end, device_begin, device_end; /* rows of the windows */
+};
+
+/* Fills *match; its columns are in the arena. Tokens are below n_tokens. SUTRA_SYSTEM: out of memory. */
+enum sutra_status ops_match(struct sutra_context *context, const struct op_side *host, const struct op_side *device,
+                            uint32_t n_tokens, struct arena *arena, struct op_match *match, struct sutra_error *error);
+
+/* Why a row without a partner is unmatched. `partner` is the column of its side; rows [begin, end) are the window. */
+enum unmatched op_unmatched(const struct op_side *side, const row_t *thread_partner, row_t begin, row_t end, row_t row);
+
+#endif
