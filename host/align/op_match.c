@@ -15,7 +15,6 @@
 #include "align/op_match.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,30 +39,20 @@ struct op_side op_side_alloc(struct arena *arena, row_t n) {
     return side;
 }
 
-/* The end of an operator plus `slack` times the maximum rounding error. */
-static struct number end_of(struct number ts, struct number dur, double slack) {
-    struct number end = number_add(ts, dur);
-    if (!number_is_double(end))
-        return end;
-    double value = number_as_double(end);
-    return number_double(value + slack * 2 * DBL_EPSILON * fabs(value));
-}
-
 void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena) {
-    side->reach = arena_alloc(arena, side->n, sizeof *side->reach);
     struct arena_mark mark = arena_mark(arena);
     row_t *top = rows_none(arena, side->n_threads);
     for (row_t i = 0; i < side->n && !arena->failed; i++) {
-        struct number start = number_at(ts, i), end = end_of(start, number_at(dur, i), 1);
         row_t above = top[side->thread[i]];
-        while (above != ROW_NONE && number_compare(end_of(number_at(ts, above), number_at(dur, above), -1), start) <= 0)
-            above = side->parent[above];
+        for (; above != ROW_NONE; above = side->parent[above]) {
+            struct number end = number_add(number_at(ts, above), number_at(dur, above));
+            if (number_is_double(end))
+                end = number_double(number_as_double(end) * (1 - 2 * DBL_EPSILON));
+            if (number_compare(end, number_at(ts, i)) > 0)
+                break;
+        }
         side->parent[i] = above;
         top[side->thread[i]] = i;
-        struct bisection at = {i + 1, side->n};
-        while (at.low < at.high)
-            bisect(&at, number_compare(number_at(ts, bisect_middle(at)), end) <= 0);
-        side->reach[i] = at.low - 1;
     }
     arena_release(arena, mark);
 }
@@ -277,7 +266,7 @@ static bool list_numbers(const struct op_threads *threads, row_t thread, struct 
         return false;
     for (row_t i = threads->first[thread]; i < threads->first[thread + 1]; i++) {
         row_t row = threads->rows[i];
-        if (side->sequence[row] != KEY_ABSENT &&
+        if (side->sequence[row] != KEY_ABSENT && side->token[row] != TOKEN_NONE &&
             !pair_table_insert(table, (uint64_t)side->sequence[row], side->token[row]))
             return false;
     }
@@ -559,12 +548,6 @@ static struct thread_ops build_tree(const struct op_threads *threads, row_t thre
         tree->parent[i] = parent != ROW_NONE && parent >= rows[0] && parent < rows[i] ? position[parent] : ROW_NONE;
     }
     call_tree_finish(tree);
-    for (row_t i = 0; i < n && side->reach; i++) {
-        struct bisection at = {i + 1, n};
-        while (at.low < at.high)
-            bisect(&at, rows[bisect_middle(at)] <= side->reach[rows[i]]);
-        tree->reach[i] = MAX(tree->last[i], at.low - 1);
-    }
     return ops;
 }
 

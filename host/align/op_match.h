@@ -42,18 +42,16 @@ struct op_side {
     row_t *thread;   /* numbered in the order of their first operators */
     row_t n_threads;
     row_t *parent;         /* the enclosing operator of the same thread, or ROW_NONE */
-    row_t *reach;          /* the last row that may begin before the operator ends; NULL: descendants only */
     value_key *sequence;   /* sequence number; KEY_ABSENT: none */
     value_key *collective; /* number of a collective; KEY_ABSENT: none */
     row_t begin, end;      /* only rows from begin to end - 1 are matched */
 };
 
-/* Allocates the columns of n rows in the arena, except `reach`, without numbers. All rows are matched. */
+/* Allocates the columns of n rows in the arena, without parents and numbers. All rows are matched. */
 struct op_side op_side_alloc(struct arena *arena, row_t n);
 
-/* Computes `parent` and `reach` from start times and durations: an operator that starts before the end of another
- * operator of its thread is its child. Times with fractions are rounded, and so are their sums: `reach` allows for
- * that. O(n log n). */
+/* Computes `parent` from start times and durations: an operator that starts before the end of another operator of its
+ * thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier. O(n). */
 void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena);
 
 /* Reasons why an operator is unmatched. */

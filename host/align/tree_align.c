@@ -35,7 +35,6 @@ struct call_tree call_tree_take(struct arena *arena, row_t n) {
                               .token = arena_alloc(arena, n, sizeof(uint32_t)),
                               .parent = arena_alloc(arena, n, sizeof(row_t)),
                               .last = arena_alloc(arena, n, sizeof(row_t)),
-                              .reach = arena_alloc(arena, n, sizeof(row_t)),
                               .hash = arena_alloc(arena, n, sizeof(uint64_t))};
 }
 
@@ -48,7 +47,6 @@ void call_tree_finish(struct call_tree *tree) {
     for (row_t i = tree->n; i-- > 0;) {
         tree->hash[i] =
             hash_fold(tree->hash[i] ^ 0xa0761d6478bd642fu, ((uint64_t)tree->token[i] << 1) ^ 0x8ebc6af09c88c6e3u);
-        tree->reach[i] = tree->last[i];
         row_t above = tree->parent[i];
         if (above == ROW_NONE)
             continue;
@@ -653,59 +651,6 @@ static struct align_gap *list_regions(const struct call_tree *a, const struct ca
     return regions;
 }
 
-/* ---- The nesting of the pairs ---- */
-
-static row_t pairs_between(const row_t *counts, row_t from, row_t to) {
-    return counts[to + 1] - counts[from + 1];
-}
-
-/* Drops pairs that contradict the nesting of other pairs; without memory the arena fails. */
-static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
-    row_t *pairs_a = arena_alloc(arena, (size_t)a->n + 1, sizeof *pairs_a);
-    row_t *pairs_b = arena_alloc(arena, (size_t)b->n + 1, sizeof *pairs_b);
-    row_t *open = arena_alloc(arena, a->n, sizeof *open), n = 0;
-    if (arena->failed)
-        return;
-
-    /* Drop pairs below which more pairs contradict than agree. Pairs have one order on both sides, so the pairs below
-     * either operator are runs with the same start; the rest of the longer run contradicts. Count the pairs before each
-     * position first. */
-    memset(pairs_b, 0, ((size_t)b->n + 1) * sizeof *pairs_b);
-    pairs_a[0] = 0;
-    for (row_t i = 0; i < a->n; i++) {
-        pairs_a[i + 1] = pairs_a[i] + (match[i] != ROW_NONE);
-        if (match[i] != ROW_NONE)
-            pairs_b[match[i] + 1] = 1;
-    }
-    for (row_t i = 0; i < b->n; i++)
-        pairs_b[i + 1] += pairs_b[i];
-
-    for (row_t i = 0; i < a->n; i++) {
-        row_t k = match[i];
-        if (k == ROW_NONE)
-            continue;
-        row_t below = pairs_between(pairs_a, i, a->last[i]);
-        row_t min_below = pairs_between(pairs_b, k, b->last[k]), max_below = pairs_between(pairs_b, k, b->reach[k]);
-        row_t differ = below > max_below ? below - max_below : min_below > below ? min_below - below : 0;
-        row_t agree = MIN(below, max_below);
-        if (differ > agree)
-            match[i] = ROW_NONE;
-    }
-
-    /* Drop pairs that leave the subtree of an enclosing pair on one side only. */
-    for (row_t i = 0; i < a->n; i++) {
-        row_t k = match[i];
-        if (k == ROW_NONE)
-            continue;
-        while (n && i > a->last[open[n - 1]] && k > b->last[match[open[n - 1]]])
-            n--;
-        if (n && (i > a->last[open[n - 1]] || k > b->reach[match[open[n - 1]]]))
-            match[i] = ROW_NONE;
-        else
-            open[n++] = i;
-    }
-}
-
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error) {
     row_t n_equal = 0;
@@ -741,8 +686,6 @@ enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *
         ok = fill_gaps(&filling, pool);
         arena_release(&scratch, mark);
     }
-    if (ok)
-        drop_wrong_pairs(a, b, &scratch, match);
     ok = ok && !scratch.failed;
     arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);

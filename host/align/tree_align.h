@@ -1,6 +1,5 @@
 /*
- * tree_align.h - matches the operators of two call trees: as many as possible with equal tokens, keeping order and
- * nesting.
+ * tree_align.h - matches the operators of two call trees: as many as possible with equal tokens, in the same order.
  *
  * Operators may be missing on either side: the children of a missing operator belong to its parent. Steps:
  *
@@ -10,7 +9,6 @@
  *   4. gaps with too many of these: anchors of subtrees, then of runs of 32, 16 and 8 operators that occur once on both
  *      sides, and an alignment near the diagonal between these anchors
  *   5. the neighborhood of each unmatched operator again: pairs with equal parents, subtrees and neighbors are preferred
- *   6. pairs that contradict the nesting of other pairs are dropped
  *
  * O(n log n) for anchors; O(n + d^2) for a gap with d insertions and deletions, d <= EDITS_MAX; at most O(n * SPAN) for
  * other gaps.
@@ -37,15 +35,14 @@ struct call_tree {
     uint32_t *token;   /* operators with equal tokens may match, */
     value_key *number; /* unless both have a number and these differ; KEY_ABSENT: none. NULL: no operator has one */
     row_t *parent;     /* a lower position, or ROW_NONE */
-    row_t *last;       /* the last position that is certainly a descendant */
-    row_t *reach;      /* the last position that may be a descendant: later if times are too coarse */
+    row_t *last;       /* the last descendant */
     uint64_t *hash;    /* of the subtree, in order */
 };
 
 /* Allocates n positions in the arena, without numbers. */
 struct call_tree call_tree_take(struct arena *arena, row_t n);
 
-/* Computes `last`, `reach` (equal) and `hash` from tokens and parents. */
+/* Computes `last` and `hash` from tokens and parents. */
 void call_tree_finish(struct call_tree *tree);
 
 /* A tree as lists of children. */

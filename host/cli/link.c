@@ -24,6 +24,7 @@
 #include "cli/progress.h"
 #include "sutra/link.h"
 #include "sutra/sutra.h"
+#include "text/names.h"
 #include "text/quantities.h"
 #include "text/strings.h"
 
@@ -153,13 +154,15 @@ void coverage_classify(struct link_coverage *coverage, const struct link_cause *
                                                                   : LINK_COMPLETE;
 }
 
-struct link_coverage coverage_of_ids(const struct sutra_link_report *report, const struct trace_validity *validity) {
+struct link_coverage coverage_of_link(const struct sutra_link_report *report, const struct sutra_link_match *match,
+                                      const struct trace_validity *validity) {
     const bool is_truncated = validity && validity->defects[DEFECT_TRUNCATED].count;
     /* Only operators have ids: the process, threads and steps of a host trace do not count. But if most ids are 0, they
      * are unset. */
     uint64_t n_zero = report->n_host_rf_zero > report->n_host_linked ? report->n_host_rf_zero : 0;
     struct link_coverage coverage = {
-        .n_cpu = report->n_host_ops - report->n_host_steps - (n_zero ? 0 : report->n_host_rf_zero),
+        .n_cpu = match->by_names ? match->n_host_ops
+                                 : report->n_host_ops - report->n_host_steps - (n_zero ? 0 : report->n_host_rf_zero),
         .n_cpu_linked = report->n_host_linked,
         .n_gpu = report->n_gpu_ops - report->n_gpu_memory_sets,
         .n_gpu_linked = report->n_gpu_with_parent - report->n_gpu_host_unmatched,
@@ -172,6 +175,11 @@ struct link_coverage coverage_of_ids(const struct sutra_link_report *report, con
          is_truncated ? "after the complete part of the truncated device trace: record again, or copy the file again"
                       : "not in the device trace: record both traces in one window, with "
                         "_ExperimentalConfig(profile_all_threads=True) if the script starts threads"},
+        {false, match->host.n_before + match->host.n_after,
+         "before or after the part that the device trace covers: record both traces in one window"},
+        {false, match->host.n_of_threads,
+         "of threads that the device trace lacks: record with _ExperimentalConfig(profile_all_threads=True)"},
+        {false, match->host.n_between, "without an operator of their name at their position in the device trace"},
         {true, report->n_gpu_host_unmatched,
          has_unreached ? "below CPU operators that are not below the root of the host trace, or not in it: see the "
                          "warning about its nodes"
@@ -294,6 +302,13 @@ static const struct stage_share et_stages[] = {STAGES_LINK,
 
 static const char et_output[] = "Chakra files (.et)", jobs[] = "Jobs";
 
+/* By enum sutra_match. */
+const char *const match_names[] = {"auto", "ids", "names", NULL};
+#define MATCH_DEFAULT (-1)
+
+/* Longest text of --match-step. */
+#define MATCH_STEP_MAX 100
+
 static const char *const astra_choices[] = {"replay", "network", NULL};
 
 #define ROWS_OF_CHAKRA_TRACE_LINK(heading)                                                                             \
@@ -343,6 +358,12 @@ static const struct option_row options[] = {
     FAITHFUL_ROWS(link_job, ".et output", et_output),
     {"no-flops", 0, OPTION_FLAG, AT(link_job, output.what.no_work),
      .help = "omit the operations and bytes of kernels from .et output", .group = group_more},
+    {"match", 0, OPTION_CHOICE, "HOW", AT(link_job, match), .choices = match_names,
+     .help = "match operators by record-function ids (ids), by names and order (names), or by names if ids fail (auto) "
+             "(default: auto; ids with --chakra-host-trace)"},
+    {"match-step", 0, OPTION_TEXT, "STEP", AT(link_job, options.match_step),
+     .help = "match by names with the operators of the profiler step STEP only, such as ProfilerStep#3 or 3",
+     .group = group_more},
     {"ranks", 0, OPTION_FILE, "TABLE", AT(link_job, table),
      .help = "read the ranks of a job from TABLE instead of directories; each line contains rank, host trace and "
              "device trace, separated by tabs",
@@ -480,6 +501,14 @@ static int check(struct job *job) {
     if (job->command == &trace_link_command && link->rank == RANK_NONE)
         return message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", called);
     set_astra_folder(link);
+    const bool is_reference = job->command == &trace_link_command || traces[HOST_TRACE] || traces[DEVICE_TRACE];
+    link->options.match = link->match != MATCH_DEFAULT ? (enum sutra_match)link->match
+                          : is_reference               ? SUTRA_MATCH_IDS
+                                                       : SUTRA_MATCH_AUTO;
+    if (link->options.match_step && link->options.match == SUTRA_MATCH_IDS)
+        return message_fail(SUTRA_USAGE, "--match-step needs --match names or --match auto");
+    if (link->options.match_step && strlen(link->options.match_step) > MATCH_STEP_MAX)
+        return message_fail(SUTRA_USAGE, "--match-step: expected the name or the number of a profiler step");
     int exit_code = pair_check_operands(&link->pair);
     if (exit_code != SUTRA_OK)
         return exit_code;
@@ -526,7 +555,7 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
     struct sutra_advice advice = {.size = sizeof advice};
     char text[700] = "these traces can be linked by operator names, with: ";
     size_t length = strlen(text);
-    if (2 * report->n_host_linked < report->n_host_ops &&
+    if (link->options.match == SUTRA_MATCH_IDS && 2 * report->n_host_linked < report->n_host_ops &&
         sutra_advise(job->context, link->pair.host, link->pair.device, &advice, NULL) == SUTRA_OK &&
         advice.linker != SUTRA_LINKER_IDS &&
         advice_command(&advice, traces[HOST_TRACE], traces[DEVICE_TRACE], job->output, text + length,
@@ -546,22 +575,50 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
     return SUTRA_OK;
 }
 
+/* `head` and the most frequent names of unmatched operators: "... (aten::add 5, aten::mul 2)". */
+static void names_text(const char *head, const struct sutra_unmatched *unmatched, char *text, size_t size) {
+    size_t length = (size_t)snprintf(text, size, "%s", head);
+    const size_t n = sizeof unmatched->names / sizeof *unmatched->names;
+    for (size_t i = 0; i < n && unmatched->names[i].count && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%s %s", i ? ", " : " (",
+                             short_text(unmatched->names[i].name, 60).text, count_text(unmatched->names[i].count).text);
+    if (unmatched->names[0].count && length < size)
+        snprintf(text + length, size - length, ")");
+}
+
 /* Prints aligned lines on standard error; the first ones always, so that runs are easy to compare. */
-static void print_summary(const struct link_job *link, const struct sutra_link_report *report) {
+static void print_summary(const struct link_job *link, const struct sutra_link_report *report,
+                          const struct sutra_link_match *match) {
     const struct job *job = &link->pair.job;
     char unknown[CALL_NAMES_TEXT + 100];
     snprintf(unknown, sizeof unknown, "    unmatched: launched by calls that chakra_trace_link does not know: %s",
              call_names_text(link->linked->unknown_calls, link->linked->n_unknown_calls).text);
+    char host_between[400], device_between[400];
+    names_text("    unlinked: no operator of this name at this position", &match->host, host_between,
+               sizeof host_between);
+    names_text("    without a host operator of this name at this position", &match->device, device_between,
+               sizeof device_between);
     const struct summary_row rows[] = {
         {report->n_host_nodes, "nodes in the host trace", true},
         {report->n_host_ops, "  operators below the root", true},
-        {report->n_host_linked, "    linked to a device trace operator", true},
+        {report->n_host_linked,
+         match->by_names ? "    linked to a device trace operator (by name)" : "    linked to a device trace operator",
+         true},
+        {match->host.n_before, "    unlinked: before the part that the device trace covers", false},
+        {match->host.n_after, "    unlinked: after the part that the device trace covers", false},
+        {match->host.n_of_threads, "    unlinked: thread not in the device trace", false},
+        {match->host.n_between, host_between, false},
         {report->n_host_without_rf, "    unlinked: no rf_id", false},
         {report->n_host_rf_zero, "    unlinked: rf_id is 0", false},
         {report->n_host_steps, "    unlinked: profiler step, which is no operator", false},
         {report->n_host_rf_unmatched - report->n_host_steps, "    unlinked: rf_id not in the device trace", false},
         {report->n_events, "events in the device trace", true},
         {report->n_cpu_ops, "  CPU operators", true},
+        {match->device.n_before, "    without a host operator: before the host trace", false},
+        {match->device.n_after, "    without a host operator: after the host trace", false},
+        {match->device.n_of_threads, "    without a host operator: thread not in the host trace", false},
+        {match->device.n_between, device_between, false},
         {report->n_gpu_ops, "  GPU activities", true},
         {report->n_gpu_with_parent, "    matched to a CPU operator", true},
         {report->n_gpu_host_unmatched,
@@ -591,6 +648,7 @@ static int run_link(struct job *job) {
     struct link_job *link = (struct link_job *)job;
     struct pair_job *pair = &link->pair;
     struct sutra_link_report report = {.size = sizeof report};
+    struct sutra_link_match match = {.size = sizeof match};
     struct sutra_faithful_report faithful = {.size = sizeof faithful};
     struct sutra_error error;
     if (link->is_job)
@@ -602,6 +660,7 @@ static int run_link(struct job *job) {
     progress_clear(&job->watch.progress);
     pair->validity.defects[DEFECT_UNKNOWN_LAUNCH] = link->linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
     sutra_linked_report(link->linked, &report);
+    sutra_linked_match(link->linked, &match);
     if (job->log_level <= LOG_WARNING || job->options.strict) {
         int exit_code = check_matches(link, &report);
         if (exit_code != SUTRA_OK)
@@ -617,11 +676,15 @@ static int run_link(struct job *job) {
     job_measure_inputs(job);
     if (link->output.faithful && job->log_level <= LOG_WARNING)
         faithful_warn(&faithful);
+    if (link->output.et && job->log_level <= LOG_WARNING && link_match_is_part(&match))
+        message_warn("the host trace covers %s of the %s of the profiler steps (%.0f %%): %s contains only this part",
+                     time_text(match.covered_us).text, time_text(match.steps_us).text,
+                     100 * match.covered_us / match.steps_us, output_name(job->output));
     if (job->log_level <= LOG_INFO) {
-        const struct link_coverage coverage = coverage_of_ids(&report, &pair->validity);
+        const struct link_coverage coverage = coverage_of_link(&report, &match, &pair->validity);
         const bool has_summary = coverage.result != LINK_NOTHING || job->log_level <= LOG_DEBUG;
         if (has_summary)
-            print_summary(link, &report);
+            print_summary(link, &report, &match);
         if (has_summary && link->output.faithful)
             faithful_summary_print(&faithful);
         fprintf(stderr, "sutra: ");
@@ -645,6 +708,7 @@ static void release(struct job *job) {
 
 static const struct link_job defaults = {
     .rank = RANK_NONE,
+    .match = MATCH_DEFAULT,
     .n_shards = 1,
     .options.size = sizeof(struct sutra_link_options),
     .output.what.size = sizeof(struct sutra_convert_options),

@@ -92,7 +92,8 @@ struct link_coverage {
 /* Sets the share, the result and the cause from the counts. */
 void coverage_classify(struct link_coverage *coverage, const struct link_cause *causes, size_t n);
 /* `validity`: of the traces, or NULL. */
-struct link_coverage coverage_of_ids(const struct sutra_link_report *report, const struct trace_validity *validity);
+struct link_coverage coverage_of_link(const struct sutra_link_report *report, const struct sutra_link_match *match,
+                                      const struct trace_validity *validity);
 /* Prints the result on standard error; `output` is the name of the output. */
 void coverage_print(const struct link_coverage *coverage, const char *output);
 /* "3 of 4 CPU operators and 5 of 6 GPU activities" */
@@ -150,6 +151,7 @@ struct link_job {
     struct faithful_values faithful;
     bool plain;
     uint64_t rank; /* accepted, without effect */
+    int match;     /* enum sutra_match, or MATCH_DEFAULT */
     struct sutra_linked *linked;
     /* Of a job: */
     bool is_job; /* directories, a table, or shards */
@@ -164,6 +166,7 @@ struct link_job {
 };
 
 /* Values of --format, and the extensions that they stand for. */
+extern const char *const match_names[]; /* by enum sutra_match */
 extern const char *const link_formats[];
 extern const char *const link_extensions[];
 

@@ -21,7 +21,7 @@
 const char *const link_formats[] = {"json", "json.gz", "json.zst", "et", "et.gz", "et.zst", NULL};
 const char *const link_extensions[] = {".json", ".json.gz", ".json.zst", ".et", ".et.gz", ".et.zst"};
 
-#define OPTIONS_TEXT 200
+#define OPTIONS_TEXT 400
 
 /* The state while ranks are linked. */
 struct ranks_run {
@@ -134,7 +134,9 @@ static int plan_ranks(struct ranks_run *run) {
     run->synchronizes = link->output.faithful && run->plan.n_pairs > 1;
     run->per_stream = link->faithful.gpu == GPU_STREAMS ||
                       (run->synchronizes && link->faithful.gpu == GPU_DEFAULT && !link->astra.is_given);
-    snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
+    snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
+             link->options.match ? " --match " : "", link->options.match ? match_names[link->options.match] : "",
+             link->options.match_step ? " --match-step " : "", link->options.match_step ? link->options.match_step : "",
              link->options.no_sync ? " --no-sync" : "", link->options.hta_pandas3 ? " --hta-pandas3" : "",
              link->plain ? " --plain" : "", link->output.what.compat ? " --compat" : "",
              link->output.what.no_work ? " --no-flops" : "", run->per_stream ? " --gpu streams" : "",
@@ -261,7 +263,7 @@ static void print_coverage(const struct job_whole *whole) {
     for (size_t i = 0; i < n_all; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
         /* Of a rank without a file: nothing. */
-        const struct link_coverage coverage = coverage_of_ids(&rank->report, rank->validity);
+        const struct link_coverage coverage = coverage_of_link(&rank->report, &rank->match, rank->validity);
         rank_list_add(&lists[coverage.result], rank->rank);
         n[coverage.result]++;
         sums.n_cpu += coverage.n_cpu;

@@ -65,9 +65,10 @@ struct sutra_context {
     unsigned ahead;               /* and read these columns ahead (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: begin and end no other stage */
     bool own_names;               /* the program chose the names of outputs: replace links (write/sink.h) */
-    bool holds_defects;           /* readers do not report defects of traces: the caller does (facts/validity.h) */
-    bool keeps_processes;         /* readers return a trace of several ranks, unchecked (facts/processes.h) */
-    const char *warns_of;         /* file name at the beginning of warnings, or NULL */
+    bool holds_defects;   /* neither defects of traces (facts/validity.h) nor operators that are matched by names
+                                     are reported: the caller does this */
+    bool keeps_processes; /* readers return a trace of several ranks, unchecked (facts/processes.h) */
+    const char *warns_of; /* file name at the beginning of warnings, or NULL */
 };
 
 /* Begin a stage (after the end of the previous one) and end it. Names are constants; `total` is the end value of the

@@ -16,6 +16,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "job/job.h"
+#include "text/quantities.h"
 
 /* ---- The plan ---- */
 
@@ -206,6 +207,10 @@ static bool read_line(struct job_whole *whole, struct rank_reading *reading, str
     case RECORD_COUNT:
         *record_count(&rank->report, lines->words[1]) = (uint64_t)number[2];
         break;
+    case RECORD_MATCH:
+        record_match(lines, &rank->match);
+        rank->match.ids_fault = arena_text(&whole->arena, lines->words[12], strlen(lines->words[12]));
+        return rank->match.ids_fault;
     case RECORD_VERSION:
     case RECORD_TIMES:
     case RECORD_END:
@@ -465,6 +470,45 @@ static void find_trace_defects(struct job_whole *whole) {
     }
 }
 
+/* Ranks whose operators are matched by names, and ranks of which only a part of the measured steps is linked. */
+static void find_matches(struct job_whole *whole) {
+    struct rank_list by_names = {0}, partly = {0};
+    const struct whole_rank *least = NULL, *shortest = NULL;
+    uint64_t n_ops = 0, n_matched = 0, n_places = 0;
+    for (size_t i = 0; i < whole->n_ranks; i++) {
+        const struct whole_rank *rank = &whole->ranks[i];
+        const struct sutra_link_match *match = &rank->match;
+        if (rank->state != RANK_DONE)
+            continue;
+        if (match->by_names) {
+            rank_list_add(&by_names, rank->rank);
+            n_ops += match->n_host_ops;
+            n_matched += match->n_matched;
+            n_places = MAX(n_places, match->n_places);
+            least = least && least->match.confidence <= match->confidence ? least : rank;
+        }
+        if (link_match_is_part(match)) {
+            const double share = match->covered_us / match->steps_us;
+            rank_list_add(&partly, rank->rank);
+            shortest = shortest && shortest->match.covered_us / shortest->match.steps_us <= share ? shortest : rank;
+        }
+    }
+    if (least)
+        add_finding(whole, CHECK_WARNING, "matched by name", rank_list_text(&by_names),
+                    "%s of %s host operators are matched by name (least confidence %.1f %%, rank %" PRId64
+                    "): %s; chakra_trace_link would link %s (--match ids)%s",
+                    count_text(n_matched).text, count_text(n_ops).text, 100 * least->match.confidence, least->rank,
+                    least->match.ids_fault, least->match.n_common_ids ? "few" : "nothing",
+                    n_places > 1 ? "; several places fit equally well, the first is used (--match-step selects one)"
+                                 : "");
+    if (shortest)
+        add_finding(whole, CHECK_WARNING, "part of a step", rank_list_text(&partly),
+                    "the host traces cover a part of the profiler steps, and the files contain only this part: %s of "
+                    "%s on rank %" PRId64,
+                    time_text(shortest->match.covered_us).text, time_text(shortest->match.steps_us).text,
+                    shortest->rank);
+}
+
 /* Checks the linked ranks. find_missing_ranks() has reported missing ranks. */
 static void find_collective_problems(struct job_whole *whole) {
     int64_t *ranks = arena_alloc(&whole->arena, whole->n_ranks, sizeof *ranks);
@@ -556,6 +600,7 @@ static void find_problems(struct job_whole *whole) {
     find_malformed(whole);
     find_stale(whole);
     find_trace_defects(whole);
+    find_matches(whole);
     find_collective_problems(whole);
     find_clock_offsets(whole);
     find_simulation_limits(whole);

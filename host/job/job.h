@@ -98,6 +98,7 @@ struct whole_rank {
     double seconds;
     struct rank_start start;
     struct sutra_link_report report; /* only the counts that the record contains */
+    struct sutra_link_match match;   /* likewise, without names of operators */
     struct trace_validity *validity; /* defects of its traces, or NULL */
     int64_t n_devices;               /* GPUs of its host; NOT_RECORDED */
     bool has_changed;                /* a trace has changed since the rank was linked */

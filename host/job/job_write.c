@@ -3,7 +3,8 @@
  *
  *     {"version": "0.1.0", "options": "...", "world_size": 8, "done": 7, "broken": 1, "not_linked": 0,
  *      "ranks": [{"rank": 0, "state": "done", "paired_by": "process", "host": {...}, "device": {...}, "file": {...},
- *                 "seconds": 0.1, "counts": {...}, "validity": [...], "warnings": [...]}, ...],
+ *                 "seconds": 0.1, "counts": {...}, "match": "ids", "confidence": 1.0, "n_host_linked": 120,
+ *                 "covered_us": 980.5, "steps_us": 1000.0, "validity": [...], "warnings": [...]}, ...],
  *      "skipped": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
  *
  *     {"1": [0, 1], "2": [2, 3]}      groups by the numbers that they have in .et files; group 0 contains all ranks
@@ -124,6 +125,19 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
         add_real(json, "seconds", lines->real[1]);
     else if (lines->line == RECORD_ERROR)
         add_text(json, "error", words[2]);
+    if (lines->line == RECORD_MATCH) {
+        struct sutra_link_match match;
+        record_match(lines, &match);
+        add_text(json, "match", words[1]);
+        add_real(json, "confidence", match.by_names ? match.confidence : 1);
+        add_count(json, "n_host_linked", rank->report.n_host_linked);
+        add_real(json, "covered_us", match.covered_us);
+        add_real(json, "steps_us", match.steps_us);
+        if (match.by_names) {
+            add_count(json, "n_places", match.n_places);
+            add_text(json, "step", match.step);
+        }
+    }
     if (lines->line == RECORD_TIMES) {
         add_real(json, "measured_us", lines->real[1]);
         if (*words[2])

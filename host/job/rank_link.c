@@ -128,6 +128,7 @@ static enum sutra_status link_traces(struct sutra_context *context, struct sutra
     if (status)
         return status;
     sutra_linked_report(linked, &result->report);
+    sutra_linked_match(linked, &result->match);
     result->validity.defects[DEFECT_UNKNOWN_LAUNCH] = linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
     if (context->options.strict)
         status = validity_report(context, &linked->found, device->document.source.name, error);
@@ -149,7 +150,9 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
     struct pairing pairing = {0};
-    *result = (struct rank_result){.report.size = sizeof result->report, .faithful.size = sizeof result->faithful};
+    *result = (struct rank_result){.report.size = sizeof result->report,
+                                   .match.size = sizeof result->match,
+                                   .faithful.size = sizeof result->faithful};
     enum sutra_status status = collective_calls_init(&result->calls) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = sutra_host_trace_read(context, pair->host.path, &host, error);

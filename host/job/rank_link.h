@@ -122,6 +122,7 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
 /* Results of linking a rank, apart from its file. */
 struct rank_result {
     struct sutra_link_report report;
+    struct sutra_link_match match;
     struct sutra_faithful_report faithful;
     struct collective_calls calls;
     struct rank_start start;

@@ -117,6 +117,17 @@ static bool write_record(const void *arg, struct text_out *text) {
 #define COUNT(name) out_format(text, "count\t" #name "\t%" PRIu64 "\n", result->report.name);
         COUNTS(COUNT)
 #undef COUNT
+        const struct sutra_link_match *match = &result->match;
+        out_format(text,
+                   "match\t%s\t%.4f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+                   "\t%" PRIu64 "\t%.3f\t%.3f\t",
+                   match->by_names ? "names" : "ids", match->confidence, match->n_host_ops, match->n_matched,
+                   match->n_common_ids, match->n_places, match->host.n_before + match->host.n_after,
+                   match->host.n_of_threads, match->host.n_between, match->covered_us, match->steps_us);
+        add_word(text, match->ids_fault ? match->ids_fault : "");
+        out_add(text, "\t");
+        add_word(text, match->step);
+        out_add(text, "\n");
         if (outcome->is_faithful && result->start.is_known) /* the simulated time follows from all ranks together */
             out_format(text, "times\t%.3f\n", result->faithful.measured_us);
         else if (outcome->is_faithful)
@@ -273,25 +284,16 @@ struct line_form {
 };
 
 static const struct line_form record_forms[] = {
-    [RECORD_VERSION] = {"version", "t", true, false},
-    [RECORD_OPTIONS] = {"options", "t", true, false},
-    [RECORD_HOST] = {"host", "tni", true, false},
-    [RECORD_DEVICE] = {"device", "tni", true, false},
-    [RECORD_RANK] = {"rank", "rt", true, false},
-    [RECORD_FILE] = {"file", "tn", true, false},
-    [RECORD_SECONDS] = {"seconds", "x", true, false},
-    [RECORD_ERROR] = {"error", "et", false, false},
-    [RECORD_COUNT] = {"count", "cn", false, true},
-    [RECORD_TIMES] = {"times", "x?x", false, false},
-    [RECORD_GPU] = {"gpu", "nnxx", false, false},
-    [RECORD_DEFECT] = {"defect", "dnnxxtt", false, true},
-    [RECORD_WARNING] = {"warning", "t", false, true},
-    [RECORD_DEVICES] = {"devices", "i", false, false},
-    [RECORD_UNTOLD] = {"untold", "n", false, false},
-    [RECORD_GROUP] = {"group", "itt", false, true},
-    [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
-    [RECORD_START] = {"start", "mmbu", false, false},
-    [RECORD_END] = {"end", "", true, false},
+    [RECORD_VERSION] = {"version", "t", true, false},     [RECORD_OPTIONS] = {"options", "t", true, false},
+    [RECORD_HOST] = {"host", "tni", true, false},         [RECORD_DEVICE] = {"device", "tni", true, false},
+    [RECORD_RANK] = {"rank", "rt", true, false},          [RECORD_FILE] = {"file", "tn", true, false},
+    [RECORD_SECONDS] = {"seconds", "x", true, false},     [RECORD_ERROR] = {"error", "et", false, false},
+    [RECORD_COUNT] = {"count", "cn", false, true},        [RECORD_MATCH] = {"match", "txnnnnnnnxxtt", false, false},
+    [RECORD_TIMES] = {"times", "x?x", false, false},      [RECORD_GPU] = {"gpu", "nnxx", false, false},
+    [RECORD_DEFECT] = {"defect", "dnnxxtt", false, true}, [RECORD_WARNING] = {"warning", "t", false, true},
+    [RECORD_DEVICES] = {"devices", "i", false, false},    [RECORD_UNTOLD] = {"untold", "n", false, false},
+    [RECORD_GROUP] = {"group", "itt", false, true},       [RECORD_CALL] = {"call", "gttiiiimm?ussn", false, true},
+    [RECORD_START] = {"start", "mmbu", false, false},     [RECORD_END] = {"end", "", true, false},
 };
 
 static const struct line_form plan_forms[] = {
@@ -354,6 +356,24 @@ enum trace_defect_kind record_defect(const struct record_lines *lines, struct tr
     snprintf(defect->example, sizeof defect->example, "%s", lines->words[6]);
     snprintf(defect->cause, sizeof defect->cause, "%s", lines->words[7]);
     return find_defect(lines->words[1]);
+}
+
+void record_match(const struct record_lines *lines, struct sutra_link_match *match) {
+    const int64_t *number = lines->number;
+    *match = (struct sutra_link_match){.size = sizeof *match,
+                                       .by_names = strcmp(lines->words[1], "names") == 0,
+                                       .confidence = lines->real[2],
+                                       .n_host_ops = (uint64_t)number[3],
+                                       .n_matched = (uint64_t)number[4],
+                                       .n_common_ids = (uint64_t)number[5],
+                                       .n_places = (uint64_t)number[6],
+                                       .host = {.n_before = (uint64_t)number[7],
+                                                .n_of_threads = (uint64_t)number[8],
+                                                .n_between = (uint64_t)number[9]},
+                                       .covered_us = lines->real[10],
+                                       .steps_us = lines->real[11],
+                                       .ids_fault = lines->words[12]};
+    snprintf(match->step, sizeof match->step, "%s", lines->words[13]);
 }
 
 static bool read_integer(struct record_lines *lines, char letter, const char *word, int64_t *number) {

@@ -9,7 +9,8 @@
  * A record is lines of words, separated by tabs:
  *
  *     version 0.1.0 / options .. / host PATH BYTES TIME / device .. / rank 3 process / file rank.3.json BYTES
- *     seconds 0.12 / count n_nodes 12 / defect .. / warning .. / group 0 8 [0, 1, ...] / call .. / start .. / end
+ *     seconds 0.12 / count n_nodes 12 / match names .. / defect .. / warning .. / group 0 8 [0, 1, ...] / call .. /
+ *     start .. / end
  *
  * A record is written atomically after its file, and removed before the file is written again. A file with a record is
  * therefore complete, and the first lines of the record contain its inputs and options. A later run, or
@@ -76,6 +77,7 @@ enum record_line {
     RECORD_SECONDS,
     RECORD_ERROR,
     RECORD_COUNT,
+    RECORD_MATCH,
     RECORD_TIMES,
     RECORD_GPU,
     RECORD_DEFECT,
@@ -118,6 +120,9 @@ enum trace_defect_kind record_defect(const struct record_lines *lines, struct tr
 
 /* The count of a line RECORD_COUNT in a report; NULL: a record has no count of this name. */
 uint64_t *record_count(struct sutra_link_report *report, const char *name);
+
+/* The values of a line RECORD_MATCH; ids_fault is a word of the line. */
+void record_match(const struct record_lines *lines, struct sutra_link_match *match);
 
 /* Call after the last record_next(). SUTRA_DATA: a line is malformed, or the text has no line "end". */
 enum sutra_status record_finish(const struct record_lines *lines, const char *folder, const char *name,

@@ -221,25 +221,6 @@ static struct tree_side build_device_tree(const struct legacy_sides *sides, uint
         lists.first[0] = next;
     }
     side.tree = sibling_lists_flatten(&lists, 0, side.token, max_depth, arena, side.row);
-    if (arena->failed || older)
-        return side;
-
-    /* Extend the reach of each operator to all operators that start by its end: times are too coarse to determine
-     * whether these are its children. Positions below a thread's marker ascend with time. */
-    struct call_tree *tree = &side.tree;
-    row_t end = 0; /* of the thread's positions */
-    for (row_t i = 1; i < tree->n; i++) {
-        row_t entry = side.row[i];
-        if (device->event[entry] == ROW_NONE) {
-            end = tree->last[i] + 1;
-            continue;
-        }
-        struct number until = entry_end(device, entry, 1);
-        struct bisection at = {tree->last[i] + 1, end};
-        while (at.low < at.high)
-            bisect(&at, number_compare(number_at(device->ts, side.row[bisect_middle(at)]), until) <= 0);
-        tree->reach[i] = at.low - 1;
-    }
     return side;
 }
 

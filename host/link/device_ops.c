@@ -145,13 +145,12 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
 }
 
 /* The operator's rf_id, or KEY_NULL. */
-static value_key rf_of(const struct op_build *build, row_t op) {
-    value_key rf = build->events->rf[build->ops->cpu_event[op]];
+static value_key rf_of(const struct device_ops *ops, const struct device_events *events, row_t op) {
+    value_key rf = events->rf[ops->cpu_event[op]];
     return rf == KEY_UNHASHABLE ? KEY_NULL : rf;
 }
 
-/* Indexes rf_ids and finds the dependencies between threads; a dependency on an operator counts only if its rf_id is
- * true in Python: present, and neither 0 nor "". */
+/* Indexes rf_ids and finds the dependencies between threads. */
 static enum sutra_status order_threads(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
@@ -160,8 +159,8 @@ static enum sutra_status order_threads(struct op_build *build) {
     ops->rf_op = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->rf_op);
     enum sutra_status status = check_arenas(build);
     for (row_t i = 0; i < ops->cpu.n && !status; i++)
-        if (key_is_value(rf_of(build, i))) {
-            keys[ops->n_rf] = rf_of(build, i);
+        if (key_is_value(rf_of(ops, build->events, i))) {
+            keys[ops->n_rf] = rf_of(ops, build->events, i);
             ops->rf_op[ops->n_rf++] = i;
         }
     if (!status)
@@ -169,18 +168,20 @@ static enum sutra_status order_threads(struct op_build *build) {
     arena_release(&build->scratch, mark);
     if (status)
         return status;
-
     struct thread_order_step step = {&ops->cpu, GROUP_GAP, ops->waits_for};
-    status = engine->thread_order(engine->state, &step, build->error);
-    for (row_t i = 0; i < ops->cpu.n && !status; i++) {
+    return engine->thread_order(engine->state, &step, build->error);
+}
+
+/* A dependency on an operator counts only if its rf_id is true in Python: present, and neither 0 nor "". */
+void device_ops_resolve_waits(struct device_ops *ops, const struct sutra_device_trace *trace, struct values *values) {
+    const value_key empty = values_string(values, "", 0);
+    for (row_t i = 0; i < ops->cpu.n; i++) {
         if (ops->waits_for[i] == ROW_NONE)
             continue;
-        value_key rf = rf_of(build, ops->waits_for[i]);
-        bool is_false =
-            key_is_integer(rf) ? rf == 0 : !key_is_value(rf) || rf == values_string(&build->context->values, "", 0);
+        value_key rf = rf_of(ops, &trace->events, ops->waits_for[i]);
+        bool is_false = key_is_integer(rf) ? rf == 0 : !key_is_value(rf) || rf == empty;
         ops->waits_for[i] = is_false ? ROW_NONE : ops->rf_op[key_index_find(&ops->rf, rf)];
     }
-    return status;
 }
 
 /* Makes the markers. The sorted trace has the first event of a tid at its earliest time, so markers are sorted too. */

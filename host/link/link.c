@@ -85,9 +85,8 @@ struct op_times {
     row_t n;
 };
 
-static void op_times_add(struct op_times *range, const struct device_events *events, row_t event) {
-    double begin = number_as_double(number_at(events->ts, event));
-    double end = begin + number_as_double(number_at(events->dur, event));
+static void op_times_add(struct op_times *range, struct number ts, struct number dur) {
+    double begin = number_as_double(ts), end = begin + number_as_double(dur);
     bool is_first = range->n++ == 0;
     range->begin = is_first || begin < range->begin ? begin : range->begin;
     range->end = is_first || end > range->end ? end : range->end;
@@ -133,7 +132,7 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
     for (row_t event = 0; event < events->n; event++) {
         const uint32_t category = category_roles(events, roles, event);
         if (category & CATEGORY_WORK)
-            op_times_add(&gpu, events, event);
+            op_times_add(&gpu, number_at(events->ts, event), number_at(events->dur, event));
         if (!(category & CATEGORY_CPU_OP))
             continue;
         value_key op_pid = events->pid[event];
@@ -142,7 +141,7 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         if (!key_is_integer(op_pid) || op_pid == pairing->host_pid)
             pairing->other_process = false;
         range_add(&pairing->device, events->rf[event]);
-        op_times_add(&cpu, events, event);
+        op_times_add(&cpu, number_at(events->ts, event), number_at(events->dur, event));
     }
     pairing->n_cpu_ops = cpu.n;
     pairing->gpu_in_ns = fits_in_ns(&gpu, &cpu);
@@ -259,43 +258,23 @@ enum event_class event_classify(const struct device_events *events, const struct
     return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }
 
-/* Whether a host node is a profiler step. O(length of the node). */
-static bool is_step(const struct sutra_host_trace *host, row_t node) {
-    const struct document *document = &host->document;
-    struct json_span name = document_member_of(document, host->nodes.text[node], "name");
-    return name.at && memmem(document->source.bytes + name.at, name.end - name.at, STEP_NAME, strlen(STEP_NAME));
-}
-
-/* Finds the CPU operator of each host operator, ascending by id. If the CPU operator waits for one of another thread,
- * the unit waits for the host operator that was last linked to that one. */
-static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
-    struct sutra_link_report *report = &linked->report;
-    const struct host_ops *units = &linked->units;
+/* Finds the unit that each unit waits for: if its CPU operator waits for one of another thread, the last unit up to this
+ * one that is linked to that operator. */
+static enum sutra_status find_waits(struct sutra_linked *linked, struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
     struct arena_mark mark = arena_mark(&linked->arena);
     row_t *op_unit = rows_none(&linked->arena, ops->cpu.n);
     if (!op_unit)
         return error_memory(error);
-    for (row_t unit = 0; unit < units->n_units; unit++) {
-        linked->unit_op[unit] = linked->unit_after[unit] = ROW_NONE;
-        if (!units->reachable[unit])
+    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
+        row_t op = linked->unit_op[unit];
+        linked->unit_after[unit] = ROW_NONE;
+        if (op == ROW_NONE)
             continue;
-        report->n_host_ops++;
-        value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
-        report->n_host_rf_zero += rf == 0;
-        row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
-        if (found == ROW_NONE) {
-            *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += rf != 0;
-            report->n_host_steps += key_is_value(rf) && rf != 0 && is_step(linked->host, unit_node(units, unit));
-            continue;
-        }
-        row_t op = ops->rf_op[found];
         op_unit[op] = unit;
-        linked->unit_op[unit] = op;
         if (ops->waits_for[op] != ROW_NONE)
             linked->unit_after[unit] = op_unit[ops->waits_for[op]];
-        report->n_host_linked += rf != 0; /* chakra_trace_link links ids that are 0 */
-        report->n_inter_thread += linked->unit_after[unit] != ROW_NONE;
+        linked->report.n_inter_thread += linked->unit_after[unit] != ROW_NONE;
     }
     arena_release(&linked->arena, mark);
     return SUTRA_OK;
@@ -417,8 +396,8 @@ static enum sutra_status check_unknown_launches(struct sutra_linked *linked, str
     return context->holds_defects ? SUTRA_OK : validity_report(context, found, NULL, error);
 }
 
-static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context, bool any_call,
-                                  struct sutra_error *error) {
+static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
+                                  const struct sutra_link_options *options, struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     struct arena *arena = &linked->arena;
     struct pairing pairing;
@@ -427,7 +406,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = pairing_check(&pairing, context, error);
     if (!status)
-        status = device_ops_build(&linked->ops, context, linked->device, any_call, arena, error);
+        status = device_ops_build(&linked->ops, context, linked->device, options->any_launch, arena, error);
     linked->unknown_calls = linked->ops.unknown_calls;
     linked->n_unknown_calls = linked->ops.n_unknown_calls;
     linked->ops.unknown_calls = NULL;
@@ -450,11 +429,13 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     linked->ctrl_deps = arena_alloc(arena, linked->units.n_nodes, sizeof *linked->ctrl_deps);
     status = arena_status(arena, error);
     if (!status)
-        status = link_units(linked, error);
+        status = match_units(linked, context, options, &pairing, error);
+    if (!status)
+        status = find_waits(linked, error);
 
     /* Warn if less than half of the operators are linked, with the cause; strict: fail. */
     unsigned long long n_linked = report->n_host_linked, n_ops = report->n_host_ops;
-    if (!status && (n_ops == 0 || 2 * n_linked < n_ops)) {
+    if (!status && !linked->match.by_names && (n_ops == 0 || 2 * n_linked < n_ops)) {
         static const char few_linked[] = "%s%llu of %llu host operators are linked: %s";
         const char *head = n_linked ? "" : "nothing matches: ", *cause = pairing_cause(&pairing);
         if (context->options.strict)
@@ -494,6 +475,35 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     return status;
 }
 
+/* Measures the part of the device trace that the linked operators cover. O(events). */
+static void measure_coverage(struct sutra_linked *linked) {
+    const struct device_ops *ops = &linked->ops;
+    const struct device_events *events = &linked->device->events;
+    struct op_times covered = {0}, steps = {0}, all = {0};
+    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
+        row_t op = linked->unit_op[unit], n;
+        if (op == ROW_NONE)
+            continue;
+        op_times_add(&covered, number_at(ops->cpu.ts, op), number_at(ops->cpu.dur, op));
+        const row_t *gpu = device_ops_group(ops, op, &n);
+        for (row_t i = 0; i < n; i++)
+            op_times_add(&covered, number_at(events->ts, gpu[i]), number_at(events->dur, gpu[i]));
+    }
+    for (row_t i = 0; i < ops->cpu.n; i++)
+        op_times_add(&all, number_at(ops->cpu.ts, i), number_at(ops->cpu.dur, i));
+    bool has_steps = false;
+    for (uint32_t i = 0; i < linked->device->strings.n && !has_steps; i++)
+        has_steps = ops->roles[i].name & NAME_STEP;
+    if (has_steps)
+        for (row_t event = 0; event < events->n; event++)
+            if (name_roles(events, ops->roles, event) & NAME_STEP &&
+                category_roles(events, ops->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+                op_times_add(&steps, number_at(events->ts, event), number_at(events->dur, event));
+    const struct op_times *whole = steps.n ? &steps : &all;
+    linked->match.covered_us = covered.end - covered.begin;
+    linked->match.steps_us = whole->end - whole->begin;
+}
+
 /* Number of GPU nodes per GPU operator, and of nodes, from which the estimated size is reported before writing. */
 #define MANY_COPIES 10
 #define MANY_NODES  10000
@@ -511,9 +521,11 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
         return error_memory(error);
     made->host = host;
     made->device = device;
-    status = link_all(made, context, own.any_launch, error);
+    status = link_all(made, context, &own, error);
     if (!status)
         status = context_go_on(context, error);
+    if (!status)
+        measure_coverage(made);
     if (!status && !own.no_sync)
         status = sync_build(made, context, own.hta_pandas3, error);
 
@@ -543,6 +555,10 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
 
 void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report) {
     report_give(report, &linked->report, sizeof linked->report);
+}
+
+void sutra_linked_match(const struct sutra_linked *linked, struct sutra_link_match *match) {
+    report_give(match, &linked->match, sizeof linked->match);
 }
 
 bool sutra_linked_unknown_call(const struct sutra_linked *linked, uint64_t index, struct sutra_count *call) {

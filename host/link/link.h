@@ -9,7 +9,9 @@
  * The check of a pairing does not affect linking: traces of two ranks have the same ids for the same operators, so that
  * they link nearly as well as the traces of one rank. Only the process distinguishes them.
  *
- * Cost: O(n).
+ * If ids fail, operators are matched by names (name_match.c).
+ *
+ * Cost: O(n), and of matching by names (align/op_match.h).
  */
 #ifndef LINK_LINK_H
 #define LINK_LINK_H
@@ -60,6 +62,9 @@ enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_cont
 /* Describes why the traces do not belong together, with advice; false if there is no sign of it. */
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
 
+/* Why ids fail: "the device trace has no record-function ids, as before PyTorch 2.4". */
+const char *pairing_ids_fault(const struct pairing *pairing);
+
 /* The probable cause if few operators have an id in common, with advice. */
 const char *pairing_cause(const struct pairing *pairing);
 
@@ -108,9 +113,9 @@ struct device_ops {
     struct cpu_ops cpu;
     row_t *cpu_event;
     struct number_column exclusive; /* exclusive duration of each */
-    row_t *waits_for;    /* CPU op of another thread whose rf_id gives the inter-thread dependency, or none */
-    struct key_index rf; /* rf_id -> position in rf_op; the last operator of each rf_id */
-    row_t *rf_op;        /* CPU operators with an rf_id */
+    row_t *waits_for;               /* CPU op of another thread that gives the inter-thread dependency, or none */
+    struct key_index rf;            /* rf_id -> position in rf_op; the last operator of each rf_id */
+    row_t *rf_op;                   /* CPU operators with an rf_id */
     row_t n_rf;
 
     /* GPU operators that found a CPU operator, by the external id of that operator, each group in sorted order. */
@@ -137,6 +142,9 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
                                    const struct sutra_device_trace *trace, bool any_call, struct arena *arena,
                                    struct sutra_error *error);
 void device_ops_free(struct device_ops *ops);
+
+/* Replaces each operator in waits_for by the last one with its rf_id; one without an id gives no dependency. O(n). */
+void device_ops_resolve_waits(struct device_ops *ops, const struct sutra_device_trace *trace, struct values *values);
 
 /* The GPU operators that belong to a CPU operator: *n rows of events. */
 static inline const row_t *device_ops_group(const struct device_ops *ops, row_t cpu_op, row_t *n) {
@@ -180,10 +188,16 @@ struct sutra_linked {
     int64_t *ctrl_deps; /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
     struct linked_sync sync;
     struct sutra_link_report report;
+    struct sutra_link_match match;
     struct sutra_count *unknown_calls; /* of ops; linked_traces_free_columns() keeps them */
     row_t n_unknown_calls;
     struct trace_validity found; /* DEFECT_UNKNOWN_LAUNCH */
 };
+
+/* Whether the linked operators cover less than 90 % of the profiler steps. */
+static inline bool link_match_is_part(const struct sutra_link_match *match) {
+    return match->covered_us > 0 && match->covered_us < 0.9 * match->steps_us;
+}
 
 /* A linked trace with its inputs, for callers that free the columns early. */
 struct linked_traces {
@@ -218,6 +232,13 @@ static inline const row_t *linked_waits_for(const struct sutra_linked *linked, r
     *n = list == ROW_NONE ? 0 : sync->start[list + 1] - sync->start[list];
     return list == ROW_NONE ? NULL : sync->nodes + sync->start[list];
 }
+
+/* Finds the CPU operator of each unit: fills unit_op, linked->match and the counts of host operators in the report, and
+ * the dependencies between CPU operators, by ids or names. SUTRA_DATA: `match` is NAMES and names do not match, or
+ * there is no such step. SUTRA_STRICT: in a strict context, ids fail and `match` is AUTO, or names are not sure. */
+enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context *context,
+                              const struct sutra_link_options *options, const struct pairing *pairing,
+                              struct sutra_error *error);
 
 /* Adds synchronization dependencies, the GPU nodes that each node waits for: fills linked->sync and
  * the report's n_sync. The other members of `linked` are complete. Without a critical path there are no dependencies,

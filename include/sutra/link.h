@@ -24,6 +24,14 @@ extern "C" {
 
 struct sutra_linked;
 
+/* How host operators find their operators of the device trace. */
+enum sutra_match {
+    SUTRA_MATCH_AUTO,  /* by ids, or by names if less than half of the operators of the smaller trace have an operator
+                          of their name with their id, and names match at least half of the operators */
+    SUTRA_MATCH_IDS,   /* by record-function ids, as chakra_trace_link */
+    SUTRA_MATCH_NAMES, /* by names, numbers and order per thread */
+};
+
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_link_options {
     size_t size;
@@ -32,6 +40,9 @@ struct sutra_link_options {
     uint64_t most_bytes; /* fail with SUTRA_DATA if the output would exceed about this size; 0: unlimited */
     bool any_launch;     /* also link GPU operators whose launch is a call that chakra_trace_link does not know, such as
                             cudaGraphLaunch: for .et files with measured times. ET+ then differs from its output */
+    enum sutra_match match;
+    const char *match_step; /* match by names with the operators of this profiler step only: its name or its number;
+                               NULL: with all operators */
 };
 
 /* Counts of linked, unlinked and corrected nodes. */
@@ -39,7 +50,7 @@ struct sutra_link_report {
     size_t size;                   /* sizeof the struct, set by the caller */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* of these, reachable from the root */
-    uint64_t n_host_linked;        /* host operators linked to a device event by a nonzero id */
+    uint64_t n_host_linked;        /* host operators linked to a device event by a nonzero id, or by name */
     uint64_t n_host_without_rf;    /* host operators without a record-function id */
     uint64_t n_host_rf_unmatched;  /* host operators whose record-function id is missing in the device trace */
     uint64_t n_events;             /* events of the device trace */
@@ -65,15 +76,50 @@ struct sutra_link_report {
                                       (sutra_linked_unknown_call()) */
 };
 
+/* Unmatched operators of one trace, by reason, and the most frequent names of all of them. */
+struct sutra_unmatched {
+    uint64_t n_before, n_after;  /* before and after the part that the other trace covers */
+    uint64_t n_of_threads;       /* of threads that the other trace lacks */
+    uint64_t n_between;          /* between matched operators */
+    struct sutra_count names[3]; /* names live as long as the linked trace; unused ones have count 0 */
+};
+
+/* How the host operators were matched. Operators of the host trace exclude the nodes of processes, threads and profiler
+ * steps. Apart from by_names and times, all is 0 if they were matched by ids. */
+struct sutra_link_match {
+    size_t size; /* sizeof the struct, set by the caller */
+    bool by_names;
+    bool has_numbers; /* sequence numbers agree, after number_shift was added to those of the host trace */
+    int64_t number_shift;
+    double confidence; /* matched operators / operators of the larger trace from the first to the last matched one */
+    uint64_t n_host_ops, n_device_ops, n_matched;
+    const char
+        *ids_fault; /* why ids fail, such as "the device trace has no record-function ids, as before PyTorch 2.4";
+                              a constant */
+    uint64_t n_common_ids; /* host operators whose id a device operator of the same name has */
+    uint64_t n_places;     /* parts of one trace that the other one fits equally well: the first one is used; 0: the
+                              traces have about the same length */
+    char step[64];         /* the profiler step that the first matched operator is in; "": none */
+    struct sutra_unmatched host, device;
+    double covered_us; /* of the device trace: from the first start to the last end of linked operators and GPU
+                          operators */
+    double steps_us;   /* from the start of the first profiler step to the end of the last one, or of all CPU operators
+                          in a trace without steps */
+};
+
 /* Links two traces. Both must outlive *linked, which the caller frees. Errors: SUTRA_DATA: two launches with the same
- * correlation; SUTRA_STRICT: an anomaly in a strict context: negative durations, traces of different processes or
- * times, less than half of the operators linked, more than 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM:
- * out of memory. */
+ * correlation, or names do not match (SUTRA_MATCH_NAMES), or there is no step `match_step`; SUTRA_STRICT: an anomaly in
+ * a strict context: negative durations, traces of different processes or times, less than half of the operators linked,
+ * ids that fail (SUTRA_MATCH_AUTO), names that fit several places or match less than 90 % (SUTRA_MATCH_NAMES), more than
+ * 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error);
 
 void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report);
+
+/* Fills *match, whose size is set. */
+void sutra_linked_match(const struct sutra_linked *linked, struct sutra_link_match *match);
 
 /* The calls of n_gpu_unknown_launch: name and number of launched GPU operators, descending by number. The name lives as
  * long as the device trace. False: `index` is not below the number of names. */

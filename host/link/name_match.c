@@ -1,0 +1,469 @@
+/*
+ * name_match.c - finds the CPU operator of each unit (match_units() of link.h): by ids, or by names if ids fail.
+ *
+ *     host trace     unit  3      4      5      6           ids    7, 8, 9 on both sides: unit -> last operator of its id
+ *     device trace   op       a      b      c      d        names  align/op_match.h: unit -> operator, one to one
+ *
+ * Ids fail if less than half of the operators with ids on the smaller side have an operator of their name and id on the
+ * other side. Ids that are a constant apart name other operators. Names are compared on a sample first.
+ *
+ * A match by names has a confidence: matched operators / operators from the first to the last match of each thread. At
+ * least half is needed, and a tenth of the smaller side.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "align/op_fields.h"
+#include "align/op_match.h"
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/column.h"
+#include "facts/profiler_steps.h"
+#include "link/link.h"
+#include "text/quantities.h"
+
+/* Least confidence of a match by names, and the least one with which a strict context uses it. */
+#define CONFIDENCE_MIN    0.5
+#define CONFIDENCE_STRICT 0.9
+
+/* Names that are compared to estimate how many ids belong to operators of the same name, and the error of the estimate
+ * as a share. */
+#define NAMES_SAMPLE       2048
+#define NAMES_SAMPLE_ERROR 0.1
+
+struct name_linking {
+    struct sutra_linked *linked;
+    struct sutra_context *context;
+    const struct sutra_link_options *options;
+    const struct pairing *pairing;
+    struct arena arena; /* scratch */
+    struct sutra_error *error;
+
+    row_t *op_unit;                /* per host operator: its unit */
+    row_t n_named;                 /* units whose names were read */
+    row_t *marker_unit, n_markers; /* of these, processes and threads */
+    struct op_side host, device;
+    struct op_match match;
+};
+
+/* ---- By ids ---- */
+
+/* Whether a host node is a profiler step. O(length of the node). */
+static bool is_step(const struct sutra_host_trace *host, row_t node) {
+    const struct document *document = &host->document;
+    struct json_span name = document_member_of(document, host->nodes.text[node], "name");
+    return name.at && memmem(document->source.bytes + name.at, name.end - name.at, STEP_NAME, strlen(STEP_NAME));
+}
+
+static enum sutra_status match_by_ids(struct sutra_linked *linked, struct sutra_context *context) {
+    struct sutra_link_report *report = &linked->report;
+    const struct host_ops *units = &linked->units;
+    struct device_ops *ops = &linked->ops;
+    device_ops_resolve_waits(ops, linked->device, &context->values);
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        linked->unit_op[unit] = ROW_NONE;
+        if (!units->reachable[unit])
+            continue;
+        report->n_host_ops++;
+        value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
+        report->n_host_rf_zero += rf == 0;
+        row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
+        if (found == ROW_NONE) {
+            *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += rf != 0;
+            report->n_host_steps += key_is_value(rf) && rf != 0 && is_step(linked->host, unit_node(units, unit));
+            continue;
+        }
+        linked->unit_op[unit] = ops->rf_op[found];
+        report->n_host_linked += rf != 0; /* chakra_trace_link links ids that are 0 */
+    }
+    return SUTRA_OK;
+}
+
+/* Whether node and operator have the same name. O(length of the node up to its name). */
+static bool names_are_equal(struct field_reader *reader, const struct sutra_linked *linked, row_t node, row_t op) {
+    const struct strings *strings = &linked->device->strings;
+    struct json_span place = document_member_of(&linked->host->document, linked->host->nodes.text[node], "name");
+    uint32_t name = linked->device->events.name[linked->ops.cpu_event[op]];
+    size_t length = 0;
+    if (!place.at || reader->source->bytes[place.at] != '"')
+        return false;
+    const char *text = field_string(reader, place, &length);
+    return text && length == strings_length(strings, name) && memcmp(text, strings_text(strings, name), length) == 0;
+}
+
+/* Counts the host operators whose id an operator of the same name has, and determines whether ids fail: these are less
+ * than half of the operators with ids on the smaller side. The count is an estimate if it is far from half. */
+static enum sutra_status check_ids(struct name_linking *linking, uint64_t *n_common, bool *fails) {
+    struct sutra_linked *linked = linking->linked;
+    const struct host_ops *units = &linked->units;
+    const struct device_ops *ops = &linked->ops;
+    const value_key *rf = linked->host->nodes.rf;
+    row_t n_host = 0, n_device = 0, n = 0;
+    row_t *unit_of = arena_alloc(&linking->arena, units->n_units, sizeof *unit_of);
+    row_t *op_of = arena_alloc(&linking->arena, units->n_units, sizeof *op_of);
+    if (linking->arena.failed)
+        return error_memory(linking->error);
+    for (row_t i = 0; i < ops->n_rf; i++)
+        n_device += linked->device->events.rf[ops->cpu_event[ops->rf_op[i]]] != 0;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        value_key id = rf[unit_node(units, unit)];
+        if (!units->reachable[unit] || !key_is_value(id) || id == 0)
+            continue;
+        row_t found = key_index_find(&ops->rf, id);
+        n_host++;
+        if (found == ROW_NONE)
+            continue;
+        unit_of[n] = unit;
+        op_of[n++] = ops->rf_op[found];
+    }
+    struct field_reader reader = {.source = &linked->host->document.source};
+    const row_t n_smaller = MIN(n_host, n_device);
+    double n_equal = 0;
+    if (n_smaller && 2 * (uint64_t)n >= n_smaller) {
+        row_t step = n / NAMES_SAMPLE + 1, n_sampled = 0, n_found = 0;
+        for (row_t i = 0; i < n; i += step, n_sampled++)
+            n_found += names_are_equal(&reader, linked, unit_node(units, unit_of[i]), op_of[i]);
+        n_equal = (double)n_found / n_sampled * n;
+        bool is_close =
+            2 * n_equal > (1 - NAMES_SAMPLE_ERROR) * n_smaller && 2 * n_equal < (1 + NAMES_SAMPLE_ERROR) * n_smaller;
+        if (is_close && step > 1) {
+            n_equal = 0;
+            for (row_t i = 0; i < n; i++)
+                n_equal += names_are_equal(&reader, linked, unit_node(units, unit_of[i]), op_of[i]);
+        }
+    }
+    *n_common = (uint64_t)n_equal;
+    *fails = !n_smaller || 2 * n_equal < n_smaller;
+    bool failed = reader.failed;
+    buffer_free(&reader.scratch);
+    return failed ? error_memory(linking->error) : SUTRA_OK;
+}
+
+/* ---- By names ---- */
+
+/* Lists the operators of the host trace, without the nodes of processes, threads and profiler steps. */
+static enum sutra_status list_host_side(struct name_linking *linking) {
+    const struct sutra_linked *linked = linking->linked;
+    const struct host_ops *units = &linked->units;
+    const struct host_nodes *nodes = &linked->host->nodes;
+    struct arena *arena = &linking->arena;
+    struct node_fields fields;
+    struct key_index tids;
+    row_t n = 0, n_ops = 0;
+    row_t *unit_of = arena_alloc(arena, units->n_units, sizeof *unit_of);
+    row_t *node = arena_alloc(arena, units->n_units, sizeof *node);
+    row_t *op_of = rows_none(arena, units->n_units); /* per unit */
+    linking->marker_unit = arena_alloc(arena, units->n_units, sizeof *linking->marker_unit);
+    if (arena->failed)
+        return error_memory(linking->error);
+    for (row_t unit = 0; unit < units->n_units; unit++)
+        if (units->reachable[unit]) {
+            unit_of[n] = unit;
+            node[n++] = unit_node(units, unit);
+        }
+    enum sutra_status status = node_fields_read(&fields, linking->context, linked->host, node, n,
+                                                &linked->device->strings, arena, linking->error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
+        if (fields.kind[i] == NODE_MARKER)
+            linking->marker_unit[linking->n_markers++] = unit_of[i];
+        if (fields.kind[i] != NODE_OPERATOR)
+            continue;
+        op_of[unit_of[i]] = n_ops;
+        unit_of[n_ops] = unit_of[i];
+        fields.token[n_ops] = fields.token[i];
+        fields.tid[n_ops] = fields.tid[i];
+        fields.sequence[n_ops] = fields.sequence[i];
+        fields.collective[n_ops++] = fields.collective[i];
+    }
+    struct op_side *side = &linking->host;
+    *side = op_side_alloc(arena, n_ops);
+    if ((status = arena_status(arena, linking->error)) ||
+        (status =
+             key_index_build(&tids, &linking->context->choice.cpu, fields.tid, n_ops, KEY_FIRST, NULL, linking->error)))
+        return status;
+    side->n_threads = key_index_number(&tids, fields.tid, n_ops, side->thread);
+    key_index_free(&tids);
+    for (row_t i = 0; i < n_ops; i++) {
+        row_t above = key_index_find(&units->ids, nodes->parent[unit_node(units, unit_of[i])]);
+        above = above == ROW_NONE ? ROW_NONE : op_of[above];
+        side->token[i] = fields.token[i];
+        side->sequence[i] = fields.sequence[i];
+        side->collective[i] = fields.collective[i];
+        if (above != ROW_NONE && above < i && side->thread[above] == side->thread[i])
+            side->parent[i] = above;
+    }
+    linking->op_unit = unit_of;
+    linking->n_named = n;
+    return SUTRA_OK;
+}
+
+/* Whether the name of a profiler step is the selected one, or has the selected number. */
+static bool is_selected_step(const struct strings *strings, uint32_t name, const char *wanted) {
+    const char *text = strings_text(strings, name);
+    const char *number = profiler_step_number(text, strings_length(strings, name), STEPS_SELECTION);
+    return strcmp(text, wanted) == 0 || (number && strcmp(number, wanted) == 0);
+}
+
+/* Limits the device side to the operators that begin in a profiler step. */
+static enum sutra_status select_step(struct name_linking *linking) {
+    const struct sutra_linked *linked = linking->linked;
+    const struct device_events *events = &linked->device->events;
+    const struct cpu_ops *cpu = &linked->ops.cpu;
+    const char *wanted = linking->options->match_step;
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(category_roles(events, linked->ops.roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION)) ||
+            !(name_roles(events, linked->ops.roles, event) & NAME_STEP) ||
+            !is_selected_step(&linked->device->strings, events->name[event], wanted))
+            continue;
+        struct number begin = number_at(events->ts, event);
+        struct number end = number_add(begin, number_at(events->dur, event));
+        linking->device.begin = count_begun(cpu->ts, cpu->n, begin);
+        linking->device.end = count_begun(cpu->ts, cpu->n, end);
+        return SUTRA_OK;
+    }
+    char text[300];
+    profiler_steps_explain(&linked->device->strings, wanted, text, sizeof text);
+    return error_file(linking->error, SUTRA_DATA, linked->device->document.source.name, "--match-step: %s", text);
+}
+
+static enum sutra_status match_by_names(struct name_linking *linking) {
+    struct sutra_linked *linked = linking->linked;
+    const struct device_ops *ops = &linked->ops;
+    enum sutra_status status = list_host_side(linking);
+    if (status)
+        return status;
+    struct op_side *device = &linking->device;
+    *device = op_side_alloc(&linking->arena, ops->cpu.n);
+    if (linking->arena.failed)
+        return error_memory(linking->error);
+    for (row_t i = 0; i < ops->cpu.n; i++) {
+        device->token[i] = linked->device->events.name[ops->cpu_event[i]];
+        device->thread[i] = ops->cpu.thread[i];
+    }
+    device->n_threads = ops->cpu.n_threads;
+    op_side_nest(device, ops->cpu.ts, ops->cpu.dur, &linking->arena);
+    status = arena_status(&linking->arena, linking->error);
+    if (!status)
+        status = event_numbers_read(device, linking->context, linked->device, ops->cpu_event, linking->error);
+    if (!status && linking->options->match_step)
+        status = select_step(linking);
+    if (!status)
+        status = ops_match(linking->context, &linking->host, device, linked->device->strings.n, &linking->arena,
+                           &linking->match, linking->error);
+    return status;
+}
+
+/* ---- What matched ---- */
+
+ORDER_BY(compare_unmatched, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
+
+/* Counts the unmatched operators of one side by reason and name. */
+static enum sutra_status count_unmatched(struct name_linking *linking, const struct op_side *side, const row_t *partner,
+                                         const row_t *thread_partner, row_t begin, row_t end,
+                                         struct sutra_unmatched *unmatched) {
+    const struct strings *strings = &linking->linked->device->strings;
+    const struct sutra_host_trace *host = linking->linked->host;
+    uint64_t *const counts[N_UNMATCHED] = {&unmatched->n_before, &unmatched->n_after, &unmatched->n_of_threads,
+                                           &unmatched->n_between};
+    struct field_reader reader = {.source = &host->document.source};
+    struct strings names; /* of the host trace that the device trace lacks, after the ones of the device trace */
+    struct arena_mark mark = arena_mark(&linking->arena);
+    uint32_t n = strings->n;
+    bool ok = strings_init(&names);
+    struct sutra_count *list =
+        arena_zeros(&linking->arena, (size_t)strings->n + side->n, sizeof *list); /* by string, then by other name */
+    ok = ok && list;
+    for (row_t i = 0; i < side->n && ok; i++) {
+        uint32_t name = side->token[i];
+        if (partner[i] != ROW_NONE)
+            continue;
+        ++*counts[op_unmatched(side, thread_partner, begin, end, i)];
+        if (name == TOKEN_NONE) {
+            row_t node = unit_node(&linking->linked->units, linking->op_unit[i]);
+            struct json_span place = document_member_of(&host->document, host->nodes.text[node], "name");
+            if (!place.at || host->document.source.bytes[place.at] != '"')
+                continue;
+            uint32_t number = field_intern(&reader, place, &names);
+            ok = number != STRING_NONE;
+            name = strings->n + number;
+            n = MAX(n, name + 1);
+        }
+        if (ok)
+            list[name].count++;
+    }
+    for (uint32_t name = 0; name < n && ok; name++)
+        list[name].name = name < strings->n ? strings_text(strings, name) : strings_text(&names, name - strings->n);
+    if (ok)
+        qsort(list, n, sizeof *list, compare_unmatched);
+    for (size_t i = 0; i < sizeof unmatched->names / sizeof *unmatched->names && i < n && ok && list[i].count; i++)
+        unmatched->names[i] = (struct sutra_count){
+            arena_text(&linking->linked->arena, list[i].name, strlen(list[i].name)), list[i].count};
+    buffer_free(&reader.scratch);
+    strings_free(&names);
+    arena_release(&linking->arena, mark);
+    return ok && !linking->linked->arena.failed ? SUTRA_OK : error_memory(linking->error);
+}
+
+/* The name of the profiler step in which the first matched operator begins. */
+static void name_step(struct name_linking *linking) {
+    const struct sutra_linked *linked = linking->linked;
+    const struct device_events *events = &linked->device->events;
+    const struct op_match *match = &linking->match;
+    row_t first = 0;
+    while (first < linking->device.n && match->host[first] == ROW_NONE)
+        first++;
+    if (first == linking->device.n)
+        return;
+    struct number start = number_at(linked->ops.cpu.ts, first);
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(name_roles(events, linked->ops.roles, event) & NAME_STEP) ||
+            !(category_roles(events, linked->ops.roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION)))
+            continue;
+        struct number begin = number_at(events->ts, event);
+        if (number_compare(begin, start) > 0 ||
+            number_compare(number_add(begin, number_at(events->dur, event)), start) <= 0)
+            continue;
+        snprintf(linking->linked->match.step, sizeof linking->linked->match.step, "%s",
+                 strings_text(&linked->device->strings, events->name[event]));
+        return;
+    }
+}
+
+static enum sutra_status describe_match(struct name_linking *linking) {
+    struct sutra_link_match *found = &linking->linked->match;
+    const struct op_match *match = &linking->match;
+    found->by_names = true;
+    found->has_numbers = match->has_numbers;
+    found->number_shift = match->number_shift;
+    found->confidence = match->confidence;
+    found->n_host_ops = linking->host.n;
+    found->n_device_ops = linking->device.n;
+    found->n_matched = match->n;
+    found->n_places = match->n_places;
+    found->ids_fault = pairing_ids_fault(linking->pairing);
+    name_step(linking);
+    enum sutra_status status = count_unmatched(linking, &linking->host, match->device, match->host_partner,
+                                               match->host_begin, match->host_end, &found->host);
+    if (!status)
+        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, match->device_begin,
+                                 match->device_end, &found->device);
+    return status;
+}
+
+/* The last annotation before the first matched operator, if only outermost annotations without GPU operators precede
+ * it, such as the data loader's; else ROW_NONE. PyTorch gives these the id 0, because the observer of the host trace has
+ * not begun. */
+static row_t find_annotation_before(const struct name_linking *linking) {
+    const struct sutra_linked *linked = linking->linked;
+    const struct device_ops *ops = &linked->ops;
+    row_t row = 0;
+    for (; row < linking->device.n && linking->match.host[row] == ROW_NONE; row++) {
+        row_t n_gpu;
+        device_ops_group(ops, row, &n_gpu);
+        if (n_gpu || linking->device.parent[row] != ROW_NONE ||
+            !(category_roles(&linked->device->events, ops->roles, ops->cpu_event[row]) & CATEGORY_ANNOTATION))
+            return ROW_NONE;
+    }
+    return row && row < linking->device.n ? row - 1 : ROW_NONE;
+}
+
+/* Links the units to their operators. An operator without a host operator gives no dependency. As chakra_trace_link does
+ * with ids, nodes of processes and threads, whose ids are 0, are linked to an operator of id 0. */
+static void use_names(struct name_linking *linking) {
+    struct sutra_linked *linked = linking->linked;
+    struct device_ops *ops = &linked->ops;
+    const row_t before = find_annotation_before(linking);
+    memset(linked->unit_op, 0xff, linked->units.n_units * sizeof *linked->unit_op);
+    for (row_t i = 0; i < linking->host.n; i++)
+        linked->unit_op[linking->op_unit[i]] = linking->match.device[i];
+    for (row_t i = 0; i < linking->n_markers && before != ROW_NONE; i++)
+        if (linked->host->nodes.rf[unit_node(&linked->units, linking->marker_unit[i])] == 0)
+            linked->unit_op[linking->marker_unit[i]] = before;
+    for (row_t i = 0; i < ops->cpu.n; i++)
+        if (ops->waits_for[i] != ROW_NONE && linking->match.host[ops->waits_for[i]] == ROW_NONE)
+            ops->waits_for[i] = ROW_NONE;
+    linked->report.n_host_ops = linking->n_named;
+    linked->report.n_host_linked = linking->match.n;
+}
+
+const char *pairing_ids_fault(const struct pairing *pairing) {
+    const struct rf_range *host = &pairing->host, *device = &pairing->device;
+    return device->n_ids == 0 && device->n_zero ? "the record-function ids of the device trace are 0"
+           : device->n_ids == 0                 ? "the device trace has no record-function ids, as before PyTorch 2.4"
+           : host->n_ids == 0                   ? "the host trace has no record-function ids"
+                                                : "operators with equal record-function ids have other names";
+}
+
+/* "the 1st of 5 parts ..."; empty if the match is not ambiguous. */
+static void describe_places(const struct sutra_link_match *match, char *text, size_t size) {
+    *text = 0;
+    if (match->n_places > 1)
+        snprintf(text, size,
+                 "; several places: the host trace fits %" PRIu64 " places of the device trace equally well, the first "
+                 "is used%s%s (--match-step selects another one)",
+                 match->n_places, *match->step ? ", " : "", match->step);
+    else if (match->has_numbers && match->number_shift)
+        snprintf(text, size,
+                 "; sequence numbers differ by %" PRId64 ": the times are of another iteration of this process",
+                 match->number_shift);
+}
+
+/* Warns that names are used, or fails in a strict context. */
+static enum sutra_status report_names(struct name_linking *linking) {
+    const struct sutra_link_match *match = &linking->linked->match;
+    const bool is_auto = linking->options->match == SUTRA_MATCH_AUTO;
+    char places[300], counts[400], reference[160] = "link nothing";
+    describe_places(match, places, sizeof places);
+    snprintf(counts, sizeof counts, "%s of %s host operators are matched by name (confidence %.1f %%)",
+             count_text(match->n_matched).text, count_text(match->n_host_ops).text, 100 * match->confidence);
+    if (match->n_common_ids)
+        snprintf(reference, sizeof reference, "link %s", count_text(match->n_common_ids).text);
+    if (linking->context->options.strict && is_auto)
+        return error_set(linking->error, SUTRA_STRICT, "%s; %s: --strict needs ids, or '--match names' to use names",
+                         match->ids_fault, counts);
+    if (linking->context->options.strict && (match->n_places > 1 || match->confidence < CONFIDENCE_STRICT))
+        return error_set(linking->error, SUTRA_STRICT, "%s%s; --strict needs one place and a confidence of %.0f %%",
+                         counts, places, 100 * CONFIDENCE_STRICT);
+    if (linking->context->holds_defects)
+        return SUTRA_OK;
+    if (is_auto)
+        context_warn(linking->context, "%s: %s; chakra_trace_link would %s (--match ids)%s", counts, match->ids_fault,
+                     reference, places);
+    else
+        context_warn(linking->context, "%s%s", counts, places);
+    return SUTRA_OK;
+}
+
+enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context *context,
+                              const struct sutra_link_options *options, const struct pairing *pairing,
+                              struct sutra_error *error) {
+    struct name_linking linking = {
+        .linked = linked, .context = context, .options = options, .pairing = pairing, .error = error};
+    bool by_names = options->match == SUTRA_MATCH_NAMES;
+    enum sutra_status status = SUTRA_OK;
+    if (options->match == SUTRA_MATCH_AUTO)
+        status = check_ids(&linking, &linked->match.n_common_ids, &by_names);
+    if (!status && by_names) {
+        stage_begin(context, "match names", linked->host->nodes.n);
+        status = match_by_names(&linking);
+        const uint64_t n = linking.match.n, n_smaller = MIN(linking.host.n, linking.device.n);
+        by_names = n && linking.match.confidence >= CONFIDENCE_MIN && 10 * n >= n_smaller;
+        if (!status && !by_names && options->match == SUTRA_MATCH_NAMES)
+            status = error_set(error, SUTRA_DATA,
+                               "%s of %s host operators match by name (confidence %.0f %%, at least %.0f %% required): "
+                               "check that both traces are of the same run and rank",
+                               count_text(n).text, count_text(linking.host.n).text, 100 * linking.match.confidence,
+                               100 * CONFIDENCE_MIN);
+        stage_begin(context, "link", linked->host->nodes.n);
+    }
+    if (!status && by_names && !(status = describe_match(&linking)) && !(status = report_names(&linking)))
+        use_names(&linking);
+    else if (!status)
+        status = match_by_ids(linked, context);
+    arena_free(&linking.arena);
+    return status;
+}
