@@ -75,6 +75,7 @@ static struct json_span find_list(const struct document *document, size_t node, 
 /* Lists the records of groups with addresses, ascending by id, which is the order of their starts. False: out of
  * memory. */
 static bool find_records(struct record_reader *r, struct arena *arena) {
+    static const char quoted[] = "\"record_param_comms\"";
     const struct document *document = &r->linked->host->document;
     const struct host_ops *units = &r->linked->units;
     uint64_t capacity = 0;
@@ -83,7 +84,11 @@ static bool find_records(struct record_reader *r, struct arena *arena) {
     r->record_of = rows_none(arena, units->n_units);
     bool ok = strings_init(&addresses) && pair_table_init(&numbers) && pair_table_init(&n_of_size) && r->record_of;
     for (row_t unit = 0; unit < units->n_units && ok; unit++) {
-        const size_t node = r->linked->host->nodes.text[unit_node(units, unit)];
+        const row_t row = unit_node(units, unit);
+        const size_t node = r->linked->host->nodes.text[row];
+        /* Parse only nodes that contain the name. */
+        if (!memmem(document->source.bytes + node, r->linked->host->nodes.end[row] - node, quoted, sizeof quoted - 1))
+            continue;
         const struct json_span name = document_member_of(document, node, "name");
         if (!name.end || !place_is(&document->source, name, "record_param_comms"))
             continue;
