@@ -20,16 +20,28 @@
           "'correlation':3,'External id':9,'stream':7,'Collective name':'allreduce','Process Group "                   \
           "Name':'dp','Process Group Ranks':'[0, 1]','Group size':2,'In msg nelems':4,'Out msg nelems':4,'Seq':0")
 
+/* A kernel without arguments, whose record_param_comms is in the host trace. */
+#define RECORDED(ts)                                                                                                   \
+    EVENT("kernel", "ncclDevKernel_AllReduce", "7", ts, "5", "'correlation':4,'External id':10,'stream':7")
+
 #define NO_IO "{'values':[],'shapes':[],'types':[]}"
 #define HOST_NODE(id, name, attrs)                                                                                     \
     "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[" attrs "]}"
 
-static const char host_source[] = "{'schema':'1.1.1-chakra.0.0.4','pid':%d,'nodes':[" HOST_NODE(
-    "1", "root", "") "," HOST_NODE("2", "a", RF_ATTRIBUTE("7")) "]}";
+#define RECORD_NODE                                                                                                    \
+    "{'id':3,'name':'record_param_comms','ctrl_deps':1,'inputs':{'shapes':[],'values':"                                \
+    "[[[5,6,0,4,4,'cuda:0']],1,4096,%2$d,'allreduce',[],[],2],'types':['GenericList[Tensor(float)]','Int','Int'"       \
+    ",'Int','String','GenericList[]','GenericList[]','Int']},'outputs':" NO_IO ",'attrs':[" RF_ATTRIBUTE("8") "]}"
+#define CPU_OP(name, ts, external, rf)                                                                                 \
+    "{'ph':'X','cat':'cpu_op','name':'" name "','pid':%2$d,'tid':1,'ts':" ts                                           \
+    ",'dur':5,'args':{'External id':" external ",'Record function id':" rf "}}"
+
+static const char host_source[] = "{'schema':'1.1.1-chakra.0.0.4','pid':%1$d,'nodes':[" HOST_NODE(
+    "1", "root", "") "," HOST_NODE("2", "a", RF_ATTRIBUTE("7")) "," RECORD_NODE "]}";
 static const char device_source[] =
-    "{'distributedInfo':{'rank':%d,'world_size':2},'traceEvents':[{'ph':'X','cat':'cpu_op',"
-    "'name':'a','pid':%d,'tid':1,'ts':1,'dur':5,'args':{'External id':9,'Record function "
-    "id':7}}," LAUNCH("1", "2", "3") "," COLLECTIVE("10") "]}";
+    "{'distributedInfo':{'rank':%1$d,'world_size':2},'traceEvents':[" CPU_OP("a", "1", "9", "7") "," LAUNCH(
+        "1", "2", "3") "," COLLECTIVE("10") "," CPU_OP("record_param_comms", "20", "10",
+                                                       "8") "," LAUNCH("1", "21", "4") "," RECORDED("30") "]}";
 
 static char folder[64], out[80], *paths[2 * N_RANKS], *expected[N_RANKS];
 
@@ -42,7 +54,7 @@ static char *in_folder(const char *format, int rank) {
 
 static void write_trace(const char *path, const char *source, int first, int second) {
     FILE *file = fopen(path, "w");
-    char text[2000];
+    char text[4000];
     assert_non_null(file);
     assert_true(snprintf(text, sizeof text, source, first, second) < (int)sizeof text);
     for (char *at = text; *at; at++)
@@ -175,7 +187,7 @@ static void jobs_run_out_of_memory(void **state) {
     for (int rank = 0; rank < N_RANKS; rank++) {
         paths[rank] = in_folder("host.%d.json", rank);
         paths[N_RANKS + rank] = in_folder("device.%d.json", rank);
-        write_trace(paths[rank], host_source, 50 + rank, 0);
+        write_trace(paths[rank], host_source, 50 + rank, rank);
         write_trace(paths[N_RANKS + rank], device_source, rank, 50 + rank);
     }
     if (work(NULL, &error))

@@ -403,8 +403,7 @@ struct call_reader {
     bool failed;
 };
 
-/* Lists the communication kernels, and their kinds, in the arena. NULL: out of memory. */
-static row_t *find_kernels(const struct sutra_device_trace *trace, struct arena *arena, uint8_t **kinds, row_t *n) {
+row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, uint8_t **kinds, row_t *n) {
     const struct device_events *events = &trace->events;
     struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
     struct kernel_kinds of = kernel_kinds_begin(events, &trace->strings, roles, arena);
@@ -674,7 +673,7 @@ enum sutra_status collective_calls_read(struct collective_calls *calls, struct s
                                  .base_ns = trace_base_ns(trace),
                                  .texts = {.source = &trace->document.source, .values = &context->values}};
     uint8_t *kinds;
-    row_t n, *kernels = find_kernels(trace, &scratch, &kinds, &n);
+    row_t n, *kernels = collective_kernels_find(trace, &scratch, &kinds, &n);
     bool ready = strings_init(&reader.members) && pair_table_init(&reader.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < n && !status && !reader.failed; i++) {

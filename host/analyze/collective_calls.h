@@ -25,6 +25,8 @@
 #include "read/document.h"
 #include "text/numbers.h"
 
+struct sutra_linked;
+
 /*
  * Arguments of operators as Python writes them, lists as tuples:
  *
@@ -77,7 +79,8 @@ struct collective_call {
     uint32_t what, type; /* "allreduce", "Float" */
     int64_t n_in, n_out; /* elements */
     int64_t seq;
-    int64_t peer; /* of a message */
+    int64_t peer; /* of a message; of a group with unknown members: the rank in the group of the peer or, in a
+                   * collective, the own one */
     int64_t start_ns, end_ns;
     uint32_t in_split, out_split; /* elements for, and from, each rank, "[1, 2]": string id + 1; 0: not recorded */
     uint32_t comms_id;            /* "Comms Id", equal on all ranks of a collective: string id + 1; 0: not recorded */
@@ -152,6 +155,24 @@ int64_t trace_time_ns(double us, int64_t base_ns);
 enum sutra_status collective_calls_read(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error);
+
+/* Lists the communication kernels of a trace in trace order, and their rows of kernel_kinds[], in the arena. NULL: out
+ * of memory. O(events). */
+row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, uint8_t **kinds, row_t *n);
+
+/*
+ * ---- Collectives that only host traces record, as in PyTorch before 2.3 (collective_records.c) ----
+ */
+
+/* Adds the kernels without arguments whose record_param_comms is in the host trace, after collective_calls_read() of
+ * the device trace. The members of their groups are unknown. SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_records_read(struct collective_calls *calls, struct sutra_context *context,
+                                          const struct sutra_linked *linked, int64_t rank, struct sutra_error *error);
+
+/* Finds the members of these groups from the collectives of all ranks. Collectives of other groups become unrecorded.
+ * *n_inferred: groups of some ranks whose members follow from a stride. SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_groups_find_members(struct collective_calls *calls, int64_t world_size,
+                                                 uint64_t *n_inferred, struct sutra_error *error);
 
 /* Parses a list such as "[0, 1]", in the arena; *n is 0 if it is truncated. NULL: out of memory. */
 int64_t *collective_list_read(const char *text, size_t length, struct arena *arena, size_t *n);

@@ -50,17 +50,27 @@ static const struct option_row options[] = {
 
 /* ---- A linked job: findings from the records in its directory ---- */
 
+static uint64_t count_messages(const struct collective_matches *matches) {
+    uint64_t n = 0;
+    for (row_t i = 0; i < matches->n; i++)
+        n += matches->list[i].is_message;
+    return n;
+}
+
 static void print_linked_job(const struct job_whole *whole) {
+    const uint64_t n_messages = count_messages(&whole->matches);
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
         printf("%-8s %s%s%s\n         ", check_severity_names[finding->severity], finding->rule,
                *finding->ranks ? ": rank " : "", finding->ranks);
         wrapped_print(finding->text, 9, 9);
     }
-    printf("%s of %s linked, %s: %s\n", count_text(whole->n_done).text,
+    printf("%s of %s linked, %s", count_text(whole->n_done).text,
            counted_text((uint64_t)whole->world_size, "rank", "ranks").text,
-           counted_text(whole->calls.n, "collective", "collectives").text,
-           counted_text(whole->n_errors, "error", "errors").text);
+           counted_text(whole->matches.n - n_messages, "collective", "collectives").text);
+    if (n_messages)
+        printf(", %s", counted_text(n_messages, "message", "messages").text);
+    printf(": %s\n", counted_text(whole->n_errors, "error", "errors").text);
 }
 
 static int print_linked_job_json(const struct job_whole *whole) {
@@ -69,7 +79,8 @@ static int print_linked_job_json(const struct job_whole *whole) {
     json_open(&json, '{');
     json_add_format(&json, "world_size", "%" PRId64, whole->world_size);
     json_add_count(&json, "linked", whole->n_done);
-    json_add_count(&json, "collectives", whole->calls.n);
+    json_add_count(&json, "collectives", whole->matches.n - count_messages(&whole->matches));
+    json_add_count(&json, "messages", count_messages(&whole->matches));
     json_add_count(&json, "errors", whole->n_errors);
     json_add_open(&json, "findings", '[');
     for (uint64_t i = 0; i < whole->n_findings; i++) {

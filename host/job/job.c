@@ -549,6 +549,15 @@ static void find_clock_offsets(struct job_whole *whole) {
                     whole->clocks[0].rank);
 }
 
+/* Groups whose members no trace records. */
+static void find_inferred_groups(struct job_whole *whole) {
+    if (whole->n_inferred)
+        add_finding(whole, CHECK_NOTE, "inferred groups", "",
+                    "the members of %" PRIu64
+                    " process groups follow from the ranks in these groups: the traces record only addresses of groups",
+                    whole->n_inferred);
+}
+
 /* Causes of wrong simulated times. */
 static void find_simulation_limits(struct job_whole *whole) {
     const struct job_meetings *meetings = whole->meetings;
@@ -602,6 +611,7 @@ static void find_problems(struct job_whole *whole) {
     find_trace_defects(whole);
     find_matches(whole);
     find_collective_problems(whole);
+    find_inferred_groups(whole);
     find_clock_offsets(whole);
     find_simulation_limits(whole);
     struct job_finding *sorted = arena_alloc(&whole->arena, whole->n_findings, sizeof *sorted);
@@ -628,6 +638,8 @@ enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, st
         whole->n_missing += rank->state == RANK_MISSING;
         whole->n_damaged += rank->damage != NULL;
     }
+    if (!status)
+        status = collective_groups_find_members(&whole->calls, whole->world_size, &whole->n_inferred, error);
     if (!status)
         status = collective_matches_find(&whole->calls, &whole->arena, &whole->matches, error);
     if (!status)

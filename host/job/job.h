@@ -132,6 +132,7 @@ struct job_whole {
     size_t n_left;
     uint64_t ranks_capacity, left_capacity;
     struct collective_calls calls;
+    uint64_t n_inferred; /* groups whose members follow from the ranks in them */
     struct collective_matches matches;
     struct rank_clock *clocks;
     struct host_clock *hosts;

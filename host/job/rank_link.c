@@ -120,7 +120,7 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
 }
 
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
-                                     struct sutra_device_trace *device, const struct pairing *pairing,
+                                     struct sutra_device_trace *device, const struct pairing *pairing, int64_t rank,
                                      const struct sutra_link_options *options, const struct link_output *output,
                                      const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_linked *linked = NULL;
@@ -138,6 +138,8 @@ static enum sutra_status link_traces(struct sutra_context *context, struct sutra
                             *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");
     const struct linked_traces spent = {linked, host, device};
     int64_t base_ns = trace_base_ns(device);
+    if (!status)
+        status = collective_records_read(&result->calls, context, linked, rank, error);
     if (!status)
         status = write_output(context, &spent, base_ns, output, path, result, error);
     sutra_linked_free(linked);
@@ -175,7 +177,7 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
         event_columns_forget(device->columns); /* linking needs no columns of collectives */
         int64_t n = trace_device_count(&device->document);
         result->n_devices = n > 0 ? n : NOT_RECORDED;
-        status = link_traces(context, host, device, &pairing, options, output, path, result, error);
+        status = link_traces(context, host, device, &pairing, pair->rank, options, output, path, result, error);
     }
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "facts/collectives.h"
 #include "facts/flops.h"
 #include "simulate/communication.h"
 #include "simulate/et_format.h"
@@ -43,40 +42,6 @@ int kernel_collective(struct et_text name, bool all) {
 #define COUNT_BITS 16
 #define GROUP_BITS 15
 
-/* ---- Lists in Python syntax ---- */
-
-/* Reads up to `most` elements of a list. Returns their number. */
-static unsigned read_items(struct et_text list, struct et_text *items, unsigned most) {
-    if (list.length == 0 || *list.bytes != '[')
-        return 0;
-    struct list_cursor cursor = {list.bytes, list.bytes + list.length};
-    unsigned n = 0;
-    for (bool more = list_enter(&cursor) && list_first(&cursor); more && n < most; more = list_more(&cursor)) {
-        const char *begin = cursor.at;
-        list_skip_value(&cursor);
-        items[n++] = (struct et_text){begin, (uint32_t)(cursor.at - begin)};
-    }
-    return n;
-}
-
-static bool is_quoted(struct et_text item) {
-    return item.length >= 2 && (*item.bytes == '\'' || *item.bytes == '"');
-}
-
-/* The text between quotes; other texts are returned unchanged. */
-static struct et_text unquoted(struct et_text item) {
-    return is_quoted(item) ? (struct et_text){item.bytes + 1, item.length - 2} : item;
-}
-
-/* A rank at the beginning of the text, or RANK_NOT_RECORDED. */
-static int64_t read_rank(struct et_text text) {
-    int64_t rank = 0;
-    uint32_t n = 0;
-    for (; n < text.length && n < 9 && text.bytes[n] >= '0' && text.bytes[n] <= '9'; n++)
-        rank = rank * 10 + (text.bytes[n] - '0');
-    return n > 0 ? rank : RANK_NOT_RECORDED;
-}
-
 /* ---- Ranks recorded by operators ---- */
 
 /* Ranks in a group, and the group, as an operator records them. */
@@ -90,22 +55,24 @@ struct comm_record {
 static const struct comm_record no_record = {
     .own = RANK_NOT_RECORDED, .peer = RANK_NOT_RECORDED, .start = RANK_NOT_RECORDED, .step = RANK_NOT_RECORDED};
 
-/* Inputs of record_param_comms: tensors (not always), sequence, group, rank, name, two lists of sizes, and in newer
- * traces first rank, step and size of the group. */
+static struct input_text input_of(struct et_text text) {
+    return (struct input_text){text.bytes, text.length};
+}
+
+static struct et_text text_of(struct input_text input) {
+    return (struct et_text){input.at, (uint32_t)input.length};
+}
+
 static struct comm_record read_parameters(struct et_text values) {
-    struct et_text items[9], pair[1];
-    struct comm_record record = no_record;
-    unsigned n = read_items(values, items, 9), name = n > 3 && is_quoted(items[3]) ? 3 : 4;
-    if (n <= name || !is_quoted(items[name]))
-        return record;
-    record.name = unquoted(items[name]);
-    record.peer = read_rank(items[name - 1]);
-    record.group = unquoted(read_items(items[name - 2], pair, 1) ? pair[0] : items[name - 2]);
-    if (name + 4 < n) {
-        record.start = read_rank(items[name + 3]);
-        record.step = read_rank(items[name + 4]);
-    }
-    return record;
+    struct comms_inputs inputs;
+    if (!comms_inputs_read(input_of(values), &inputs))
+        return no_record;
+    return (struct comm_record){.name = text_of(inputs.name),
+                                .group = text_of(inputs.group),
+                                .own = comms_inputs_name_own_rank(&inputs) ? inputs.rank : RANK_NOT_RECORDED,
+                                .peer = inputs.rank,
+                                .start = inputs.start,
+                                .step = inputs.step};
 }
 
 /* "nccl:send 0->1", "nccl:recv 1<-0". */
@@ -116,8 +83,8 @@ static struct comm_record read_arrow(struct et_text name) {
     const char *blank = arrow ? memrchr(name.bytes, ' ', (size_t)(arrow - name.bytes)) : NULL;
     if (!blank)
         return record;
-    record.own = read_rank((struct et_text){blank + 1, (uint32_t)(arrow - blank - 1)});
-    record.peer = read_rank((struct et_text){arrow + 2, (uint32_t)(end - arrow - 2)});
+    record.own = comms_rank_read((struct input_text){blank + 1, (size_t)(arrow - blank - 1)});
+    record.peer = comms_rank_read((struct input_text){arrow + 2, (size_t)(end - arrow - 2)});
     return record;
 }
 
@@ -131,9 +98,9 @@ static struct comm_record read_record(const struct plus_nodes *nodes, row_t row,
     else if (kernel_name_has(name, "nccl:"))
         record = read_arrow(name);
     else if (et_text_is(name, "c10d::send") || et_text_is(name, "c10d::recv_")) {
-        struct et_text items[3]; /* tensors, group, peer, tag */
-        if (read_items(plus_io_text(texts, nodes, row, 0), items, 3) == 3)
-            record.peer = read_rank(items[2]);
+        struct input_text items[3]; /* tensors, group, peer, tag */
+        if (comms_items_read(input_of(plus_io_text(texts, nodes, row, 0)), items, 3) == 3)
+            record.peer = comms_rank_read(items[2]);
     }
     struct et_text said = record.name.length > 0 ? record.name : name;
     return kernel_name_has(said, direction) ? record : no_record;
@@ -180,12 +147,6 @@ static int64_t global_rank(const struct comm_groups *groups, const struct comm_r
     return stepped ? record->start + record->step * rank : RANK_NOT_RECORDED;
 }
 
-/* Collectives for which record_param_comms records the own rank, not a root. */
-static bool names_own_rank(struct et_text name) {
-    int type = kernel_collective(name, false);
-    return type >= 0 && type != ET_BROADCAST;
-}
-
 static int64_t find_own_rank(const struct node_graph *graph, const struct comm_groups *groups,
                              struct plus_texts *texts) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
@@ -193,7 +154,7 @@ static int64_t find_own_rank(const struct node_graph *graph, const struct comm_g
         if (nodes->flags[row] & PLUS_IS_GPU || !graph_is_parameters(nodes, row))
             continue;
         struct comm_record record = read_parameters(plus_io_text(texts, nodes, row, 0));
-        int64_t own = names_own_rank(record.name) ? global_rank(groups, &record, record.peer) : RANK_NOT_RECORDED;
+        int64_t own = global_rank(groups, &record, record.own);
         if (own != RANK_NOT_RECORDED)
             return own;
     }
@@ -257,7 +218,7 @@ static void list_messages(struct comm_ends *ends, const struct node_graph *graph
             continue;
         }
         const struct comm_group *group = comm_group_find(groups, record.group);
-        int64_t number = group ? read_rank(group->number) : RANK_NOT_RECORDED;
+        int64_t number = group ? comms_rank_read(input_of(group->number)) : RANK_NOT_RECORDED;
         messages[ends->n] = (struct message){.end = {.row = row, .peer = peer},
                                              .order = ends->n,
                                              .group = number == RANK_NOT_RECORDED ? 0 : (uint32_t)number,

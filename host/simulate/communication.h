@@ -12,6 +12,7 @@
 #ifndef SIMULATE_COMMUNICATION_H
 #define SIMULATE_COMMUNICATION_H
 
+#include "facts/collectives.h"
 #include "read/document.h"
 #include "simulate/node_graph.h"
 
@@ -70,9 +71,6 @@ int kernel_collective(struct et_text name, bool all);
 
 /* Number of operators above a kernel that are inspected. */
 #define COMM_ENDS_LEVELS 4
-
-/* A rank that is not recorded. */
-#define RANK_NOT_RECORDED INT64_C(-1)
 
 struct comm_end {
     row_t row;    /* the kernel */
