@@ -20,19 +20,24 @@
     "{'id':" id ",'name':'" name "','ctrl_deps':" parent ",'inputs':" IO ",'outputs':" IO more                         \
     ",'attrs':" ATTRIBUTES attributes "]}"
 
-/* A ring, an id that an attribute changes, a repeated and a large one, a group with a name. */
-static const char source[] = "{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':'\\u00e9','start_ts':1,'finish_ts':2,'nodes':[" LINE(
-    "1", "[pytorch|profiler|execution_trace|thread]", "1", "",
-    "") "," LINE("2", "a", "1", ",'inter_thread_dep':4",
-                 "") "," LINE("3", "ncclDevKernel_AllReduce", "2", ",'cat':'kernel','pg_name':'g\\n'",
-                              "") "," LINE("4", "b\\n", "1", "",
-                                           "") "," LINE("4", "b\\n", "1", "",
-                                                        "") "," LINE("5", "c", "1", "",
-                                                                     ",{'name':'id','value':123456789012345678}") "," LINE("18446744073709551615",
-                                                                                                                           "process_group:init",
-                                                                                                                           "1",
-                                                                                                                           "",
-                                                                                                                           "") "]}";
+#define GPU_LINE(id, name, parent)                                                                                     \
+    "{'cat':'kernel','name':'" name "','ts':1,'dur':2,'args':{'stream':7},'ctrl_deps':" parent ",'id':" id             \
+    ",'inputs':" IO ",'outputs':" IO "}"
+
+/* A ring, an id that an attribute changes, a repeated and a large one, a group with a name, nodes of link-legacy. */
+/* clang-format off */
+static const char source[] =
+    "{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':'\\u00e9','start_ts':1,'finish_ts':2,'nodes':["
+    LINE("1", "[pytorch|profiler|execution_trace|thread]", "1", "", "") ","
+    LINE("2", "a", "1", ",'inter_thread_dep':4", "") ","
+    LINE("3", "ncclDevKernel_AllReduce", "2", ",'cat':'kernel','pg_name':'g\\n'", "") ","
+    LINE("4", "b\\n", "1", "", "") ","
+    LINE("4", "b\\n", "1", "", "") ","
+    LINE("5", "c", "1", "", ",{'name':'id','value':123456789012345678}") ","
+    LINE("6", "d", "1", ",'dur':5,'ts':10", "") ","
+    GPU_LINE("7", "k\\n", "6") ","
+    LINE("18446744073709551615", "process_group:init", "1", "", "") "]}";
+/* clang-format on */
 
 struct conversion_case {
     char *text;

@@ -45,7 +45,7 @@ edge_two_neg          0  exclusive durations below 0 (the first is event 91): 1;
 
 # link HOST DEVICE OUT [OPTION...]: what it says goes to $work/err.
 link() {
-    "$SUTRA" link "$1" "$2" -o "$3" --no-sync -q "${@:4}" 2>"$work/err"
+    "$SUTRA" link "$1" "$2" -o "$3" --match ids --no-sync -q "${@:4}" 2>"$work/err"
 }
 
 # links_to EXPECTED HOST DEVICE OUT [OPTION...]: whether the output, decompressed, is the expected file.

@@ -116,6 +116,7 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;
     struct sutra_link_options link_options = {.size = sizeof link_options,
+                                              .match = SUTRA_MATCH_IDS,
                                               .no_sync = !(flags & CASE_SYNC),
                                               .hta_pandas3 = (flags & CASE_PANDAS3) != 0,
                                               .any_launch = (flags & CASE_ANY_LAUNCH) != 0};

@@ -416,7 +416,8 @@ static const char *const description[] = {
     "not below a thread, numbers the process groups, and breaks dependency cycles.",
     "--faithful models CPU time as one chain of nodes, and the dependencies of kernels, so that a simulation takes the "
     "measured time. ET+ does not record launches, waits of streams for each other, and most synchronizing calls. A "
-    "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs.",
+    "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs. ET+ of 'sutra "
+    "link-legacy' does not record when GPU operators start, so --faithful fails.",
     "LINES is the output of 'sutra jsonize --lines'. Unchanged lines give the original .et file, byte for byte.",
     "REPORT is an SQLite database of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) or rocmProfileData "
     "(.rpd). The output is a device trace in Kineto's format, with all digits of the times, steps as ProfilerStep#N, and NVTX ranges of "

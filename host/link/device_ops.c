@@ -33,9 +33,6 @@
 #include "match/steps.h"
 #include "read/device_trace.h"
 
-/* Microseconds between operators of a thread that begin a new group. */
-#define GROUP_GAP 1000
-
 /* Operators inspected for exclusive durations before sutra warns: about a tenth of a second. */
 #define SLOW_INSPECTIONS 20000000
 
@@ -168,7 +165,7 @@ static enum sutra_status order_threads(struct op_build *build) {
     arena_release(&build->scratch, mark);
     if (status)
         return status;
-    struct thread_order_step step = {&ops->cpu, GROUP_GAP, ops->waits_for};
+    struct thread_order_step step = {&ops->cpu, LINK_GROUP_GAP_US, ops->waits_for};
     return engine->thread_order(engine->state, &step, build->error);
 }
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* X(constant, key in the node, name as an attribute or "", expected value). COMM_BYTES is a fault of the inputs of
- * communication; FLAT_PARENT to OUTPUT_TYPES are fields of schema 1.0.1. */
+ * communication; FLAT_PARENT to OUTPUT_TYPES are fields of schema 1.0.1; DUR and ARGS of ET+ of link-legacy. */
 #define PLUS_FIELDS(X)                                                                                                 \
     X(ID, "id", "id", "an integer from 0 to 2^64 - 1")                                                                 \
     X(NAME, "name", "name", "a string that can be encoded in UTF-8")                                                   \
@@ -43,6 +43,8 @@
     X(INPUT_TYPES, "input_types", "", "a list")                                                                        \
     X(OUTPUT_SHAPES, "output_shapes", "", "a list")                                                                    \
     X(OUTPUT_TYPES, "output_types", "", "a list")                                                                      \
+    X(DUR, "dur", "", "a number from 0 to 2^64 - 1")                                                                   \
+    X(ARGS, "args", "", "an object")                                                                                   \
     X(ATTRIBUTES, "attrs", "", "a list")
 
 enum plus_field {

@@ -258,8 +258,8 @@ enum event_class event_classify(const struct device_events *events, const struct
     return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }
 
-/* Finds the unit that each unit waits for: if its CPU operator waits for one of another thread, the last unit up to this
- * one that is linked to that operator. */
+/* Finds the unit that each unit waits for: if its CPU operator waits for one of another thread, the last unit up to
+ * this one that is linked to that operator. */
 static enum sutra_status find_waits(struct sutra_linked *linked, struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
     struct arena_mark mark = arena_mark(&linked->arena);

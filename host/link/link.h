@@ -105,6 +105,9 @@ struct call_names call_names_text(const struct sutra_count *counts, uint64_t n);
  *     events --sort, classify--> CPU ops, launches, GPU ops --engine--> exclusive durations, order, parents, groups
  */
 
+/* Microseconds between operators of a thread that begin a new group of dependencies between threads. */
+#define LINK_GROUP_GAP_US 1000
+
 struct device_ops {
     row_t *order;               /* all events, sorted stably by timestamp */
     struct string_roles *roles; /* of every string of the trace */

@@ -355,8 +355,8 @@ static enum sutra_status describe_match(struct name_linking *linking) {
 }
 
 /* The last annotation before the first matched operator, if only outermost annotations without GPU operators precede
- * it, such as the data loader's; else ROW_NONE. PyTorch gives these the id 0, because the observer of the host trace has
- * not begun. */
+ * it, such as the data loader's; else ROW_NONE. PyTorch gives these the id 0, because the observer of the host trace
+ * has not begun. */
 static row_t find_annotation_before(const struct name_linking *linking) {
     const struct sutra_linked *linked = linking->linked;
     const struct device_ops *ops = &linked->ops;
@@ -371,8 +371,8 @@ static row_t find_annotation_before(const struct name_linking *linking) {
     return row && row < linking->device.n ? row - 1 : ROW_NONE;
 }
 
-/* Links the units to their operators. An operator without a host operator gives no dependency. As chakra_trace_link does
- * with ids, nodes of processes and threads, whose ids are 0, are linked to an operator of id 0. */
+/* Links the units to their operators. An operator without a host operator gives no dependency. As chakra_trace_link
+ * does with ids, nodes of processes and threads, whose ids are 0, are linked to an operator of id 0. */
 static void use_names(struct name_linking *linking) {
     struct sutra_linked *linked = linking->linked;
     struct device_ops *ops = &linked->ops;
@@ -395,10 +395,12 @@ const char *pairing_ids_fault(const struct pairing *pairing) {
     return device->n_ids == 0 && device->n_zero ? "the record-function ids of the device trace are 0"
            : device->n_ids == 0                 ? "the device trace has no record-function ids, as before PyTorch 2.4"
            : host->n_ids == 0                   ? "the host trace has no record-function ids"
-                                                : "operators with equal record-function ids have other names";
+           : host->high < device->low || device->high < host->low
+               ? "the record-function ids of the traces do not overlap"
+               : "operators with equal record-function ids have other names";
 }
 
-/* "the 1st of 5 parts ..."; empty if the match is not ambiguous. */
+/* The other places that fit, or the iteration that the times are of; "" if neither applies. */
 static void describe_places(const struct sutra_link_match *match, char *text, size_t size) {
     *text = 0;
     if (match->n_places > 1)

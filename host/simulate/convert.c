@@ -191,7 +191,24 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
         return status;
     }
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
-    return status ? status : old_parents_replace(&made->plus.nodes, context, error);
+    if (status)
+        return status;
+    if (!plus_is_legacy(&made->plus.nodes, options->compat))
+        return old_parents_replace(&made->plus.nodes, context, error);
+    const char *name = made->document.source.name;
+    row_t n_gpu = 0;
+    if (times)
+        return error_file(error, SUTRA_DATA, name,
+                          "ET+ of link-legacy records when launches end, not when GPU operators start: measured times "
+                          "are unknown; use 'sutra link HOST DEVICE -o OUT --match names'");
+    status = plus_legacy_complete(&made->plus, context, &n_gpu, error);
+    if (!status && n_gpu && !options->compat && !options->no_start_times)
+        context_warn(context,
+                     "%s: %s: ET+ of link-legacy records when launches end instead; 'sutra link HOST DEVICE -o OUT "
+                     "--match names' records start times",
+                     name,
+                     counted_text(n_gpu, "GPU operator has no start time", "GPU operators have no start time").text);
+    return status;
 }
 
 static enum sutra_status convert_input(struct sutra_context *context, const struct convert_input *input,

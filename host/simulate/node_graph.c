@@ -533,8 +533,7 @@ static bool is_thread(struct et_text name) {
            et_text_is(name, "[pytorch|profiler|execution_trace|thread]");
 }
 
-/* Threads and the process, which only contain other nodes. */
-static bool is_frame(struct et_text name) {
+bool graph_is_frame(struct et_text name) {
     return is_thread(name) || et_text_is(name, "[pytorch|profiler|execution_graph|process]") ||
            et_text_is(name, "[pytorch|profiler|execution_trace|process]");
 }
@@ -746,7 +745,7 @@ static enum sutra_status visit_node(struct walk *walk, row_t row, row_t slot, ro
         status = error_memory(error);
     if (!gpu)
         *last = slot;
-    graph->counts.n_rootless += walk->rest && !is_frame(graph->plus->nodes.name[row]);
+    graph->counts.n_rootless += walk->rest && !graph_is_frame(graph->plus->nodes.name[row]);
     return status;
 }
 
@@ -868,7 +867,7 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
         bool metadata = is_dropped(graph, graph->message[slot]);
         graph->counts.n_metadata += metadata;
         graph->kept[slot] =
-            !metadata && (graph->kept[slot] || (graph->rules.keep_rootless && !is_frame(slot_name(graph, slot))));
+            !metadata && (graph->kept[slot] || (graph->rules.keep_rootless && !graph_is_frame(slot_name(graph, slot))));
         graph->counts.n_dangling += !metadata && !graph->kept[slot];
     }
 

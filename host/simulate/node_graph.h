@@ -88,6 +88,9 @@ static inline bool graph_is_gpu(const struct node_graph *graph, row_t row) {
 /* The type of the node of a row: ET_METADATA, ET_COMP or a kind of communication. */
 enum et_type graph_type(const struct node_graph *graph, row_t row);
 
+/* Whether a node of this name only contains other nodes: a thread or the process. */
+bool graph_is_frame(struct et_text name);
+
 /* Whether the row is a record_param_comms, which records the parameters of communication. */
 bool graph_is_parameters(const struct plus_nodes *nodes, row_t row);
 

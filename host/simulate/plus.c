@@ -43,7 +43,7 @@ void plus_nodes_free(struct plus_nodes *nodes) {
     *nodes = (struct plus_nodes){0};
 }
 
-static void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
+void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
 #define X(type, name) nodes->name[row] = node->name;
     PLUS_COLUMNS(X)
     if (nodes->times) {

@@ -88,6 +88,7 @@ enum {
     /* The kernel's arguments record a send, or a receive; only of linked traces. */
     PLUS_SENDS = PLUS_NULL << (PLUS_N_NUMBERS + 3),
     PLUS_RECEIVES = PLUS_NULL << (PLUS_N_NUMBERS + 4),
+    PLUS_IS_LEGACY = PLUS_NULL << (PLUS_N_NUMBERS + 5), /* of link-legacy: has "dur", but no exclusive duration */
 };
 
 /* Inputs and outputs, in the order of enum et_text_column. */
@@ -147,6 +148,7 @@ static inline size_t plus_n_columns(bool times) {
     return times ? PLUS_N_COLUMNS : PLUS_N_COLUMNS - PLUS_N_TIME_COLUMNS;
 }
 
+void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node);
 void plus_nodes_free(struct plus_nodes *nodes);
 
 /* The global rank at the other end of a send or receive, from the arguments of its kernel. */
@@ -240,6 +242,25 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
 /* Replaces parents by new ids, if the nodes were linked. SUTRA_SYSTEM: out of memory. */
 enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_context *context,
                                       struct sutra_error *error);
+
+/*
+ * ---- ET+ of link-legacy, the older format (plus_legacy.c) ----
+ *
+ *     CPU node   {"name": "aten::mm", "id": 3, "parent": 2, ..., "dur": 20, "ts": 10}
+ *     GPU node   {"cat": "kernel", "name": "gemm", "ts": 15, "dur": 4, "args": {"stream": 7}, "parent": 3, "id": 4, ...}
+ *
+ * A CPU node has its inclusive duration. A GPU node is its event, with the id of its parent, and the inputs and outputs
+ * of its parent; "ts" is the end of its launch. Dependencies between threads are missing. Parents are new ids.
+ */
+
+/* Whether nodes are of link-legacy. With `compat` only if chakra_converter fails on them: else it ignores "dur". */
+bool plus_is_legacy(const struct plus_nodes *nodes, bool compat);
+
+/* Completes the nodes as link records them: exclusive durations of CPU nodes, dependencies between threads; durations,
+ * streams, groups and the parent's attributes of GPU nodes. *n_gpu: GPU nodes below CPU nodes, without start time.
+ * SUTRA_DATA: no GPU node has a CPU parent. SUTRA_SYSTEM: out of memory. O(n log n). */
+enum sutra_status plus_legacy_complete(struct plus_trace *trace, struct sutra_context *context, row_t *n_gpu,
+                                       struct sutra_error *error);
 
 /*
  * ---- Python's str() of a JSON value after json.load(), in UTF-8: the form of inputs and outputs in .et files ----
@@ -338,6 +359,7 @@ _Static_assert(PLUS_N_SPANS <= 64, "learned nodes have a bit for each span");
 struct plus_spans {
     struct json_span span[PLUS_N_SPANS];
     size_t text; /* offset of the node */
+    bool bare;   /* without "attrs" */
     bool flat;   /* of schema 1.0.1 */
 };
 

@@ -104,6 +104,13 @@ static void walk_attributes(struct json_walker *walker, struct node_leaves *leav
     }
 }
 
+/* Determines the schema of a node; rf_id is optional in schema 1.0.1. */
+static void set_schema(struct plus_spans *spans, bool has_attributes) {
+    const struct json_span *span = spans->span;
+    spans->bare = !has_attributes;
+    spans->flat = spans->bare && (span[PLUS_RF_ID].at || (span[PLUS_FLAT_PARENT].at && !span[PLUS_CTRL_DEPS].at));
+}
+
 static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, struct plus_spans *spans) {
     bool has_io[2] = {false, false};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
@@ -128,7 +135,7 @@ static void walk_tokens(struct json_walker *walker, struct node_leaves *leaves, 
         if (field != PLUS_N_FIELDS)
             spans->span[field] = value;
     }
-    spans->flat = !spans->span[PLUS_ATTRIBUTES].at && spans->span[PLUS_RF_ID].at;
+    set_schema(spans, spans->span[PLUS_ATTRIBUTES].at != 0);
     leaves->unusual |= spans->flat && (has_io[0] || has_io[1]);
 }
 
@@ -137,7 +144,7 @@ void plus_spans_walk(struct plus_reader *reader, struct json_walker *walker, str
     bool has_attributes;
     *spans = (struct plus_spans){.text = walker->at};
     if (node_walk_learned(walker, &reader->forms, PLUS_N_SPANS, spans->span, &has_attributes)) {
-        spans->flat = !has_attributes && spans->span[PLUS_RF_ID].at;
+        set_schema(spans, has_attributes);
         return;
     }
     *spans = (struct plus_spans){.text = walker->at};
@@ -309,6 +316,9 @@ void plus_node_fields(struct plus_reader *reader, const struct plus_spans *spans
             set_field(reader, node, fields[i], place);
     }
     node->key = spans->span[PLUS_ID].at ? field_key(reader->fields, spans->span[PLUS_ID]) : KEY_ABSENT;
+    bool has_dur =
+        spans->span[PLUS_DUR].at && !spans->span[PLUS_EXCLUSIVE_DUR].at && !spans->span[PLUS_INCLUSIVE_DUR].at;
+    set_flag(node, PLUS_IS_LEGACY, has_dur && (spans->bare || !(node->flags & PLUS_IS_GPU)));
 }
 
 /* The spans of values, shapes and types of the inputs or outputs; an attribute of that name has priority. */

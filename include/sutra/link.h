@@ -110,8 +110,8 @@ struct sutra_link_match {
 /* Links two traces. Both must outlive *linked, which the caller frees. Errors: SUTRA_DATA: two launches with the same
  * correlation, or names do not match (SUTRA_MATCH_NAMES), or there is no step `match_step`; SUTRA_STRICT: an anomaly in
  * a strict context: negative durations, traces of different processes or times, less than half of the operators linked,
- * ids that fail (SUTRA_MATCH_AUTO), names that fit several places or match less than 90 % (SUTRA_MATCH_NAMES), more than
- * 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM: out of memory. */
+ * ids that fail (SUTRA_MATCH_AUTO), names that fit several places or match less than 90 % (SUTRA_MATCH_NAMES), more
+ * than 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error);
