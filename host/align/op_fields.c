@@ -27,47 +27,83 @@ const char *placed_key(enum placed_field field) {
     return placed[field].key;
 }
 
-void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
-    *places = (struct node_places){0};
-    struct json_span tid = {0}, sequence = {0}; /* attributes */
-    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_span key = walk_key(&walker);
-        if (!host->flat && place_is(walker.source, key, "attrs")) {
-            if (walk_char(&walker) != '[') {
-                walk_value(&walker);
-                continue;
-            }
-            for (bool inner = walk_array(&walker); inner; inner = walk_element_end(&walker)) {
-                if (walk_char(&walker) != '{') {
-                    walk_value(&walker);
-                    continue;
-                }
-                struct attribute_spans found = walk_any_attribute(&walker);
-                if (found.name.end && place_is(walker.source, found.name, "tid"))
-                    tid = found.value.at ? found.value : tid; /* the last one counts */
-                else if (found.name.end && place_is(walker.source, found.name, "seq_id"))
-                    sequence = found.value.at ? found.value : sequence;
-            }
+static unsigned find_attribute(const struct json_walker *walker, struct json_span name) {
+    return place_is(walker->source, name, "tid")      ? PLACED_TID_ATTRIBUTE
+           : place_is(walker->source, name, "seq_id") ? PLACED_SEQUENCE_ATTRIBUTE
+                                                      : N_PLACES;
+}
+
+/* The list of attributes; the last one of a name counts. */
+static void walk_attributes(struct json_walker *walker, struct node_leaves *leaves, struct node_places *places) {
+    for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
+        unsigned field;
+        if (walk_char(walker) != '{') {
+            leaves->unusual = true;
+            walk_value(walker);
             continue;
         }
-
-        /* Keys with escapes are compared decoded. */
-        const char *raw = walker.text + key.at + 1;
-        size_t length = key.end - key.at - 1;
-        bool escaped = memchr(raw, '\\', length) != NULL;
-        struct json_span value = walk_value(&walker);
-        int field = 0;
-        while (field < N_PLACED && !(placed[field].length == length && memcmp(placed[field].key, raw, length) == 0) &&
-               !(escaped && place_is(walker.source, key, placed[field].key)))
-            field++;
-        if (field < N_PLACED)
-            places->field[field] = value;
+        struct json_span found = node_attribute(walker, leaves, find_attribute, N_PLACES, &field);
+        if (field < N_PLACES && found.at)
+            places->field[field] = found;
     }
-    if (tid.at)
-        places->field[PLACED_TID] = tid;
-    if (sequence.at)
-        places->field[PLACED_SEQUENCE] = sequence;
+}
+
+/* The number of a member's field; keys with escapes are compared decoded. */
+static unsigned find_placed(const struct json_walker *walker, struct json_span key) {
+    const char *raw = walker->text + key.at + 1;
+    const size_t length = key.end - key.at - 1;
+    const bool escaped = memchr(raw, '\\', length) != NULL;
+    unsigned field = 0;
+    while (field < N_PLACED && !(placed[field].length == length && memcmp(placed[field].key, raw, length) == 0) &&
+           !(escaped && place_is(walker->source, key, placed[field].key)))
+        field++;
+    return field < N_PLACED ? field : N_PLACES;
+}
+
+static void walk_node(struct json_walker *walker, bool is_flat, bool learns, struct node_leaves *leaves,
+                      struct node_places *places) {
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_span key = walk_key(walker);
+        if (!key.at)
+            break;
+        const unsigned field = find_placed(walker, key);
+        const bool is_object = walk_char(walker) == '{';
+        if (!is_flat && walk_char(walker) == '[' && place_is(walker->source, key, "attrs")) {
+            leaves->unusual |= leaves->attributes != 0;
+            leaves->attributes = walker->at;
+            walk_attributes(walker, leaves, places);
+        } else if (is_object && learns) { /* inputs or outputs: each value is a leaf */
+            for (bool inner = walk_object(walker); inner; inner = walk_member_end(walker)) {
+                struct json_span name = walk_key(walker);
+                const bool is_values = field == PLACED_INPUTS && place_is(walker->source, name, "values");
+                struct json_span value = node_leaf(walker, leaves, is_values ? PLACED_VALUES : N_PLACES);
+                if (is_values)
+                    places->field[PLACED_VALUES] = value;
+            }
+        } else {
+            struct json_span value = learns ? node_leaf(walker, leaves, field) : walk_value(walker);
+            if (field < N_PLACES)
+                places->field[field] = value;
+        }
+    }
+}
+
+void node_places_read(const struct sutra_host_trace *host, row_t node, struct event_forms *forms,
+                      struct node_places *places) {
+    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
+    bool has_attributes;
+    *places = (struct node_places){0};
+    if (!forms || !node_walk_learned(&walker, forms, N_PLACES, places->field, &has_attributes)) {
+        struct node_leaves leaves = {.n = 0};
+        *places = (struct node_places){0};
+        walk_node(&walker, host->flat, forms != NULL, &leaves, places);
+        if (forms && !walker.expected && !leaves.unusual)
+            node_learn(forms, walker.text, host->nodes.text[node], trim_end(walker.text, walker.at), &leaves, N_PLACES);
+    }
+    if (places->field[PLACED_TID_ATTRIBUTE].at)
+        places->field[PLACED_TID] = places->field[PLACED_TID_ATTRIBUTE];
+    if (places->field[PLACED_SEQUENCE_ATTRIBUTE].at)
+        places->field[PLACED_SEQUENCE] = places->field[PLACED_SEQUENCE_ATTRIBUTE];
 }
 
 /* The beginning of the names of markers; "execution_trace" or "execution_graph" follows. */
@@ -99,8 +135,8 @@ static value_key first_integer(const struct source *source, struct json_span lis
     return found;
 }
 
-/* Nodes per task. */
-#define BLOCK 512
+/* Tasks per thread. */
+#define TASKS_PER_THREAD 4
 
 struct node_reading {
     struct node_fields *fields;
@@ -109,22 +145,26 @@ struct node_reading {
     row_t n;
     const struct strings *names;
     struct json_span *tid; /* of nodes whose tid is not read yet */
-    atomic_bool failed;    /* out of memory */
+    size_t n_tasks;
+    atomic_bool failed; /* out of memory */
 };
 
-static void read_block(void *arg, size_t block) {
+static void read_nodes(void *arg, size_t task) {
     struct node_reading *reading = arg;
     const struct source *source = &reading->host->document.source;
     struct node_fields *fields = reading->fields;
     struct field_reader reader = {.source = source};
-    const size_t begin = block * BLOCK, end = MIN(begin + BLOCK, reading->n);
+    struct event_forms forms = {0};
+    const size_t begin = part_start(reading->n, reading->n_tasks, task);
+    const size_t end = part_start(reading->n, reading->n_tasks, task + 1);
     for (size_t i = begin; i < end; i++) {
         struct node_places places;
         int64_t integer;
         size_t length = 0;
-        node_places_read(reading->host, reading->node[i], &places);
+        node_places_read(reading->host, reading->node[i], &forms, &places);
         struct json_span tid = places.field[PLACED_TID], sequence = places.field[PLACED_SEQUENCE];
         struct json_span name = places.field[PLACED_NAME], inputs = places.field[PLACED_INPUTS];
+        inputs = places.field[PLACED_VALUES].at ? places.field[PLACED_VALUES] : inputs;
         const char *text = name.at && source->bytes[name.at] == '"' ? field_string(&reader, name, &length) : NULL;
         const bool is_marker =
             text && length >= strlen(MARKER_PREFIX) && memcmp(text, MARKER_PREFIX, strlen(MARKER_PREFIX)) == 0;
@@ -134,8 +174,6 @@ static void read_block(void *arg, size_t block) {
                                                                                        : NODE_OPERATOR;
         const bool is_comms = text && length == strlen(COMMS_NAME) && memcmp(text, COMMS_NAME, length) == 0;
         fields->collective[i] = KEY_ABSENT;
-        if (is_comms && inputs.at && source->bytes[inputs.at] == '{')
-            inputs = document_member_of(&reading->host->document, inputs.at, "values");
         if (is_comms && inputs.at)
             fields->collective[i] = first_integer(source, inputs);
         fields->sequence[i] =
@@ -150,6 +188,7 @@ static void read_block(void *arg, size_t block) {
     if (reader.failed)
         atomic_store(&reading->failed, true);
     buffer_free(&reader.scratch);
+    event_forms_free(&forms);
 }
 
 enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_context *context,
@@ -166,11 +205,12 @@ enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_cont
                                    .node = node,
                                    .n = n,
                                    .names = names,
-                                   .tid = arena_alloc(arena, n, sizeof *reading.tid)};
+                                   .tid = arena_alloc(arena, n, sizeof *reading.tid),
+                                   .n_tasks = (size_t)pool_threads(context->pool) * TASKS_PER_THREAD};
     struct field_reader reader = {.source = &host->document.source, .values = &context->values};
     if (arena->failed)
         return error_memory(error);
-    pool_run(context->pool, ((size_t)n + BLOCK - 1) / BLOCK, read_block, &reading);
+    pool_run(context->pool, reading.n_tasks, read_nodes, &reading);
     for (row_t i = 0; i < n; i++)
         if (reading.tid[i].at)
             fields->tid[i] = field_key(&reader, reading.tid[i]);

@@ -18,6 +18,7 @@
 #include "context/context.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
+#include "read/node_forms.h"
 
 /* X(name, key) */
 #define PLACED_FIELDS(X)                                                                                               \
@@ -38,18 +39,24 @@ enum placed_field {
 #define X(name, key) PLACED_##name,
     PLACED_FIELDS(X)
 #undef X
-        N_PLACED
+        N_PLACED,
+    PLACED_VALUES = N_PLACED, /* "values" in an object "inputs" */
+    PLACED_TID_ATTRIBUTE,
+    PLACED_SEQUENCE_ATTRIBUTE,
+    N_PLACES
 };
 
 struct node_places {
-    struct json_span field[N_PLACED]; /* `at` is 0 if the field is absent */
+    struct json_span field[N_PLACES]; /* `at` is 0 if the field is absent */
 };
 
 /* The key of a field. */
 const char *placed_key(enum placed_field field);
 
-/* Finds the fields of a node. In later schemas, tid and seq_id are attributes. O(length of the node). */
-void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places);
+/* Finds the fields of a node. In later schemas, tid and seq_id are attributes, which are copied to TID and SEQUENCE. With
+ * `forms` (or NULL), repeated layouts of nodes are learned, and objects have no place. O(length of the node). */
+void node_places_read(const struct sutra_host_trace *host, row_t node, struct event_forms *forms,
+                      struct node_places *places);
 
 /* Kinds of nodes of a host trace. */
 enum node_kind { NODE_OPERATOR, NODE_MARKER /* of the process or a thread */, NODE_STEP /* of the profiler */ };

@@ -94,7 +94,7 @@ static void read_block(void *arg, size_t block) {
     size_t begin = block * BLOCK, end = MIN(begin + BLOCK, side->trace->nodes.n);
     struct node_places places;
     for (row_t node = (row_t)begin; node < end; node++) {
-        node_places_read(side->trace, node, &places);
+        node_places_read(side->trace, node, NULL, &places);
         reading->place[node] = places.field[PLACED_NAME];
         side->has_category[node] = places.field[PLACED_CATEGORY].at != 0;
     }
@@ -179,7 +179,7 @@ static enum sutra_status node_tid(const struct choice *choice, row_t unit, value
     row_t node = unit_node(&choice->side->units, unit);
     const struct source *source = &choice->side->trace->document.source;
     struct field_reader reader = {.source = source, .values = &choice->context->values};
-    node_places_read(choice->side->trace, node, &places);
+    node_places_read(choice->side->trace, node, NULL, &places);
     *tid = places.field[PLACED_TID].at ? field_key(&reader, places.field[PLACED_TID]) : KEY_ABSENT;
     buffer_free(&reader.scratch);
     if (reader.failed)

@@ -68,7 +68,7 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
     };
     size_t n = 3;
     struct node_places places;
-    node_places_read(host, gpu->node, &places);
+    node_places_read(host, gpu->node, NULL, &places);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         if (places.field[copied[i]].at)
             changes[n++] = (struct member_change){
@@ -233,7 +233,7 @@ static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, ro
     const enum placed_field *needed = trace->flat ? flat : nested;
     size_t n = trace->flat ? sizeof flat / sizeof *flat : sizeof nested / sizeof *nested;
     struct node_places places;
-    node_places_read(trace, node, &places);
+    node_places_read(trace, node, NULL, &places);
     for (size_t i = 0; i < n; i++)
         if (!places.field[needed[i]].at)
             return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],

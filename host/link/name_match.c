@@ -30,7 +30,7 @@
 
 /* Names that are compared to estimate how many ids belong to operators of the same name, and the error of the estimate
  * as a share. */
-#define NAMES_SAMPLE       2048
+#define NAMES_SAMPLE       512
 #define NAMES_SAMPLE_ERROR 0.1
 
 struct name_linking {
