@@ -649,8 +649,12 @@ static void match_leftovers(const struct op_threads *host, const struct op_threa
         row_t n = a.first[t + 1] - a.first[t];
         if (n != b.first[t + 1] - b.first[t])
             continue;
-        for (row_t i = 0; i < n; i++)
-            add_pair(match, a.slot[a.first[t] + i], b.slot[b.first[t] + i]);
+        for (row_t i = 0; i < n; i++) {
+            const row_t row_a = a.slot[a.first[t] + i], row_b = b.slot[b.first[t] + i];
+            const value_key number_a = host->number[row_a], number_b = device->number[row_b];
+            if (number_a == number_b || number_a == KEY_ABSENT || number_b == KEY_ABSENT)
+                add_pair(match, row_a, row_b);
+        }
     }
 }
 
