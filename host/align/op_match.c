@@ -277,7 +277,7 @@ static bool list_numbers(const struct op_threads *threads, row_t thread, struct 
         return false;
     for (row_t i = threads->first[thread]; i < threads->first[thread + 1]; i++) {
         row_t row = threads->rows[i];
-        if (side->sequence[row] != KEY_ABSENT &&
+        if (side->sequence[row] != KEY_ABSENT && side->token[row] != TOKEN_NONE &&
             !pair_table_insert(table, (uint64_t)side->sequence[row], side->token[row]))
             return false;
     }
@@ -534,8 +534,9 @@ struct thread_ops {
     struct call_tree tree;
 };
 
-/* Builds the call tree of a thread, in the arena. `position` is scratch per row of the side. */
-static struct thread_ops build_tree(const struct op_threads *threads, row_t thread, row_t *position,
+/* Builds the call tree of a thread, in the arena. `none` replaces TOKEN_NONE: another token per side, so that these
+ * operators match none. `position` is scratch per row of the side. */
+static struct thread_ops build_tree(const struct op_threads *threads, row_t thread, uint32_t none, row_t *position,
                                     struct arena *arena) {
     const struct op_side *side = threads->side;
     const row_t *rows = threads->rows + threads->first[thread];
@@ -554,9 +555,11 @@ static struct thread_ops build_tree(const struct op_threads *threads, row_t thre
     for (row_t i = 0; i < n; i++) {
         row_t parent = side->parent[rows[i]];
         position[rows[i]] = i;
-        tree->token[i] = side->token[rows[i]];
+        tree->token[i] = side->token[rows[i]] == TOKEN_NONE ? none : side->token[rows[i]];
         tree->number[i] = threads->number[rows[i]];
-        tree->parent[i] = parent != ROW_NONE && parent >= rows[0] && parent < rows[i] ? position[parent] : ROW_NONE;
+        tree->parent[i] = ROW_NONE;
+        if (parent != ROW_NONE && parent >= rows[0] && parent < rows[i] && side->thread[parent] == thread)
+            tree->parent[i] = position[parent];
     }
     call_tree_finish(tree);
     for (row_t i = 0; i < n && side->reach; i++) {
@@ -583,8 +586,8 @@ static enum sutra_status match_threads(struct sutra_context *context, const stru
     row_t *device_position = arena_alloc(arena, device->side->n, sizeof *device_position);
     for (row_t p = 0; p < n && !arena->failed; p++) {
         struct arena_mark mark = arena_mark(arena);
-        struct thread_ops a = build_tree(host, pairs[p].host, host_position, arena);
-        struct thread_ops b = build_tree(device, pairs[p].device, device_position, arena);
+        struct thread_ops a = build_tree(host, pairs[p].host, TOKEN_NONE, host_position, arena);
+        struct thread_ops b = build_tree(device, pairs[p].device, TOKEN_NONE - 1, device_position, arena);
         row_t *found = arena_alloc(arena, a.tree.n, sizeof *found);
         enum sutra_status status = arena_status(arena, error);
         if (!status)
