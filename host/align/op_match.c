@@ -363,7 +363,7 @@ static bool settle_numbers(struct op_threads *host, struct op_threads *device, c
             row_t row = threads->rows[at];
             value_key sequence = threads->side->sequence[row];
             if (sequence != KEY_ABSENT && threads->side->collective[row] == KEY_ABSENT)
-                threads->number[row] = i ? sequence : sequence + *shift;
+                threads->number[row] = i ? sequence : (int64_t)((uint64_t)sequence + (uint64_t)*shift);
         }
     }
     return counts;
