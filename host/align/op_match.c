@@ -134,7 +134,8 @@ static int compare_pairs(const void *left, const void *right) {
 
 /* The threads to compare: all, or the largest ones, ascending. */
 static row_t *choose_threads(const struct op_threads *threads, struct arena *arena, row_t *n) {
-    row_t n_threads = threads->side->n_threads, *chosen = arena_alloc(arena, n_threads, sizeof *chosen), least = 0;
+    row_t n_threads = threads->side->n_threads, *chosen = arena_alloc(arena, n_threads, sizeof *chosen);
+    row_t least = 0, n_least = n_threads; /* threads of the smallest size that is compared: the first n_least ones */
     *n = 0;
     if (!chosen)
         return NULL;
@@ -142,10 +143,12 @@ static row_t *choose_threads(const struct op_threads *threads, struct arena *are
         chosen[t] = thread_size(threads, t);
     if (n_threads > THREADS_MAX) {
         rows_sort(chosen, n_threads);
-        least = chosen[n_threads - THREADS_MAX] + 1; /* with equal ones, fewer are compared */
+        least = chosen[n_threads - THREADS_MAX];
+        for (row_t t = n_threads - THREADS_MAX; t < n_threads && chosen[t] == least; t++)
+            n_least = t - (n_threads - THREADS_MAX) + 1;
     }
     for (row_t t = 0; t < n_threads; t++)
-        if (thread_size(threads, t) >= least)
+        if (thread_size(threads, t) > least || (thread_size(threads, t) == least && n_least > 0 && n_least--))
             chosen[(*n)++] = t;
     return chosen;
 }
