@@ -67,7 +67,7 @@ bool names_finish(struct legacy_names *names, const char *annotation, struct are
     for (uint32_t i = 0; i < names->table.n && ok; i++) {
         const char *name = strings_text(&names->table, i);
         size_t length = strings_length(&names->table, i);
-        names->annotated[i] = find(name, length, annotation) != NULL;
+        names->annotated[i] = annotation && find(name, length, annotation);
         names->iteration[i] = find(name, length, "iteration#") != NULL;
         if (i >= n) /* a new name is its own replacement */
             names->renamed[i] = i;

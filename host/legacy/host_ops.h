@@ -36,7 +36,7 @@ struct legacy_names {
 /* Initializes the table with the strings of a device trace; false: out of memory. The caller frees the table. */
 bool names_begin(struct legacy_names *names, const struct strings *device);
 
-/* Computes the facts about names. No name may be added later. False: out of memory. */
+/* Computes the facts about names; annotation NULL: none. No name may be added later. False: out of memory. */
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena);
 
 /* Whether a host and a device operator with these names, at the same position, are the same. */
