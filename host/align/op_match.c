@@ -500,10 +500,10 @@ end:
     return n_places;
 }
 
-/* Limits the larger side to the window of the pair of threads with the most operators. */
-static void choose_window(struct op_threads *host, struct op_threads *device, const struct thread_pair *pairs, row_t n,
+/* Limits the larger side to the window of the pair of threads with the most operators, which becomes the first pair. */
+static void choose_window(struct op_threads *host, struct op_threads *device, struct thread_pair *pairs, row_t n,
                           struct arena *arena, struct op_match *match) {
-    const struct thread_pair *main = NULL;
+    struct thread_pair *main = NULL;
     row_t most = 0;
     for (row_t i = 0; i < n; i++) {
         row_t size = MIN(thread_size(host, pairs[i].host), thread_size(device, pairs[i].device));
@@ -514,6 +514,10 @@ static void choose_window(struct op_threads *host, struct op_threads *device, co
     }
     if (!main)
         return;
+    const struct thread_pair largest = *main;
+    *main = pairs[0];
+    pairs[0] = largest;
+    main = pairs;
     const row_t n_host = thread_size(host, main->host), n_device = thread_size(device, main->device);
     bool is_host = n_host > SIZE_RATIO * n_device;
     if (!is_host && !(n_device > SIZE_RATIO * n_host))
@@ -580,9 +584,23 @@ static void add_pair(struct op_match *match, row_t host, row_t device) {
     match->n++;
 }
 
-/* Matches the operators of all pairs of threads. */
-static enum sutra_status match_threads(struct sutra_context *context, const struct op_threads *host,
-                                       const struct op_threads *device, const struct thread_pair *pairs, row_t n,
+/* Limits a side with a window, for the other threads, to the matched operators of its largest thread (positions from
+ * first to last), since the window allows for more: the few last operators of the previous forward pass may precede the
+ * whole previous backward pass. Operators of other threads next to the first and the last match count if the other side
+ * has such ones (next to its positions low and high). */
+static void narrow(struct op_threads *threads, const struct thread_ops *ops, row_t first, row_t last,
+                   const struct op_threads *other, const struct thread_ops *other_ops, row_t low, row_t high) {
+    const bool has_before = other_ops->rows[low] - other->begin > low;
+    const bool has_after = other->end - other_ops->rows[high] > other_ops->tree.n - high;
+    if (threads->begin > threads->side->begin && !(has_before && first == 0))
+        threads->begin = has_before ? ops->rows[first - 1] + 1 : ops->rows[first];
+    if (threads->end < threads->side->end && !(has_after && last + 1 == ops->tree.n))
+        threads->end = has_after ? ops->rows[last + 1] : ops->rows[last] + 1;
+}
+
+/* Matches the operators of all pairs of threads, the largest pair first. */
+static enum sutra_status match_threads(struct sutra_context *context, struct op_threads *host,
+                                       struct op_threads *device, const struct thread_pair *pairs, row_t n,
                                        struct arena *arena, struct op_match *match, struct sutra_error *error) {
     uint64_t n_spanned[2] = {0};
     row_t *host_position = arena_alloc(arena, host->side->n, sizeof *host_position);
@@ -608,6 +626,10 @@ static enum sutra_status match_threads(struct sutra_context *context, const stru
         if (low != ROW_NONE) {
             n_spanned[0] += high - low + 1;
             n_spanned[1] += found[high] - found[low] + 1;
+            if (p == 0) {
+                narrow(host, &a, low, high, device, &b, found[low], found[high]);
+                narrow(device, &b, found[low], found[high], host, &a, low, high);
+            }
         }
         arena_release(arena, mark);
     }
