@@ -189,7 +189,7 @@ static void window_limits_all_threads(void **state) {
         }
 }
 
-static void places_that_fit_are_counted_and_the_first_is_chosen(void **state) {
+static void equal_steps_are_counted_and_the_first_is_chosen(void **state) {
     (void)state;
     for (row_t n_steps = 2; n_steps <= 40; n_steps += 19) {
         struct arena arena = {0};
@@ -358,7 +358,7 @@ int main(void) {
         cmocka_unit_test(similar_threads_are_distinguished_by_numbers),
         cmocka_unit_test(equal_threads_are_paired_by_order),
         cmocka_unit_test(window_limits_all_threads),
-        cmocka_unit_test(places_that_fit_are_counted_and_the_first_is_chosen),
+        cmocka_unit_test(equal_steps_are_counted_and_the_first_is_chosen),
         cmocka_unit_test(numbers_may_differ_by_a_constant),
         cmocka_unit_test(collectives_match_by_number),
         cmocka_unit_test(operators_on_other_threads_are_paired_in_order),

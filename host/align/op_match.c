@@ -135,7 +135,8 @@ static int compare_pairs(const void *left, const void *right) {
 /* The threads to compare: all, or the largest ones, ascending. */
 static row_t *choose_threads(const struct op_threads *threads, struct arena *arena, row_t *n) {
     row_t n_threads = threads->side->n_threads, *chosen = arena_alloc(arena, n_threads, sizeof *chosen);
-    row_t least = 0, n_least = n_threads; /* threads of the smallest size that is compared: the first n_least ones */
+    row_t min_size = 0,
+          n_smallest = n_threads; /* threads of the smallest size that is compared: the first n_smallest ones */
     *n = 0;
     if (!chosen)
         return NULL;
@@ -143,12 +144,13 @@ static row_t *choose_threads(const struct op_threads *threads, struct arena *are
         chosen[t] = thread_size(threads, t);
     if (n_threads > THREADS_MAX) {
         rows_sort(chosen, n_threads);
-        least = chosen[n_threads - THREADS_MAX];
-        for (row_t t = n_threads - THREADS_MAX; t < n_threads && chosen[t] == least; t++)
-            n_least = t - (n_threads - THREADS_MAX) + 1;
+        min_size = chosen[n_threads - THREADS_MAX];
+        for (row_t t = n_threads - THREADS_MAX; t < n_threads && chosen[t] == min_size; t++)
+            n_smallest = t - (n_threads - THREADS_MAX) + 1;
     }
     for (row_t t = 0; t < n_threads; t++)
-        if (thread_size(threads, t) > least || (thread_size(threads, t) == least && n_least > 0 && n_least--))
+        if (thread_size(threads, t) > min_size ||
+            (thread_size(threads, t) == min_size && n_smallest > 0 && n_smallest--))
             chosen[(*n)++] = t;
     return chosen;
 }

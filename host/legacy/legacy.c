@@ -160,29 +160,6 @@ static enum sutra_status doubt(const struct linking *linking, const char *text) 
     return SUTRA_OK;
 }
 
-/* Warns if operators of an exact match are of another step. */
-static enum sutra_status check_numbers(const struct linking *linking, const struct number_counts *counts) {
-    char text[200];
-    if (counts->n_different <= counts->n_equal)
-        return SUTRA_OK;
-    snprintf(text, sizeof text,
-             "the sequence numbers of %u operators differ: the operators are of another step; use 'sutra link'",
-             counts->n_different);
-    return doubt(linking, text);
-}
-
-/* Warns if several steps fit. */
-static enum sutra_status check_places(const struct linking *linking, const struct op_match *found,
-                                      const struct legacy_ops *ops) {
-    char text[200];
-    const bool is_host = found->host_begin > 0 || found->host_end < ops->host.n;
-    if (found->n_places <= 1)
-        return SUTRA_OK;
-    snprintf(text, sizeof text, "the %s trace fits %u places of the %s trace equally well: the first one is used",
-             is_host ? "device" : "host", found->n_places, is_host ? "host" : "device");
-    return doubt(linking, text);
-}
-
 /* Matches the operators of both sides, and groups the GPU operators of the segment: exactly if selected; else exactly
  * without a log if each operator has a partner of its own and no sequence number contradicts; else by names. */
 static enum sutra_status match_sides(struct linking *linking, struct sutra_legacy *legacy) {
@@ -211,13 +188,14 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
         status = exact_match(sides, log, report, match, error);
     if (!status && options->exact)
         status = check_counts(linking);
-    if (!status)
-        status = legacy_ops_read(&ops, context, sides, options->exact ? 0 : options->max_depth, &scratch, error);
-    if (!status && options->exact) {
-        status = count_numbers(sides, &ops, match, &counts, error);
-        if (!status)
-            status = check_numbers(linking, &counts);
-    }
+    if (!status && options->exact)
+        status = count_numbers(sides, context, match, &counts, error);
+    if (!status && counts.n_different > counts.n_equal)
+        status =
+            doubt(linking, arena_format(&scratch,
+                                        "the sequence numbers of %u operators differ: the operators are of another "
+                                        "step; use 'sutra link'",
+                                        counts.n_different));
     if (status || options->exact) {
         arena_free(&scratch);
         return status;
@@ -229,11 +207,14 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
     if (status == SUTRA_DATA)
         status = SUTRA_OK;
     if (is_exact)
-        status = count_numbers(sides, &ops, match, &counts, error);
+        status = count_numbers(sides, context, match, &counts, error);
     is_exact = is_exact && counts.n_different <= counts.n_equal;
 
     /* Even if exact match fits, operators of other steps may fit as well, unless numbers agree. */
-    if (!status && (!is_exact || (counts.n_equal == 0 && ops.device.n > ops.host.n)))
+    const bool needs_names = !is_exact || (counts.n_equal == 0 && sides->device.n_cpu > sides->host.n);
+    if (!status && needs_names)
+        status = legacy_ops_read(&ops, context, sides, options->max_depth, &scratch, error);
+    if (!status && needs_names)
         status = legacy_ops_match(&ops, context, sides, &scratch, &found, error);
     if (!status && is_exact) {
         *report = attempt;
@@ -243,8 +224,14 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
         status = names_match(sides, context, &ops, &found, options->min_match, log, report, arena, match, error);
     }
     report->n_places = found.n_places;
-    if (!status)
-        status = check_places(linking, &found, &ops);
+    if (!status && found.n_places > 1) {
+        const bool is_host = found.host_begin > 0 || found.host_end < ops.host.n; /* limited to a window */
+        status =
+            doubt(linking, arena_format(&scratch,
+                                        "the %s trace fits %u places of the %s trace equally well: the first one is "
+                                        "used",
+                                        is_host ? "device" : "host", found.n_places, is_host ? "host" : "device"));
+    }
     if (!status)
         status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
     arena_free(&scratch);

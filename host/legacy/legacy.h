@@ -101,7 +101,7 @@ enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_lo
 struct number_counts {
     row_t n_equal, n_different;
 };
-enum sutra_status count_numbers(const struct legacy_sides *sides, const struct legacy_ops *ops, const row_t *match,
+enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
                                 struct number_counts *counts, struct sutra_error *error);
 
 /* Fills `match` from the result of legacy_ops_match(). The matched operators become the segment of the device's side,

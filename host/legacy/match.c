@@ -15,9 +15,10 @@
  *
  *     device operators   . . . a b c d e . . . .        cost as in op_match.h
  *     the segment              |_______|                from the first matched operator to the end of the last one,
- *                                                       and as many more as the host's side has before and after them
+ *                                                       and as many more as the host trace has before and after them
  *
- * The older program's match: both call trees in pre-order, by position if their sizes are equal, else aligned.
+ * Positional match, as in the older program: both call trees in pre-order, by position if their sizes are equal, else
+ * aligned.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #include "columns/hash_tables.h"
 #include "facts/times.h"
 #include "legacy/legacy.h"
+#include "read/event_columns.h"
 
 /* Names that match have the same token. */
 static uint32_t token_of(const struct legacy_names *names, uint32_t name) {
@@ -342,15 +344,6 @@ enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context 
     return status ? status : ops_match(context, &host, &device, sides->names.table.n + 1, arena, match, error);
 }
 
-/* Per entry of the device's list: its row in `cpu`, or ROW_NONE for a marker. Without memory the arena fails. */
-static row_t *list_rows(const struct device_side *device, struct arena *arena) {
-    row_t *rows = rows_none(arena, device->n), row = device->segment;
-    for (row_t i = 0; i < device->n && rows; i++)
-        if (device->event[i] != ROW_NONE)
-            rows[i] = row++;
-    return rows;
-}
-
 enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *context, const struct legacy_ops *ops,
                               const struct op_match *found, double min_match, struct legacy_log *log,
                               struct sutra_legacy_report *report, struct arena *arena, row_t *match,
@@ -388,20 +381,20 @@ enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *
     report->n_device_ops = device->n;
 
     /* Operators match list entries. A thread's node matches the marker of the partner thread, once. */
-    row_t *rows = list_rows(device, &scratch), *entry = rows_none(&scratch, device->n_cpu);
+    row_t *entry = rows_none(&scratch, device->n_cpu), row = device->segment;
     row_t *list_marker = rows_none(&scratch, device->n_threads), *marker = rows_none(&scratch, ops->device.n_threads);
     uint8_t *use = arena_alloc(&scratch, host->n, 1), *device_use = arena_alloc(&scratch, device->n, 1);
     status = arena_status(&scratch, error);
     for (row_t i = 0; i < device->n && !status; i++) {
-        if (rows[i] == ROW_NONE) {
+        if (device->event[i] == ROW_NONE) {
             device_use[i] = USE_MARKER;
             if (i > 0)
                 list_marker[device->thread[i]] = i;
             continue;
         }
-        entry[rows[i]] = i;
-        marker[ops->device.thread[rows[i]]] = list_marker[device->thread[i]];
-        device_use[i] = ops->device.token[rows[i]] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
+        entry[row] = i;
+        marker[ops->device.thread[row]] = list_marker[device->thread[i]];
+        device_use[i] = ops->device.token[row++] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
     }
     for (row_t op = 0; op < host->n && !status; op++) {
         match[op] = ROW_NONE;
@@ -430,19 +423,31 @@ enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *
     return status;
 }
 
-enum sutra_status count_numbers(const struct legacy_sides *sides, const struct legacy_ops *ops, const row_t *match,
+enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
                                 struct number_counts *counts, struct sutra_error *error) {
+    static const struct requested_field sequence = {SEQUENCE_FIELD, ASK_KEY, false};
+    const struct host_side *host = &sides->host;
+    struct requested_column column;
     struct arena scratch = {0};
-    const row_t *rows = list_rows(&sides->device, &scratch);
-    *counts = (struct number_counts){0};
-    for (row_t i = 0; i < ops->host.n && rows; i++) {
-        const row_t entry = match[ops->op[i]], row = entry == ROW_NONE ? ROW_NONE : rows[entry];
-        if (row == ROW_NONE || ops->host.sequence[i] == KEY_ABSENT || ops->device.sequence[row] == KEY_ABSENT)
-            continue;
-        counts->n_equal += ops->host.sequence[i] == ops->device.sequence[row];
-        counts->n_different += ops->host.sequence[i] != ops->device.sequence[row];
-    }
+    row_t n = 0, *op = arena_alloc(&scratch, host->n, sizeof *op), *event = arena_alloc(&scratch, host->n, sizeof *op);
     enum sutra_status status = arena_status(&scratch, error);
+    *counts = (struct number_counts){0};
+    for (row_t i = 0; i < host->n && !status; i++) {
+        if (match[i] == ROW_NONE || host_side_sequence(host, i) == KEY_ABSENT)
+            continue;
+        op[n] = i;
+        event[n] = sides->device.event[match[i]];
+        n += event[n] != ROW_NONE;
+    }
+    if (!status && n)
+        status = event_columns_request(context, sides->device.trace, &sequence, 1, event, n, &column, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        const value_key number = column.key[event[i]];
+        if (!key_is_integer(number) || number < 0)
+            continue;
+        counts->n_equal += number == host_side_sequence(host, op[i]);
+        counts->n_different += number != host_side_sequence(host, op[i]);
+    }
     arena_free(&scratch);
     return status;
 }
