@@ -142,6 +142,8 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
         else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
             status = error_memory(error);
     }
+    if (!status && reader.failed) /* an escaped name */
+        status = error_memory(error);
     buffer_free(&reader.scratch);
     arena_release(arena, mark);
     return status ? status : host_ops_build(&side->units, context, trace, arena, error);
