@@ -54,14 +54,16 @@ static enum sutra_status compare_names(struct sutra_context *context, const stru
     struct legacy_sides sides = {0};
     struct arena arena = {0};
     struct legacy_ops ops;
-    struct id_counts counts;
+    struct common_counts ids;
     struct op_match match;
     enum sutra_status status = legacy_sides_read(&sides, context, host, device, &options, &silent, &arena, error);
     if (!status)
         status = legacy_ops_read(&ops, context, &sides, 0, &arena, error);
     if (!status)
-        status = legacy_ops_ids(&ops, &sides, &arena, &counts, error);
-    if (!status && ids_fit(&counts)) {
+        status = legacy_ops_ids(&ops, &sides, &arena, error);
+    if (!status)
+        status = count_common(&ops, ops.host_id, ops.device_id, &ids, error);
+    if (!status && ids.n_common > 0 && 2 * (uint64_t)ids.n_common >= MIN(ids.n_host, ids.n_device)) {
         advice->linker = SUTRA_LINKER_IDS;
     } else if (!status) {
         status = ops_match(context, &ops.host, &ops.device, sides.names.table.n + 1, &arena, &match, error);

@@ -73,22 +73,19 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
                                   const struct legacy_sides *sides, uint32_t max_depth, struct arena *arena,
                                   struct sutra_error *error);
 
-/* Operators with a record-function id, and host operators whose id a device operator of the same name has. */
-struct id_counts {
+/* Reads the record-function ids into the arena. */
+enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
+                                 struct sutra_error *error);
+
+/* Operators with a number, and host operators whose number a device operator of the same name has. */
+struct common_counts {
     row_t n_host, n_device, n_common;
 };
+enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
+                               struct common_counts *counts, struct sutra_error *error);
 
-/* Whether at least half of the ids of the smaller side are in common. */
-static inline bool ids_fit(const struct id_counts *counts) {
-    return counts->n_common > 0 &&
-           2 * (uint64_t)counts->n_common >= (counts->n_host < counts->n_device ? counts->n_host : counts->n_device);
-}
-
-/* Reads the ids into the arena, and counts them. */
-enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
-                                 struct id_counts *counts, struct sutra_error *error);
-
-/* Matches the operators by names and numbers; record-function ids are used as numbers if they fit. */
+/* Matches the operators by names and numbers: by record-function ids in place of sequence numbers, if at least as many
+ * are in common. */
 enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context *context,
                                    const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
                                    struct sutra_error *error);

@@ -304,28 +304,36 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
 }
 
 enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
-                                 struct id_counts *counts, struct sutra_error *error) {
+                                 struct sutra_error *error) {
     const value_key *host_rf = sides->host.trace->nodes.rf, *device_rf = sides->device.trace->events.rf;
-    struct pair_table table; /* of ids and tokens */
-    *counts = (struct id_counts){0};
     ops->host_id = arena_alloc(arena, ops->host.n, sizeof *ops->host_id);
     ops->device_id = arena_alloc(arena, ops->device.n, sizeof *ops->device_id);
-    if (arena->failed || !pair_table_init(&table))
+    for (row_t i = 0; i < ops->host.n && !arena->failed; i++) {
+        const value_key id = host_rf[host_side_node(&sides->host, ops->op[i])];
+        ops->host_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
+    }
+    for (row_t i = 0; i < ops->device.n && !arena->failed; i++) {
+        const value_key id = device_rf[sides->device.cpu[i]];
+        ops->device_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
+    }
+    return arena_status(arena, error);
+}
+
+enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
+                               struct common_counts *counts, struct sutra_error *error) {
+    struct pair_table table; /* of numbers and tokens */
+    *counts = (struct common_counts){0};
+    if (!pair_table_init(&table))
         return error_memory(error);
     bool ok = true;
     for (row_t i = 0; i < ops->device.n && ok; i++) {
-        const value_key id = device_rf[sides->device.cpu[i]];
-        const bool has_id = key_is_value(id) && id != 0;
-        ops->device_id[i] = has_id ? id : KEY_ABSENT;
-        counts->n_device += has_id;
-        ok = !has_id || pair_table_insert(&table, (uint64_t)id, ops->device.token[i]);
+        counts->n_device += device[i] != KEY_ABSENT;
+        ok = device[i] == KEY_ABSENT || pair_table_insert(&table, (uint64_t)device[i], ops->device.token[i]);
     }
     for (row_t i = 0; i < ops->host.n && ok; i++) {
-        const value_key id = host_rf[host_side_node(&sides->host, ops->op[i])];
-        const bool has_id = key_is_value(id) && id != 0;
-        ops->host_id[i] = has_id ? id : KEY_ABSENT;
-        counts->n_host += has_id;
-        counts->n_common += has_id && pair_table_seek(&table, (uint64_t)id, ops->host.token[i]);
+        counts->n_host += host[i] != KEY_ABSENT;
+        counts->n_common +=
+            host[i] != KEY_ABSENT && pair_table_seek(&table, (uint64_t)host[i], ops->host.token[i]) != NULL;
     }
     pair_table_free(&table);
     return ok ? SUTRA_OK : error_memory(error);
@@ -335,9 +343,13 @@ enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context 
                                    const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
                                    struct sutra_error *error) {
     struct op_side host = ops->host, device = ops->device;
-    struct id_counts counts;
-    enum sutra_status status = legacy_ops_ids(ops, sides, arena, &counts, error);
-    if (!status && ids_fit(&counts)) {
+    struct common_counts ids, sequences;
+    enum sutra_status status = legacy_ops_ids(ops, sides, arena, error);
+    if (!status)
+        status = count_common(ops, ops->host_id, ops->device_id, &ids, error);
+    if (!status)
+        status = count_common(ops, host.sequence, device.sequence, &sequences, error);
+    if (!status && ids.n_common > 0 && ids.n_common >= sequences.n_common) {
         host.sequence = ops->host_id;
         device.sequence = ops->device_id;
     }
