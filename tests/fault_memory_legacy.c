@@ -30,7 +30,10 @@ static const char device_source[] =
     EVENT("kernel", "k", "1", "50", "5", "'External id':123456789012345678901") ","
     EVENT("kernel", "l", "1", "51", "5", "'External id':9") ","
     "{'ph':'s','cat':'ac2g','name':'ac2g','id':9,'ts':90,'pid':1,'tid':7},"
-    EVENT("cpu_op", "e", "8", "31", "1", "") "]}";
+    EVENT("cpu_op", "e", "8", "31", "1", "") "," /* more steps, of which a window is chosen */
+    RUN("ab", "110", "5.5", "11") "," RUN("c", "112", "5.5", "12") "," RUN("d", "120", "5", "13") ","
+    RUN("ab", "210", "5.5", "14") "," RUN("c", "212", "5.5", "15") "," RUN("d", "220", "5", "16") ","
+    RUN("ab", "310", "5.5", "17") "," RUN("c", "312", "5.5", "18") "," RUN("d", "320", "5", "19") "]}";
 /* clang-format on */
 
 enum way { WAY_EXACT, WAY_APPROXIMATE, WAY_POSITIONAL, WAY_ADVICE, N_WAYS };

@@ -5,20 +5,21 @@
 #include "link_case.h"
 
 /* The host trace, in schema 1.0.1. */
-#define FLAT(id, parent, name, more)                                                                                   \
-    "{'name':'" name "','id':" id ",'parent':" parent ",'tid':1,'inputs':[" id "],'input_shapes':[],'input_types':[]," \
-    "'outputs':[],'output_shapes':[],'output_types':[]" more "}"
-#define PROCESS          FLAT("1", "1", "[pytorch|profiler|execution_trace|process]", "")
-#define THREAD           FLAT("2", "1", "[pytorch|profiler|execution_trace|thread]", "")
-#define OP(id, name)     FLAT(id, "2", name, "")
-#define FLAT_HOST(nodes) "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS "," THREAD nodes "]}"
+#define FLAT_ON(tid, id, parent, name, more)                                                                           \
+    "{'name':'" name "','id':" id ",'parent':" parent ",'tid':" tid ",'inputs':[" id                                   \
+    "],'input_shapes':[],'input_types':[],'outputs':[],'output_shapes':[],'output_types':[]" more "}"
+#define FLAT(id, parent, name, more) FLAT_ON("1", id, parent, name, more)
+#define PROCESS                      FLAT("1", "1", "[pytorch|profiler|execution_trace|process]", "")
+#define THREAD                       FLAT("2", "1", "[pytorch|profiler|execution_trace|thread]", "")
+#define OP(id, name)                 FLAT(id, "2", name, "")
+#define FLAT_HOST(nodes)             "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS "," THREAD nodes "]}"
 
 /* The device trace. */
 #define RUN(name, ts, dur, index) EVENT("cpu_op", name, "7", ts, dur, "'Ev Idx':" index)
 #define CALL(name, ts, external)  EVENT("cuda_runtime", name, "7", ts, "2", "'External id':" external)
 #define GPU(name, ts, external)   EVENT("kernel", name, "0", ts, "5", "'External id':" external)
 
-enum { EXACT = 4, ALL_LAUNCHES = 8 };
+enum { EXACT = 4, ALL_LAUNCHES = 8, DEPTH_3 = 16 };
 
 struct legacy_outcome {
     enum sutra_status status;
@@ -63,6 +64,7 @@ static void link_pair(const char *host, const char *device, const char *annotati
                                                   .annotation = annotation,
                                                   .exact = (flags & EXACT) != 0,
                                                   .all_launches = (flags & ALL_LAUNCHES) != 0,
+                                                  .max_depth = flags & DEPTH_3 ? 3 : 0,
                                                   .min_match = 0.5,
                                                   .line = note_line,
                                                   .arg = outcome};
@@ -402,9 +404,9 @@ static void approximate_match_bridges_what_is_missing(void **state) {
          DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("new", "40", "20", "1") "," RUN("b", "45", "5", "2")), "no mark",
          0, "id ts", "1 10; 2 10; 3 10; 4 -; 5 45", "I Unmatched in the kineto trace: new, timestamp: 40\n"},
         {"threads in another order",
-         FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "only") "," FLAT(
-             "6", "1", "[pytorch|profiler|execution_trace|thread]", "") "," FLAT("7", "6", "c", "") "," FLAT("8", "6",
-                                                                                                             "d", "")),
+         FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "only") "," FLAT_ON(
+             "2", "6", "1", "[pytorch|profiler|execution_trace|thread]",
+             "") "," FLAT_ON("2", "7", "6", "c", "") "," FLAT_ON("2", "8", "6", "d", "")),
          DEVICE_OF(EVENT("cpu_op", "c", "8", "5", "5", "") "," EVENT("cpu_op", "d", "8", "15", "5", "") "," TWO_RUN),
          "no mark", 0, "id ts", "1 5; 2 10; 3 10; 4 40; 5 -; 6 5; 7 5; 8 15", NULL},
     };
@@ -419,7 +421,102 @@ static void too_small_a_share_is_an_error_with_the_counts(void **state) {
     assert_int_equal(outcome.status, SUTRA_DATA);
     assert_non_null(strstr(outcome.error.message, "matches only 0 of 4 operators"));
     assert_true(outcome.report.aligned);
-    assert_int_equal(outcome.report.edit_cost, 4 + 2);
+    assert_int_equal(outcome.report.edit_cost, (1 + 4) + (1 + 2)); /* threads without a partner, and operators */
+}
+
+/* A host trace of the 16 letters, and a device trace of `n_steps` steps of them, each after a mark. Step s, from 0 on,
+ * starts at 1000 * s, and its letter i has the sequence number 100 * s + i; the host's numbers are of step `host_step`,
+ * plus a constant. Without `numbers` none is recorded. Free the texts. */
+static void pair_of_steps(unsigned n_steps, unsigned host_step, unsigned constant, bool numbers, char **host,
+                          char **device) {
+    size_t size;
+    FILE *out = open_memstream(host, &size);
+    fprintf(out, "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS "," THREAD);
+    for (unsigned i = 0; i < 16; i++) {
+        fprintf(out, ",{'name':'%c','id':%u,'parent':2,'tid':1,", 'a' + i, i + 3);
+        if (numbers)
+            fprintf(out, "'seq_id':%u,", 100 * host_step + i + constant);
+        fprintf(out, "'inputs':[],'input_shapes':[],'input_types':[],'outputs':[],'output_shapes':[],"
+                     "'output_types':[]}");
+    }
+    fprintf(out, "]}");
+    fclose(out);
+    out = open_memstream(device, &size);
+    fprintf(out, "{'traceEvents':[");
+    for (unsigned s = 0; s < n_steps; s++)
+        for (unsigned i = 0; i <= 16; i++) {
+            const char name[] = {(char)('a' + i), 0};
+            fprintf(out, "%s{'ph':'X','cat':'cpu_op','pid':1,'tid':7,'name':'%s','ts':%u,'dur':5,'args':{'Ev Idx':%u",
+                    s || i ? "," : "", i < 16 ? name : "mark", 1000 * s + 10 * i, 17 * s + i);
+            if (numbers && i < 16)
+                fprintf(out, ",'Sequence number':%u", 100 * s + i);
+            fprintf(out, "}}");
+        }
+    fprintf(out, "]}");
+    fclose(out);
+}
+
+static void step_is_chosen_by_numbers_and_names(void **state) {
+    (void)state;
+    static struct legacy_outcome outcome;
+    static const struct {
+        const char *what, *annotation;
+        unsigned n_steps, host_step, constant, flags;
+        bool numbers;
+        unsigned start; /* of the step in the output */
+        bool aligned;
+        unsigned n_places;
+        const char *warning;
+    } cases[] = {
+        {"one step", "none", 1, 0, 0, 0, true, 0, false, 0, NULL},
+        {"numbers of the third step", "none", 5, 2, 0, 0, true, 2000, true, 1, NULL},
+        {"the annotation's segment is another step", "mark", 5, 2, 0, 0, true, 2000, true, 1, NULL},
+        {"exact match takes the annotation's segment", "mark", 5, 2, 0, EXACT, true, 0, false, 0,
+         "the sequence numbers of 16 operators differ: the operators are of another step; use 'sutra link'"},
+        {"the first step", "mark", 5, 0, 0, 0, true, 0, false, 0, NULL},
+        {"no numbers", "none", 5, 2, 0, 0, false, 0, false, 5,
+         "the host trace fits 5 places of the device trace equally well: the first one is used"},
+        {"no numbers, segments", "mark", 3, 2, 0, 0, false, 0, false, 3,
+         "the host trace fits 3 places of the device trace equally well: the first one is used"},
+        {"exact match of one of several steps", "mark", 3, 2, 0, EXACT, false, 0, false, 0, NULL},
+        {"numbers of a later iteration of the process", "none", 1, 0, 4000, 0, true, 0, true, 0, NULL},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char *host, *device, start[20];
+        pair_of_steps(cases[i].n_steps, cases[i].host_step, cases[i].constant, cases[i].numbers, &host, &device);
+        link_pair(host, device, cases[i].annotation, cases[i].flags, &outcome);
+        if (outcome.status)
+            fail_msg("%s: %s", cases[i].what, outcome.error.message);
+        char *line = nodes_show(outcome.text, "ts");
+        snprintf(start, sizeof start, "%u; %u; %u; %u;", cases[i].start, cases[i].start, cases[i].start,
+                 cases[i].start + 10);
+        if (strncmp(line, start, strlen(start)) != 0)
+            fail_msg("%s: %s, expected %s", cases[i].what, line, start);
+        free(line);
+        free(outcome.text);
+        assert_int_equal(outcome.report.n_matched, 18);
+        assert_int_equal(outcome.report.aligned, cases[i].aligned);
+        assert_int_equal(outcome.report.n_places, cases[i].n_places);
+        if (cases[i].warning ? !strstr(outcome.warnings.warnings, cases[i].warning) : *outcome.warnings.warnings)
+            fail_msg("%s: warnings: %s", cases[i].what, outcome.warnings.warnings);
+        link_pair(host, device, cases[i].annotation, cases[i].flags | CASE_STRICT, &outcome);
+        assert_int_equal(outcome.status, cases[i].warning ? SUTRA_STRICT : SUTRA_OK);
+        free(outcome.text);
+        free(host);
+        free(device);
+    }
+}
+
+static void operators_below_the_depth_are_unmatched(void **state) {
+    (void)state;
+    static struct legacy_outcome outcome;
+    link_pair(FLAT_HOST("," OP("3", "a") "," FLAT("4", "3", "in", "") "," OP("5", "old")),
+              DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("in", "12", "5", "1") "," RUN("b", "40", "20", "2")), "none",
+              DEPTH_3, &outcome);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_matched, 3);
+    assert_int_equal(outcome.report.edit_cost, 2); /* old and b */
+    free(outcome.text);
 }
 
 int main(void) {
@@ -434,6 +531,8 @@ int main(void) {
         cmocka_unit_test(later_schemas_are_linked_on_their_own_fields),
         cmocka_unit_test(approximate_match_bridges_what_is_missing),
         cmocka_unit_test(too_small_a_share_is_an_error_with_the_counts),
+        cmocka_unit_test(step_is_chosen_by_numbers_and_names),
+        cmocka_unit_test(operators_below_the_depth_are_unmatched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

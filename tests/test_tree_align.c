@@ -163,11 +163,93 @@ static void unrelated_trees_still_give_an_alignment(void **state) {
     }
 }
 
+/* A list of operators without nesting. */
+static struct call_tree random_list(struct arena *arena, struct random *random, row_t n, uint32_t names) {
+    struct call_tree list = call_tree_take(arena, n);
+    assert_false(arena->failed);
+    for (row_t i = 0; i < n; i++) {
+        list.token[i] = random_below(random, names);
+        list.parent[i] = ROW_NONE;
+    }
+    call_tree_finish(&list);
+    return list;
+}
+
+/* The length of the longest common subsequence, by the table of all prefixes. */
+static row_t longest_common(const struct call_tree *a, const struct call_tree *b) {
+    static row_t length[LARGE + 1];
+    memset(length, 0, sizeof length);
+    for (row_t i = 0; i < a->n; i++) {
+        row_t diagonal = 0;
+        for (row_t k = 0; k < b->n; k++) {
+            row_t above = length[k + 1], best = above > length[k] ? above : length[k];
+            length[k + 1] = a->token[i] == b->token[k] ? diagonal + 1 : best;
+            diagonal = above;
+        }
+    }
+    return length[b->n];
+}
+
+/* Lists of fewer than EDITS_MAX operators in total are matched with the fewest edits. The differences are too dense for
+ * regions that are matched again. */
+static void lists_are_matched_with_the_fewest_edits(void **state) {
+    (void)state;
+    static row_t match[LARGE + 1];
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct random random = {seed};
+        struct arena arena = {0};
+        const uint32_t names = 2 + random_below(&random, 30);
+        struct call_tree a = random_list(&arena, &random, 400 + random_below(&random, 600), names);
+        struct call_tree b = random_list(&arena, &random, 400 + random_below(&random, 500), names);
+        row_t n = 0, expected = longest_common(&a, &b);
+        align(&a, &b, match);
+        check_alignment(&a, &b, match, seed);
+        for (row_t i = 0; i < a.n; i++)
+            n += match[i] != ROW_NONE;
+        if (n != expected)
+            fail_msg("seed %" PRIu64 ": %u operators match, at most %u can", seed, n, expected);
+        arena_free(&arena);
+    }
+}
+
+/* Lists that differ in a few operators: matching the surroundings again prefers runs, which may cost a twelfth of the
+ * pairs there, and never finds more than the longest common subsequence. */
+static void similar_lists_lose_few_pairs_to_longer_runs(void **state) {
+    (void)state;
+    static row_t match[LARGE + 1];
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct random random = {seed};
+        struct arena arena = {0};
+        struct call_tree a = random_list(&arena, &random, random_below(&random, 900), 2 + random_below(&random, 30));
+        struct call_tree b = call_tree_take(&arena, a.n);
+        row_t n = 0;
+        assert_false(arena.failed);
+        for (row_t i = 0; i < a.n; i++)
+            if (random_below(&random, 30)) {
+                b.token[n] = random_below(&random, 30) ? a.token[i] : 99;
+                b.parent[n++] = ROW_NONE;
+            }
+        b.n = n;
+        call_tree_finish(&b);
+        const row_t expected = longest_common(&a, &b);
+        align(&a, &b, match);
+        check_alignment(&a, &b, match, seed);
+        n = 0;
+        for (row_t i = 0; i < a.n; i++)
+            n += match[i] != ROW_NONE;
+        if (n > expected || 12 * n < 11 * expected)
+            fail_msg("seed %" PRIu64 ": %u operators match, at most %u can", seed, n, expected);
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_trees_are_matched_as_a_person_would),
         cmocka_unit_test(order_is_kept_and_nearly_all_is_found),
         cmocka_unit_test(unrelated_trees_still_give_an_alignment),
+        cmocka_unit_test(lists_are_matched_with_the_fewest_edits),
+        cmocka_unit_test(similar_lists_lose_few_pairs_to_longer_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,7 +225,7 @@ enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_cont
 enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context *context,
                                      const struct sutra_device_trace *device, const row_t *event,
                                      struct sutra_error *error) {
-    static const struct requested_field sequence = {"Sequence number", ASK_KEY, false};
+    static const struct requested_field sequence = {SEQUENCE_FIELD, ASK_KEY, false};
     static const struct requested_field inputs = {"Concrete Inputs", ASK_PLACE, false};
     struct requested_column column;
     struct arena scratch = {0};

@@ -123,7 +123,9 @@ static int compare_pairs(const void *left, const void *right) {
 
 /* The threads to compare: all, or the largest ones, ascending. */
 static row_t *choose_threads(const struct op_threads *threads, struct arena *arena, row_t *n) {
-    row_t n_threads = threads->side->n_threads, *chosen = arena_alloc(arena, n_threads, sizeof *chosen), least = 0;
+    row_t n_threads = threads->side->n_threads, *chosen = arena_alloc(arena, n_threads, sizeof *chosen);
+    row_t min_size = 0,
+          n_smallest = n_threads; /* threads of the smallest size that is compared: the first n_smallest ones */
     *n = 0;
     if (!chosen)
         return NULL;
@@ -131,10 +133,13 @@ static row_t *choose_threads(const struct op_threads *threads, struct arena *are
         chosen[t] = thread_size(threads, t);
     if (n_threads > THREADS_MAX) {
         rows_sort(chosen, n_threads);
-        least = chosen[n_threads - THREADS_MAX] + 1; /* with equal ones, fewer are compared */
+        min_size = chosen[n_threads - THREADS_MAX];
+        for (row_t t = n_threads - THREADS_MAX; t < n_threads && chosen[t] == min_size; t++)
+            n_smallest = t - (n_threads - THREADS_MAX) + 1;
     }
     for (row_t t = 0; t < n_threads; t++)
-        if (thread_size(threads, t) >= least)
+        if (thread_size(threads, t) > min_size ||
+            (thread_size(threads, t) == min_size && n_smallest > 0 && n_smallest--))
             chosen[(*n)++] = t;
     return chosen;
 }
@@ -352,7 +357,7 @@ static bool settle_numbers(struct op_threads *host, struct op_threads *device, c
             row_t row = threads->rows[at];
             value_key sequence = threads->side->sequence[row];
             if (sequence != KEY_ABSENT && threads->side->collective[row] == KEY_ABSENT)
-                threads->number[row] = i ? sequence : sequence + *shift;
+                threads->number[row] = i ? sequence : (int64_t)((uint64_t)sequence + (uint64_t)*shift);
         }
     }
     return counts;
@@ -486,10 +491,10 @@ end:
     return n_places;
 }
 
-/* Limits the larger side to the window of the pair of threads with the most operators. */
-static void choose_window(struct op_threads *host, struct op_threads *device, const struct thread_pair *pairs, row_t n,
+/* Limits the larger side to the window of the pair of threads with the most operators, which becomes the first pair. */
+static void choose_window(struct op_threads *host, struct op_threads *device, struct thread_pair *pairs, row_t n,
                           struct arena *arena, struct op_match *match) {
-    const struct thread_pair *main = NULL;
+    struct thread_pair *main = NULL;
     row_t most = 0;
     for (row_t i = 0; i < n; i++) {
         row_t size = MIN(thread_size(host, pairs[i].host), thread_size(device, pairs[i].device));
@@ -500,6 +505,10 @@ static void choose_window(struct op_threads *host, struct op_threads *device, co
     }
     if (!main)
         return;
+    const struct thread_pair largest = *main;
+    *main = pairs[0];
+    pairs[0] = largest;
+    main = pairs;
     const row_t n_host = thread_size(host, main->host), n_device = thread_size(device, main->device);
     bool is_host = n_host > SIZE_RATIO * n_device;
     if (!is_host && !(n_device > SIZE_RATIO * n_host))
@@ -523,8 +532,9 @@ struct thread_ops {
     struct call_tree tree;
 };
 
-/* Builds the call tree of a thread, in the arena. `position` is scratch per row of the side. */
-static struct thread_ops build_tree(const struct op_threads *threads, row_t thread, row_t *position,
+/* Builds the call tree of a thread, in the arena. `none` replaces TOKEN_NONE: another token per side, so that these
+ * operators match none. `position` is scratch per row of the side. */
+static struct thread_ops build_tree(const struct op_threads *threads, row_t thread, uint32_t none, row_t *position,
                                     struct arena *arena) {
     const struct op_side *side = threads->side;
     const row_t *rows = threads->rows + threads->first[thread];
@@ -543,9 +553,11 @@ static struct thread_ops build_tree(const struct op_threads *threads, row_t thre
     for (row_t i = 0; i < n; i++) {
         row_t parent = side->parent[rows[i]];
         position[rows[i]] = i;
-        tree->token[i] = side->token[rows[i]];
+        tree->token[i] = side->token[rows[i]] == TOKEN_NONE ? none : side->token[rows[i]];
         tree->number[i] = threads->number[rows[i]];
-        tree->parent[i] = parent != ROW_NONE && parent >= rows[0] && parent < rows[i] ? position[parent] : ROW_NONE;
+        tree->parent[i] = ROW_NONE;
+        if (parent != ROW_NONE && parent >= rows[0] && parent < rows[i] && side->thread[parent] == thread)
+            tree->parent[i] = position[parent];
     }
     call_tree_finish(tree);
     return ops;
@@ -557,17 +569,31 @@ static void add_pair(struct op_match *match, row_t host, row_t device) {
     match->n++;
 }
 
-/* Matches the operators of all pairs of threads. */
-static enum sutra_status match_threads(struct sutra_context *context, const struct op_threads *host,
-                                       const struct op_threads *device, const struct thread_pair *pairs, row_t n,
+/* Limits a side with a window, for the other threads, to the matched operators of its largest thread (positions from
+ * first to last), since the window allows for more: the few last operators of the previous forward pass may precede the
+ * whole previous backward pass. Operators of other threads next to the first and the last match count if the other side
+ * has such ones (next to its positions low and high). */
+static void narrow(struct op_threads *threads, const struct thread_ops *ops, row_t first, row_t last,
+                   const struct op_threads *other, const struct thread_ops *other_ops, row_t low, row_t high) {
+    const bool has_before = other_ops->rows[low] - other->begin > low;
+    const bool has_after = other->end - other_ops->rows[high] > other_ops->tree.n - high;
+    if (threads->begin > threads->side->begin && !(has_before && first == 0))
+        threads->begin = has_before ? ops->rows[first - 1] + 1 : ops->rows[first];
+    if (threads->end < threads->side->end && !(has_after && last + 1 == ops->tree.n))
+        threads->end = has_after ? ops->rows[last + 1] : ops->rows[last] + 1;
+}
+
+/* Matches the operators of all pairs of threads, the largest pair first. */
+static enum sutra_status match_threads(struct sutra_context *context, struct op_threads *host,
+                                       struct op_threads *device, const struct thread_pair *pairs, row_t n,
                                        struct arena *arena, struct op_match *match, struct sutra_error *error) {
     uint64_t n_spanned[2] = {0};
     row_t *host_position = arena_alloc(arena, host->side->n, sizeof *host_position);
     row_t *device_position = arena_alloc(arena, device->side->n, sizeof *device_position);
     for (row_t p = 0; p < n && !arena->failed; p++) {
         struct arena_mark mark = arena_mark(arena);
-        struct thread_ops a = build_tree(host, pairs[p].host, host_position, arena);
-        struct thread_ops b = build_tree(device, pairs[p].device, device_position, arena);
+        struct thread_ops a = build_tree(host, pairs[p].host, TOKEN_NONE, host_position, arena);
+        struct thread_ops b = build_tree(device, pairs[p].device, TOKEN_NONE - 1, device_position, arena);
         row_t *found = arena_alloc(arena, a.tree.n, sizeof *found);
         enum sutra_status status = arena_status(arena, error);
         if (!status)
@@ -585,6 +611,10 @@ static enum sutra_status match_threads(struct sutra_context *context, const stru
         if (low != ROW_NONE) {
             n_spanned[0] += high - low + 1;
             n_spanned[1] += found[high] - found[low] + 1;
+            if (p == 0) {
+                narrow(host, &a, low, high, device, &b, found[low], found[high]);
+                narrow(device, &b, found[low], found[high], host, &a, low, high);
+            }
         }
         arena_release(arena, mark);
     }
@@ -632,8 +662,12 @@ static void match_leftovers(const struct op_threads *host, const struct op_threa
         row_t n = a.first[t + 1] - a.first[t];
         if (n != b.first[t + 1] - b.first[t])
             continue;
-        for (row_t i = 0; i < n; i++)
-            add_pair(match, a.slot[a.first[t] + i], b.slot[b.first[t] + i]);
+        for (row_t i = 0; i < n; i++) {
+            const row_t row_a = a.slot[a.first[t] + i], row_b = b.slot[b.first[t] + i];
+            const value_key number_a = host->number[row_a], number_b = device->number[row_b];
+            if (number_a == number_b || number_a == KEY_ABSENT || number_b == KEY_ABSENT)
+                add_pair(match, row_a, row_b);
+        }
     }
 }
 

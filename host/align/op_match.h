@@ -15,7 +15,7 @@
  *     one constant (another iteration of the same process).
  *   - Threads are paired one to one: by names with sequence numbers in common, then by names in common, then by order.
  *   - If one side has 1.5 times the operators of the other side, its operators are limited to one window, found on the
- *     pair of threads with the most operators. The window limits all threads.
+ *     pair of threads with the most operators. The matches of this pair limit all threads.
  *   - Operators that begin on one thread and end on another, such as gloo:all_reduce, are on different threads in the two
  *     traces: names of which no operator is matched are paired over all threads, in order, if their counts agree.
  *

@@ -3,9 +3,9 @@
  *
  * Number anchors: the longest chain of pairs that ascends on both sides. O(n log n).
  *
- * Edits: the fewest insertions and deletions by the greedy algorithm of Myers. For each number d of edits, it keeps the
- * furthest position of side a on each diagonal, and then follows the path back. O(n + d^2) time, O(d^2) memory.
- * Repeated blocks cannot drift apart by a period, since that costs edits.
+ * Edits: the fewest insertions and deletions by the greedy algorithm of Myers. For each number d of edits, it keeps
+ * the furthest position of side a on each diagonal, and then follows the path back. Expected O(n + d^2) time, O(d^2)
+ * memory. Repeated blocks cannot drift apart by a period, since that costs edits.
  *
  * Run anchors: keys that occur once on both sides of a large gap. A round gives each position a key, computed from a
  * whole subtree or the next k tokens, and from the number of the gap. Keys that occur once on each side are pairs;

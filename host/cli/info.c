@@ -93,8 +93,6 @@ static void print_defects(struct json_out *json, const struct trace_validity *va
 
 /* ---- A pair of traces: the command that links it ---- */
 
-static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
-
 static void print_advice(const struct sutra_advice *advice, const struct trace_validity *validity,
                          const char *command) {
     printf("%16s  host nodes with a record-function id\n", count_text(advice->n_host_rf).text);
@@ -104,12 +102,11 @@ static void print_advice(const struct sutra_advice *advice, const struct trace_v
     if (advice->n_device_rf_zero && !advice->n_device_rf)
         printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_device_rf_zero).text);
     printf("%16s  host nodes with an id in common with the device trace\n", count_text(advice->n_common_rf).text);
-    if (advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE) {
-        printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
-               count_text(advice->n_host_ops).text,
-               advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
-        printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
-    }
+    if (advice->n_matched)
+        printf("%16s  of %s host operators match by name (confidence %.1f %%)\n", count_text(advice->n_matched).text,
+               count_text(advice->n_host_ops).text, 100 * advice->confidence);
+    if (advice->linker == SUTRA_LINKER_NAMES && advice->n_places > 1)
+        printf("%16s  steps fit equally well: the first one is used\n", count_text(advice->n_places).text);
     print_defects(NULL, validity);
     if (*advice->cause)
         wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
@@ -117,13 +114,16 @@ static void print_advice(const struct sutra_advice *advice, const struct trace_v
         printf("these traces cannot be linked: they have no ids in common,\n  and too few operators match by name\n");
     else
         printf("to link them%s:\n  %s\n", advice->misfit ? " despite the warning" : "", command);
+    if (advice->linker == SUTRA_LINKER_NAMES)
+        printf("for the older format of ET+: 'sutra link-legacy' in place of 'sutra link'\n");
 }
 
 static void add_advice(struct json_out *json, const struct sutra_advice *advice, const char *command) {
+    static const char *const matches[] = {NULL, "ids", "names"};
     json_open(json, '{');
-    json_add_text(json, "linker", linkers[advice->linker]);
+    json_add_text(json, "linker", advice->linker == SUTRA_LINKER_NONE ? "none" : "link");
+    json_add_text(json, "match", matches[advice->linker]);
     json_add_text(json, "command", command);
-    json_add_text(json, "annotation", advice->annotation);
     json_add_count(json, "host_rf_ids", advice->n_host_rf);
     json_add_count(json, "device_rf_ids", advice->n_device_rf);
     json_add_count(json, "common_rf_ids", advice->n_common_rf);
@@ -133,7 +133,8 @@ static void add_advice(struct json_out *json, const struct sutra_advice *advice,
     json_add_text(json, "cause", advice->cause);
     json_add_count(json, "host_ops", advice->n_host_ops);
     json_add_count(json, "matched", advice->n_matched);
-    json_add_count(json, "gpu_nodes", advice->n_gpu_nodes);
+    json_add_real(json, "confidence", 6, advice->confidence);
+    json_add_count(json, "places", advice->n_places);
 }
 
 /* ---- An .et file ---- */
@@ -336,8 +337,8 @@ static int check(struct job *job) {
                 SUTRA_NO_INPUT,
                 job->operands.n == 1
                     ? "%s: expected a file, found a directory: pass a file in it, or 'sutra analyze DIR'"
-                    : "%s: expected a file, found a directory: pass the files of one rank; 'sutra link "
-                      "HOSTS DEVICES --dry-run' lists the pairs of two directories",
+                    : "%s: expected a file, found a directory: pass the files of one rank; to link all ranks of two "
+                      "directories, use 'sutra link HOSTS DEVICES -o DIR'",
                 job->operands.words[i]);
     return job->operands.n == 1 ? job_spool_operand(job) : SUTRA_OK;
 }

@@ -111,19 +111,12 @@ void pair_release(struct pair_job *pair) {
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
                     char *text, size_t size) {
     struct buffer line = {0};
-    bool by_names = advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE;
     if (advice->linker == SUTRA_LINKER_NONE)
         return false;
     buffer_append_text(&line, "sutra");
-    append_word(&line, by_names ? "link-legacy" : "link");
+    append_word(&line, "link");
     append_word(&line, host);
     append_word(&line, device);
-    if (by_names) {
-        append_word(&line, "--annotation");
-        append_word(&line, advice->annotation);
-    }
-    if (advice->linker == SUTRA_LINKER_EXACT)
-        append_word(&line, "--exact-match");
     append_word(&line, "-o");
     append_word(&line, output ? output : "OUT");
     bool fits = !line.failed && line.length < size;

@@ -29,9 +29,7 @@ struct legacy_job {
     const char *min_match;
     bool compat_exit, compat_path;
     bool is_trace_link;   /* called as trace_link, whose log it prints */
-    bool uses_advice;     /* no option selects how to match, and the traces are operands */
     char *derived_output; /* from the name of the host trace */
-    struct sutra_advice advice;
     struct sutra_legacy *legacy;
     struct sutra_legacy_report report;
 };
@@ -44,6 +42,7 @@ struct legacy_job {
     X(n_matched_twice, "      matched to an operator that another host operator matches too", false)                   \
     X(n_device_ops, "CPU operators of the device trace iteration, including process and threads", true)                \
     X(n_segments, "  iterations in the device trace", false)                                                           \
+    X(n_places, "  steps of the device trace that fit", false)                                                         \
     X(shift, "  positions of offset from the host operators", false)                                                   \
     X(edit_cost, "unmatched operators of both traces", false)                                                          \
     X(n_gpu_ops, "GPU activities in the device trace", true)                                                           \
@@ -70,7 +69,8 @@ static const struct option_row options[] = {
     {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
      .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input"},
     {"annotation", 0, OPTION_TEXT, "TEXT", AT(legacy_job, options.annotation),
-     .help = "end an iteration at operators whose names contain TEXT (default: DataLoader)"},
+     .help = "end an iteration at operators whose names contain TEXT, in the device trace only for --exact-match "
+             "(default: DataLoader)"},
     {"exact-match", 0, OPTION_FLAG, AT(legacy_job, options.exact),
      .help = "match operators by their positions in both traces"},
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
@@ -94,7 +94,9 @@ static const struct option_row options[] = {
      .help = "name the output as trace_link.py does: replace every .json in the path", .group = group_more},
     JOB_ROWS_DEVICE,
     {"strict", 0, OPTION_FLAG, AT(job, options.strict),
-     .help = "fail instead of warning if the numbers of operators differ", .group = group_more},
+     .help = "fail instead of warning if the numbers of operators differ, or if operators are of another step or of "
+             "several steps",
+     .group = group_more},
     {"lenient", 0, OPTION_FLAG, AT(job, options.lenient),
      .help = "repair malformed JSON, skip GPU activities that cannot be attributed, and ignore fields of the wrong "
              "type, instead of failing",
@@ -139,6 +141,12 @@ static int check(struct job *job) {
     struct sutra_legacy_options *how = &legacy->options;
     const char *const *traces = legacy->pair.traces;
     int exit_code = pair_check_operands(&legacy->pair);
+    for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++)
+        if (traces[i] && path_is_folder(traces[i]))
+            exit_code = message_fail(SUTRA_USAGE,
+                                     "%s: expected a file, found a directory: to link all ranks of a job, use 'sutra "
+                                     "link HOSTS DEVICES -o OUT'",
+                                     traces[i]);
     if (exit_code == SUTRA_OK)
         exit_code = pair_check_named(&legacy->pair);
     if (exit_code != SUTRA_OK)
@@ -151,8 +159,6 @@ static int check(struct job *job) {
     if (!job->output && path_is_stream(traces[HOST_TRACE]))
         return message_fail(SUTRA_USAGE,
                             "the output is missing (-o OUT): standard input has no name to derive it from");
-    legacy->uses_advice = job->operands.n > 0 && !how->annotation && !how->exact && !how->positional &&
-                          how->max_depth == 0 && !legacy->min_match;
     if (legacy->min_match) {
         char *end;
         how->min_match = strtod(legacy->min_match, &end);
@@ -172,7 +178,8 @@ static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, si
     struct job *job = &legacy->pair.job;
     progress_clear(&job->watch.progress);
     if (!legacy->is_trace_link && kind == SUTRA_LEGACY_WARNING) {
-        if (job->log_level <= LOG_WARNING)
+        /* Approximate match finds the step without annotations. */
+        if (job->log_level <= LOG_WARNING && (legacy->options.exact || legacy->options.positional))
             message_warn(
                 "%s: no operator name contains %s: the whole trace is treated as one iteration; select the end of an "
                 "iteration with --annotation",
@@ -198,24 +205,6 @@ static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, si
     fputc('\n', stream);
 }
 
-/* Follows the recommendation of `sutra info` if all operators match by position. */
-static enum sutra_status apply_advice(struct legacy_job *legacy, struct sutra_error *error) {
-    const struct pair_job *pair = &legacy->pair;
-    struct sutra_advice *advice = &legacy->advice;
-    enum sutra_status status = sutra_advise(pair->job.context, pair->host, pair->device, advice, error);
-    if (status || advice->linker != SUTRA_LINKER_EXACT || advice->n_matched != advice->n_host_ops)
-        return status;
-    char text[300];
-    snprintf(text, sizeof text,
-             "all %" PRIu64 " operators match by position with --annotation %.128s: using exact match",
-             advice->n_matched, advice->annotation);
-    if (pair->job.log_level <= LOG_INFO)
-        message_note(text);
-    legacy->options.annotation = advice->annotation;
-    legacy->options.exact = true;
-    return SUTRA_OK;
-}
-
 static enum sutra_status write_output(struct legacy_job *legacy, struct sutra_error *error) {
     struct job *job = &legacy->pair.job;
     uint64_t *n_bytes = &job->figures.output_bytes;
@@ -230,8 +219,9 @@ static enum sutra_status write_output(struct legacy_job *legacy, struct sutra_er
 
 static struct link_coverage coverage_of_names(const struct legacy_job *legacy) {
     const struct sutra_legacy_report *report = &legacy->report;
-    /* If the trace has iterations, GPU activities that the others launch do not count. */
-    const uint64_t n_outside = report->n_segments > 0 ? 0 : report->n_gpu_without_parent;
+    /* If one iteration or step of the trace is linked, GPU activities that the others launch do not count. */
+    const bool is_step = report->n_segments > 0 || (report->aligned && !legacy->options.positional);
+    const uint64_t n_outside = is_step ? 0 : report->n_gpu_without_parent;
     struct link_coverage coverage = {
         .n_cpu = report->n_host_ops,
         .n_cpu_linked = report->n_matched,
@@ -262,8 +252,6 @@ static int run_link(struct job *job) {
     legacy->options.line = on_line;
     legacy->options.arg = legacy;
     enum sutra_status status = pair_read(pair, &error);
-    if (!status && legacy->uses_advice)
-        status = apply_advice(legacy, &error);
     if (!status)
         status = sutra_legacy_link(job->context, pair->host, pair->device, &legacy->options, report, &legacy->legacy,
                                    &error);
@@ -312,7 +300,6 @@ static void release(struct job *job) {
 static const struct legacy_job defaults = {
     .pair.job.stages = stages,
     .options = {.size = sizeof(struct sutra_legacy_options), .min_match = 0.5},
-    .advice.size = sizeof(struct sutra_advice),
     .report.size = sizeof(struct sutra_legacy_report),
 };
 
@@ -326,12 +313,11 @@ static const char *const description[] = {
     "traces without common record-function ids. 'sutra info HOST DEVICE' recommends the command for a pair of traces.",
     "With --exact-match, the output is byte-identical to the output of the older trace_link.py of MLCommons Chakra: "
     "the n-th operators of both traces match, within 20 positions. Under the name trace_link, the messages are "
-    "identical too. Without --exact-match, exact match is tried first. If it does not fit, the call trees are aligned, "
-    "and operators may be missing in either trace.",
+    "identical too. Without --exact-match, exact match is tried first. If it does not fit, or if sequence numbers "
+    "contradict, operators match by names, order and numbers per thread, as with 'sutra link --match names'. They "
+    "determine the step of the device trace, and operators may be missing in either trace.",
     "The last line of the summary is the result, as of 'sutra link'. Under the name trace_link, the summary is printed "
     "only on a terminal or with --verbose.",
-    "If no option selects how to match and the traces are given as HOST DEVICE, sutra uses the annotation that 'sutra "
-    "info' recommends, provided that all operators match by position.",
     "With --verbose, prints the messages of the log of trace_link.py. The name trace_link prints the log in its "
     "original form.",
     NULL,

@@ -505,6 +505,7 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
     if (arena->failed)
         return error_memory(error);
 
+    side->n = 0;
     struct number begin = number_at(events->ts, ops[0]), end = number_integer(-1);
     for (row_t i = 0; i < side->n_threads; i++)
         if (number_compare(spans[i].end, end) > 0)

@@ -51,7 +51,7 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
 void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,
                         row_t n_host_ops, struct legacy_log *log);
 
-/* Builds the list. SUTRA_DATA: there are no CPU operators. */
+/* Builds the list of the segment; a second call replaces the list. SUTRA_DATA: there are no CPU operators. */
 enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
                                    const struct legacy_names *names, struct arena *arena, struct sutra_error *error);
 

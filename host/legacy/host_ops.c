@@ -67,7 +67,7 @@ bool names_finish(struct legacy_names *names, const char *annotation, struct are
     for (uint32_t i = 0; i < names->table.n && ok; i++) {
         const char *name = strings_text(&names->table, i);
         size_t length = strings_length(&names->table, i);
-        names->annotated[i] = find(name, length, annotation) != NULL;
+        names->annotated[i] = annotation && find(name, length, annotation);
         names->iteration[i] = find(name, length, "iteration#") != NULL;
         if (i >= n) /* a new name is its own replacement */
             names->renamed[i] = i;
@@ -82,7 +82,7 @@ bool names_finish(struct legacy_names *names, const char *annotation, struct are
 /* Nodes per task. */
 #define BLOCK 512
 
-/* Positions of the names in the file, read in parallel. */
+/* Positions of the names in the file, and sequence numbers, read in parallel. */
 struct name_reading {
     struct host_side *side;
     struct json_span *place;
@@ -94,9 +94,14 @@ static void read_block(void *arg, size_t block) {
     size_t begin = block * BLOCK, end = MIN(begin + BLOCK, side->trace->nodes.n);
     struct node_places places;
     for (row_t node = (row_t)begin; node < end; node++) {
+        int64_t sequence;
         node_places_read(side->trace, node, NULL, &places);
+        const size_t at = places.field[PLACED_SEQUENCE].at;
         reading->place[node] = places.field[PLACED_NAME];
         side->has_category[node] = places.field[PLACED_CATEGORY].at != 0;
+        side->sequence[node] = at && field_integer(side->trace->document.source.bytes + at, &sequence) && sequence >= 0
+                                   ? sequence
+                                   : KEY_ABSENT;
     }
 }
 
@@ -115,8 +120,10 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
     if (!has_root)
         return error_file(error, SUTRA_DATA, trace->document.source.name,
                           "there is no root (a node with id 1) above the operators");
-    *side = (struct host_side){
-        .trace = trace, .name = arena_alloc(arena, n, sizeof *side->name), .has_category = arena_alloc(arena, n, 1)};
+    *side = (struct host_side){.trace = trace,
+                               .name = arena_alloc(arena, n, sizeof *side->name),
+                               .has_category = arena_alloc(arena, n, 1),
+                               .sequence = arena_alloc(arena, n, sizeof *side->sequence)};
     struct arena_mark mark = arena_mark(arena);
     struct name_reading reading = {side, arena_alloc(arena, n, sizeof *reading.place)};
     enum sutra_status status = arena_status(arena, error);
@@ -135,6 +142,8 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
         else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
             status = error_memory(error);
     }
+    if (!status && reader.failed) /* an escaped name */
+        status = error_memory(error);
     buffer_free(&reader.scratch);
     arena_release(arena, mark);
     return status ? status : host_ops_build(&side->units, context, trace, arena, error);

@@ -36,7 +36,7 @@ struct legacy_names {
 /* Initializes the table with the strings of a device trace; false: out of memory. The caller frees the table. */
 bool names_begin(struct legacy_names *names, const struct strings *device);
 
-/* Computes the facts about names. No name may be added later. False: out of memory. */
+/* Computes the facts about names; annotation NULL: none. No name may be added later. False: out of memory. */
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena);
 
 /* Whether a host and a device operator with these names, at the same position, are the same. */
@@ -50,6 +50,7 @@ struct host_side {
     struct host_ops units; /* nodes by id; a unit's last node is the operator, as in `link` */
     uint32_t *name;        /* per node: its number in the table of names */
     uint8_t *has_category; /* per node: it has the field "cat" */
+    value_key *sequence;   /* per node: its sequence number, or KEY_ABSENT */
     row_t *unit;           /* the operators, ascending by id: rows of units */
     row_t *parent;         /* per operator: its parent, or ROW_NONE (the root) */
     row_t n;
@@ -73,6 +74,10 @@ static inline row_t host_side_node(const struct host_side *side, row_t op) {
 
 static inline value_key host_side_id(const struct host_side *side, row_t op) {
     return side->trace->nodes.id[host_side_node(side, op)];
+}
+
+static inline value_key host_side_sequence(const struct host_side *side, row_t op) {
+    return side->sequence[host_side_node(side, op)];
 }
 
 static inline uint32_t host_side_name(const struct host_side *side, row_t op) {

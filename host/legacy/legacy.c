@@ -1,10 +1,9 @@
 /*
  * legacy.c - the stages of the older linker, from two traces to the nodes of the output; and its log lines.
  *
- *     host trace --host_side--> operators of an iteration  \
- *                                                           match --> assemble --> nodes and GPU nodes
- *     device trace --device_side--> operators of a segment /     \
- *                  --gpu_groups--> GPU operators by the CPU operator that launched them
+ *     host trace --host_side--> operators of an iteration \
+ *                                                          match --> gpu_groups --> assemble --> nodes and GPU nodes
+ *     device trace --device_side--> operators of a segment /
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,40 +106,29 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
 struct linking {
     struct sutra_context *context;
     const struct sutra_host_trace *host;
-    const struct sutra_device_trace *device;
     const struct sutra_legacy_options *options;
     struct legacy_log log;
     struct sutra_legacy_report report;
     struct sutra_error *error;
 };
 
-/* Reads the operators of both traces. */
-static enum sutra_status read_sides(struct linking *linking, struct legacy_sides *sides, struct arena *arena) {
-    struct sutra_context *context = linking->context;
-    struct sutra_legacy_report *report = &linking->report;
-    struct sutra_error *error = linking->error;
-    struct host_side *host = &sides->host;
-    struct device_side *device = &sides->device;
-    const char *annotation = linking->options->annotation ? linking->options->annotation : "DataLoader";
-    if (!names_begin(&sides->names, &linking->device->strings))
+enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_context *context,
+                                    const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                    const struct sutra_legacy_options *options, struct legacy_log *log,
+                                    struct arena *arena, struct sutra_error *error) {
+    if (!names_begin(&sides->names, &device->strings))
         return error_memory(error);
-    enum sutra_status status = host_side_read(host, context, linking->host, &sides->names, arena, error);
-    if (!status && !names_finish(&sides->names, annotation, arena))
+    enum sutra_status status = host_side_read(&sides->host, context, host, &sides->names, arena, error);
+    if (!status && !names_finish(&sides->names, options->annotation, arena))
         status = error_memory(error);
     if (!status)
-        status = host_side_choose(host, context, &sides->names, !linking->options->exact, &linking->log, arena, error);
-    report->n_host_ops = host->n;
-    if (!status)
-        status = device_side_read(device, context, linking->device, linking->options->all_launches, arena, error);
-    if (status)
-        return status;
-    device_side_choose(device, &sides->names, annotation, host->n, &linking->log);
-    report->n_segments = device->n_segments;
-    report->n_gpu_ops = device->n_gpu + device->n_memory_sets;
-    report->n_gpu_memory_sets = device->n_memory_sets;
-    status = device_side_list(device, context, &sides->names, arena, error);
-    report->n_device_ops = device->n;
-    return status;
+        status = host_side_choose(&sides->host, context, &sides->names, !options->exact, log, arena, error);
+    return status ? status : device_side_read(&sides->device, context, device, options->all_launches, arena, error);
+}
+
+void legacy_sides_free(struct legacy_sides *sides) {
+    strings_free(&sides->names.table);
+    host_ops_free(&sides->host.units);
 }
 
 /* With fewer device than host operators, the output has no times and no GPU operators: warn, or fail if strict. */
@@ -163,72 +151,90 @@ static enum sutra_status check_counts(const struct linking *linking) {
     return SUTRA_OK;
 }
 
-/* Matches the operators of both sides: exactly if selected, else exactly without a log if each operator has a partner
- * of its own, else approximately. */
+/* Warns, or fails if strict. */
+static enum sutra_status doubt(const struct linking *linking, const char *text) {
+    const char *file = linking->host->document.source.name;
+    if (linking->context->options.strict)
+        return error_file(linking->error, SUTRA_STRICT, file, "%s", text);
+    context_warn(linking->context, "%s: %s", file, text);
+    return SUTRA_OK;
+}
+
+/* Matches the operators of both sides, and groups the GPU operators of the segment: exactly if selected; else exactly
+ * without a log if each operator has a partner of its own and no sequence number contradicts; else by names. */
 static enum sutra_status match_sides(struct linking *linking, struct sutra_legacy *legacy) {
-    const struct legacy_sides *sides = &legacy->sides;
+    struct sutra_context *context = linking->context;
+    struct legacy_sides *sides = &legacy->sides;
     const struct sutra_legacy_options *options = linking->options;
+    struct sutra_legacy_report *report = &linking->report;
+    struct legacy_log *log = &linking->log, silent = {0};
     struct sutra_error *error = linking->error;
-    row_t *match = arena_alloc(&legacy->arena, sides->host.n, sizeof *match);
+    struct arena *arena = &legacy->arena, scratch = {0};
+    struct legacy_ops ops;
+    struct op_match found = {0};
+    struct number_counts counts = {0};
+    row_t *match = arena_alloc(arena, sides->host.n, sizeof *match);
     legacy->match = match;
     if (!match)
         return error_memory(error);
-    enum sutra_status status = gpu_groups_build(&legacy->groups, linking->context, &sides->device, &linking->log,
-                                                &linking->report, &legacy->arena, error);
-    if (status)
+    struct arena_mark mark = arena_mark(arena);
+    enum sutra_status status = device_side_list(&sides->device, context, &sides->names, arena, error);
+    report->n_device_ops = sides->device.n;
+    if (!status && (options->exact || options->positional))
+        status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
+    if (!status && options->positional)
+        return positional_match(sides, context, options->min_match, log, report, match, error);
+    if (!status && options->exact)
+        status = exact_match(sides, log, report, match, error);
+    if (!status && options->exact)
+        status = check_counts(linking);
+    if (!status && options->exact)
+        status = count_numbers(sides, context, match, &counts, error);
+    if (!status && counts.n_different > counts.n_equal)
+        status =
+            doubt(linking, arena_format(&scratch,
+                                        "the sequence numbers of %u operators differ: the operators are of another "
+                                        "step; use 'sutra link'",
+                                        counts.n_different));
+    if (status || options->exact) {
+        arena_free(&scratch);
         return status;
-    if (options->exact) {
-        status = exact_match(sides, &linking->log, &linking->report, match, error);
-        return status ? status : check_counts(linking);
     }
-    if (!options->positional) {
-        struct sutra_legacy_report report = linking->report;
-        struct legacy_log silent = {0};
-        status = exact_match(sides, &silent, &report, match, error);
-        if (!status && report.n_matched == sides->host.n && report.n_matched_twice == 0) {
-            linking->report = report;
-            log_info(&linking->log, "Exact match fits");
-            return check_counts(linking);
-        }
-        if (status && status != SUTRA_DATA)
-            return status;
-    }
-    status = approximate_match(sides, linking->context, options, &linking->log, &linking->report, match, error);
-    return status ? status : check_counts(linking);
-}
 
-enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
-                              const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
-                              struct sutra_legacy_report *report, struct sutra_legacy **legacy,
-                              struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
-    struct sutra_legacy_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
-    struct sutra_legacy *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    struct linking linking = {.context = context, .host = host, .device = device, .options = &chosen, .error = error};
-    linking.log = (struct legacy_log){.line = chosen.line, .arg = chosen.arg};
-    linking.report.n_host_nodes = host->nodes.n;
-    context_expect(context, device->events.n);
-    stage_begin(context, "list operators", host->nodes.n);
-    status = read_sides(&linking, &made->sides, &made->arena);
-    stage_begin(context, "match", made->sides.host.n);
+    struct sutra_legacy_report attempt = *report;
+    status = exact_match(sides, &silent, &attempt, match, error);
+    bool is_exact = !status && attempt.n_matched == sides->host.n && attempt.n_matched_twice == 0;
+    if (status == SUTRA_DATA)
+        status = SUTRA_OK;
+    if (is_exact)
+        status = count_numbers(sides, context, match, &counts, error);
+    is_exact = is_exact && counts.n_different <= counts.n_equal;
+
+    /* Even if exact match fits, operators of other steps may fit as well, unless numbers agree. */
+    const bool needs_names = !is_exact || (counts.n_equal == 0 && sides->device.n_cpu > sides->host.n);
+    if (!status && needs_names)
+        status = legacy_ops_read(&ops, context, sides, options->max_depth, &scratch, error);
+    if (!status && needs_names)
+        status = legacy_ops_match(&ops, context, sides, &scratch, &found, error);
+    if (!status && is_exact) {
+        *report = attempt;
+        log_info(log, "Exact match fits");
+    } else if (!status) {
+        arena_release(arena, mark);
+        status = names_match(sides, context, &ops, &found, options->min_match, log, report, arena, match, error);
+    }
+    report->n_places = found.n_places;
+    if (!status && found.n_places > 1) {
+        const bool is_host = found.host_begin > 0 || found.host_end < ops.host.n; /* limited to a window */
+        status =
+            doubt(linking, arena_format(&scratch,
+                                        "the %s trace fits %u places of the %s trace equally well: the first one is "
+                                        "used",
+                                        is_host ? "device" : "host", found.n_places, is_host ? "host" : "device"));
+    }
     if (!status)
-        status = match_sides(&linking, made);
-    stage_begin(context, "assemble", host->nodes.n);
-    if (!status)
-        status = assemble(&made->nodes, context, &made->sides, &made->groups, made->match, chosen.most_bytes,
-                          &linking.report, &made->arena, error);
-    stage_end(context);
-    buffer_free(&linking.log.text);
-    report_give(report, &linking.report, sizeof linking.report);
-    if (status)
-        sutra_legacy_free(made);
-    else
-        *legacy = made;
+        status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
+    arena_free(&scratch);
     return status;
 }
 
@@ -236,18 +242,57 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
                                     const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                                     struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
+    struct sutra_legacy_options chosen;
     struct pairing pairing;
     enum sutra_status status = pairing_inspect(host, device, &pairing, error);
     if (!status)
         status = pairing_check(&pairing, context, error);
-    return status ? status : legacy_link(context, host, device, options, report, legacy, error);
+    if (!status)
+        status = options_copy(&form, options, &chosen, error);
+    if (status)
+        return status;
+    struct sutra_legacy *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    if (!chosen.annotation)
+        chosen.annotation = "DataLoader";
+    struct linking linking = {.context = context, .host = host, .options = &chosen, .error = error};
+    struct legacy_sides *sides = &made->sides;
+    struct sutra_legacy_report *found = &linking.report;
+    linking.log = (struct legacy_log){.line = chosen.line, .arg = chosen.arg};
+    found->n_host_nodes = host->nodes.n;
+    context_expect(context, device->events.n);
+    stage_begin(context, "list operators", host->nodes.n);
+    status = legacy_sides_read(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
+    found->n_host_ops = sides->host.n;
+    if (!status) {
+        device_side_choose(&sides->device, &sides->names, chosen.annotation, sides->host.n, &linking.log);
+        found->n_segments = sides->device.n_segments;
+        found->n_gpu_ops = sides->device.n_gpu + sides->device.n_memory_sets;
+        found->n_gpu_memory_sets = sides->device.n_memory_sets;
+    }
+    stage_begin(context, "match", sides->host.n);
+    if (!status)
+        status = match_sides(&linking, made);
+    stage_begin(context, "assemble", host->nodes.n);
+    if (!status)
+        status = assemble(&made->nodes, context, sides, &made->groups, made->match, chosen.most_bytes, found,
+                          &made->arena, error);
+    stage_end(context);
+    buffer_free(&linking.log.text);
+    report_give(report, found, sizeof *found);
+    if (status)
+        sutra_legacy_free(made);
+    else
+        *legacy = made;
+    return status;
 }
 
 void sutra_legacy_free(struct sutra_legacy *legacy) {
     if (!legacy)
         return;
-    strings_free(&legacy->sides.names.table);
-    host_ops_free(&legacy->sides.host.units);
+    legacy_sides_free(&legacy->sides);
     key_index_free(&legacy->groups.index);
     arena_free(&legacy->arena);
     free(legacy);

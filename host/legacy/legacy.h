@@ -1,11 +1,12 @@
 /*
  * legacy.h - internals of struct sutra_legacy: both sides, the match of their operators, and the nodes of the output.
  *
- *     host side, device side --exact or approximate match--> match --assembly--> nodes with new ids, GPU nodes
+ *     host side, device side --match by position or names--> match --assembly--> nodes with new ids, GPU nodes
  */
 #ifndef LEGACY_LEGACY_H
 #define LEGACY_LEGACY_H
 
+#include "align/op_match.h"
 #include "legacy/device_ops.h"
 #include "legacy/host_ops.h"
 #include "sutra/legacy.h"
@@ -49,20 +50,69 @@ struct sutra_legacy {
     struct legacy_nodes nodes;
 };
 
-/* sutra_legacy_link() without warnings about traces that do not belong together. */
-enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
-                              const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
-                              struct sutra_legacy_report *report, struct sutra_legacy **legacy,
-                              struct sutra_error *error);
+/* Lists the operators of both traces in the arena, the iterations that end at `annotation` (NULL: all) on the host's
+ * side and all operators on the device's side. The caller frees the names and the units. SUTRA_DATA: as
+ * host_side_read() and host_side_choose(). */
+enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_context *context,
+                                    const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                    const struct sutra_legacy_options *options, struct legacy_log *log,
+                                    struct arena *arena, struct sutra_error *error);
+void legacy_sides_free(struct legacy_sides *sides);
+
+/* The operators of both traces without markers and profiler steps, as op_match.h matches them. */
+struct legacy_ops {
+    struct op_side host;            /* of the iteration */
+    struct op_side device;          /* all CPU operators: rows of device_side.cpu */
+    row_t *op;                      /* per row of `host`: the operator of the host's side */
+    row_t *thread;                  /* per operator of the host's side, also of markers: its thread, or ROW_NONE */
+    value_key *host_id, *device_id; /* record-function ids, KEY_ABSENT: none; set by legacy_ops_ids() */
+};
+
+/* Columns are in the arena. Operators below `max_depth` levels (0: all) have TOKEN_NONE. */
+enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *context,
+                                  const struct legacy_sides *sides, uint32_t max_depth, struct arena *arena,
+                                  struct sutra_error *error);
+
+/* Reads the record-function ids into the arena. */
+enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
+                                 struct sutra_error *error);
+
+/* Operators with a number, and host operators whose number a device operator of the same name has. */
+struct common_counts {
+    row_t n_host, n_device, n_common;
+};
+enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
+                               struct common_counts *counts, struct sutra_error *error);
+
+/* Matches the operators by names and numbers: by record-function ids in place of sequence numbers, if at least as many
+ * are in common. */
+enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context *context,
+                                   const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
+                                   struct sutra_error *error);
 
 /* Fills `match` by names and positions. SUTRA_DATA: operators do not match; report->mismatch is set. */
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
                               struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
-/* Fills `match` by the call trees. SUTRA_DATA: the share of matched operators is below `min_match`. */
-enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
-                                    const struct sutra_legacy_options *options, struct legacy_log *log,
-                                    struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
+/* Pairs of a match whose operators both have a sequence number. */
+struct number_counts {
+    row_t n_equal, n_different;
+};
+enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
+                                struct number_counts *counts, struct sutra_error *error);
+
+/* Fills `match` from the result of legacy_ops_match(). The matched operators become the segment of the device's side,
+ * whose list is built in the arena. SUTRA_DATA: the share of matched operators is below `min_match`. */
+enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *context, const struct legacy_ops *ops,
+                              const struct op_match *found, double min_match, struct legacy_log *log,
+                              struct sutra_legacy_report *report, struct arena *arena, row_t *match,
+                              struct sutra_error *error);
+
+/* Fills `match` as the older program does without exact match. SUTRA_DATA: the share of matched operators is below
+ * `min_match`. */
+enum sutra_status positional_match(const struct legacy_sides *sides, struct sutra_context *context, double min_match,
+                                   struct legacy_log *log, struct sutra_legacy_report *report, row_t *match,
+                                   struct sutra_error *error);
 
 /* Assembles the nodes of the output, in the arena. SUTRA_DATA: a parent that is no node, a node without a field that
  * its GPU nodes copy, or an output of at least `most_bytes` (0: no limit). */

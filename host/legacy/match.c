@@ -1,5 +1,6 @@
 /*
- * match.c - makes call trees (tree_align.h), and matches the operators of both traces exactly or approximately.
+ * match.c - matches the operators of both traces: exactly, by names and numbers (op_match.h), or as the older program
+ * does without exact match.
  *
  * Exact match: by position and name.
  *
@@ -9,113 +10,35 @@
  * Each host operator matches the nearest device operator with its name, at most 20 positions from its shifted position.
  * Several host operators may match one device operator. O(n).
  *
- * Approximate match: by the call trees of both sides.
+ * Match by names: the operators of the iteration with all operators of the device trace. The operators that match
+ * determine the step of the device trace:
  *
- *     host     parents as in the trace, children by id
- * device   process -> threads -> operators; an operator that starts before the end of another operator of its thread
- *              is its child
+ *     device operators   . . . a b c d e . . . .        cost as in op_match.h
+ *     the segment              |_______|                from the first matched operator to the end of the last one,
+ *                                                       and as many more as the host trace has before and after them
  *
- * Both trees are listed in pre-order, the device's threads in the order of the host threads with the most operators in
- * common, and aligned (tree_align.h). O(n log n).
+ * Positional match, as in the older program: both call trees in pre-order, by position if their sizes are equal, else
+ * aligned.
  */
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+#include "align/op_fields.h"
 #include "align/tree_align.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "columns/hash.h"
+#include "columns/hash_tables.h"
+#include "facts/times.h"
 #include "legacy/legacy.h"
+#include "read/event_columns.h"
 
-/* ---- Call trees ---- */
-
-/* Lists children in row order, in the arena. Without memory the arena fails. */
-static struct sibling_lists sibling_lists_make(struct arena *arena, const row_t *parent, row_t n) {
-    struct sibling_lists lists = {.n = n, .parent = parent, .first = rows_none(arena, n), .next = rows_none(arena, n)};
-    for (row_t i = n; i-- > 0 && !arena->failed;) {
-        if (parent[i] == ROW_NONE)
-            continue;
-        lists.next[i] = lists.first[parent[i]];
-        lists.first[parent[i]] = i;
-    }
-    return lists;
+/* Names that match have the same token. */
+static uint32_t token_of(const struct legacy_names *names, uint32_t name) {
+    return names->iteration[name] ? names->table.n : names->renamed[name];
 }
 
-/* ---- Approximate match ---- */
-
-/* Maximum number of comparisons of counts. */
-#define MAX_COMPARISONS ((uint64_t)1 << 26)
-
-/* order[] = the device's n_threads threads in the order of their partners in the host's tree: each host thread (a child
- * of the root with the token `thread_token`) has the partner with the most operators in common; threads without a
- * partner are last. thread[i] is the thread of list entry i (ROW_NONE: none). Without memory the arena fails.
- * O(threads^2 * tokens); the order is unchanged if this exceeds MAX_COMPARISONS. */
-static void order_threads(const struct call_tree *host, uint32_t thread_token, const uint32_t *token,
-                          const row_t *thread, row_t n_entries, row_t n_threads, uint32_t n_tokens, struct arena *arena,
-                          row_t *order) {
-    row_t n_host = 0, *host_thread = arena_alloc(arena, host->n, sizeof *host_thread);
-    for (row_t t = 0; t < n_threads; t++)
-        order[t] = t;
-    for (row_t i = 1; i < host->n && host_thread; i = host->last[i] + 1)
-        if (host->token[i] == thread_token)
-            host_thread[n_host++] = i;
-    uint64_t n_pairs = (uint64_t)n_host * n_threads;
-    if (n_host == 0 || n_threads <= 1 || n_pairs >= MAX_COMPARISONS / 4096 || n_pairs * n_tokens > MAX_COMPARISONS)
-        return;
-    uint32_t *host_counts = arena_alloc(arena, n_tokens, sizeof *host_counts);
-    uint32_t *counts = arena_zeros(arena, (size_t)n_threads * n_tokens, sizeof *counts);
-    uint64_t *common = arena_alloc(arena, n_pairs, sizeof *common);
-    row_t *partner = rows_none(arena, n_host);
-    uint8_t *used = arena_zeros(arena, n_threads, 1);
-    if (arena->failed)
-        return;
-
-    /* The operators that each pair of threads has in common */
-    for (row_t i = 0; i < n_entries; i++)
-        if (thread[i] != ROW_NONE)
-            counts[(size_t)thread[i] * n_tokens + token[i]]++;
-    for (row_t h = 0; h < n_host; h++) {
-        memset(host_counts, 0, n_tokens * sizeof *host_counts);
-        for (row_t i = host_thread[h]; i <= host->last[host_thread[h]]; i++)
-            host_counts[host->token[i]]++;
-        for (row_t t = 0; t < n_threads; t++) {
-            uint64_t n_common = 0;
-            for (uint32_t k = 0; k < n_tokens; k++) {
-                uint32_t count = counts[(size_t)t * n_tokens + k];
-                n_common += MIN(count, host_counts[k]);
-            }
-            common[(size_t)h * n_threads + t] = n_common;
-        }
-    }
-
-    /* Select the partner of each host thread: repeatedly the best pair of the remaining threads, the first of equal
-     * ones. */
-    for (row_t rounds = MIN(n_host, n_threads); rounds > 0; rounds--) {
-        row_t best_host = ROW_NONE, best = 0;
-        for (row_t h = 0; h < n_host; h++)
-            for (row_t t = 0; t < n_threads; t++) {
-                if (partner[h] != ROW_NONE || used[t])
-                    continue;
-                if (best_host == ROW_NONE ||
-                    common[(size_t)h * n_threads + t] > common[(size_t)best_host * n_threads + best]) {
-                    best_host = h;
-                    best = t;
-                }
-            }
-        partner[best_host] = best;
-        used[best] = 1;
-    }
-    row_t n = 0;
-    for (row_t h = 0; h < n_host; h++)
-        if (partner[h] != ROW_NONE)
-            order[n++] = partner[h];
-    for (row_t t = 0; t < n_threads; t++)
-        if (!used[t])
-            order[n++] = t;
-}
+/* ---- Call trees in pre-order ---- */
 
 /* Maximum depth in the older program. */
 #define OLDER_DEPTH 10
@@ -131,14 +54,22 @@ struct tree_side {
 
 static struct tree_side side_alloc(struct arena *arena, row_t n) {
     return (struct tree_side){.n = n,
-                              .parent = arena_alloc(arena, n, sizeof(row_t)),
+                              .parent = rows_none(arena, n),
                               .token = arena_alloc(arena, n, sizeof(uint32_t)),
                               .row = arena_alloc(arena, n, sizeof(row_t))};
 }
 
-/* Names that match have the same token. */
-static uint32_t token_of(const struct legacy_names *names, uint32_t name) {
-    return names->iteration[name] ? names->table.n : names->renamed[name];
+/* Lists the children of each parent in row order, and builds the tree. Without memory the arena fails. */
+static void flatten(struct tree_side *side, row_t root, uint32_t max_depth, struct arena *arena) {
+    struct sibling_lists lists = {side->n, side->parent, rows_none(arena, side->n), rows_none(arena, side->n)};
+    for (row_t i = side->n; i-- > 0 && !arena->failed;) {
+        if (side->parent[i] == ROW_NONE)
+            continue;
+        lists.next[i] = lists.first[side->parent[i]];
+        lists.first[side->parent[i]] = i;
+    }
+    if (!arena->failed)
+        side->tree = sibling_lists_flatten(&lists, root, side->token, max_depth, arena, side->row);
 }
 
 /* Builds the host's tree, in the arena; without memory the arena fails. */
@@ -151,84 +82,39 @@ static struct tree_side build_host_tree(const struct legacy_sides *sides, uint32
         side.parent[op] = host->parent[op];
         root = host->parent[op] == ROW_NONE ? op : root;
     }
-    struct sibling_lists lists = {0};
-    if (!arena->failed)
-        lists = sibling_lists_make(arena, side.parent, side.n);
-    if (!arena->failed)
-        side.tree = sibling_lists_flatten(&lists, root, side.token, max_depth, arena, side.row);
+    flatten(&side, root, max_depth, arena);
     return side;
 }
 
-/* The end of an entry, plus `slack` times the maximum rounding error: starts and durations with fractions are rounded,
- * and so is their sum. */
-static struct number entry_end(const struct device_side *device, row_t i, double slack) {
-    struct number end = number_add(number_at(device->ts, i), number_at(device->dur, i));
-    if (!number_is_double(end))
-        return end;
-    double value = number_as_double(end);
-    return number_double(value + slack * 2 * DBL_EPSILON * fabs(value));
-}
-
-/* Builds the device's tree, its threads in the order of the host's, in the arena; without memory the arena fails.
- * `older`: as the older program, times are exact and threads stay in their order. */
-static struct tree_side build_device_tree(const struct legacy_sides *sides, uint32_t max_depth, bool older,
-                                          const struct call_tree *host, struct arena *arena) {
+/* Builds the device's tree, in the arena; without memory the arena fails. */
+static struct tree_side build_device_tree(const struct legacy_sides *sides, uint32_t max_depth, struct arena *arena) {
     const struct device_side *device = &sides->device;
     struct tree_side side = side_alloc(arena, device->n);
-    row_t *top = arena_alloc(arena, device->n_threads, sizeof *top);
-    row_t *order = arena_alloc(arena, device->n_threads, sizeof *order);
-    if (arena->failed)
-        return side;
-    for (row_t i = 0; i < device->n; i++)
-        side.token[i] = token_of(&sides->names, device->name[i]);
-
-    /* Find the parent of each entry. top[] is the innermost open entry of each thread. */
-    for (row_t i = 0; i < device->n; i++) {
+    row_t *top = arena_alloc(arena, device->n_threads, sizeof *top); /* the innermost open entry of each thread */
+    for (row_t i = 0; i < device->n && !arena->failed; i++) {
         row_t thread = device->thread[i];
-        if (thread == ROW_NONE || device->event[i] == ROW_NONE) {
-            side.parent[i] = i == 0 ? ROW_NONE : 0;
-            if (i > 0)
-                top[thread] = i;
+        side.token[i] = token_of(&sides->names, device->name[i]);
+        if (thread == ROW_NONE)
             continue;
-        }
-        row_t above = top[thread];
-        struct number ts = number_at(device->ts, i);
-        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, older ? 0 : -1), ts) <= 0)
+        row_t above = device->event[i] == ROW_NONE ? 0 : top[thread];
+        while (device->event[above] != ROW_NONE &&
+               number_compare(number_add(number_at(device->ts, above), number_at(device->dur, above)),
+                              number_at(device->ts, i)) <= 0)
             above = side.parent[above];
         side.parent[i] = above;
         top[thread] = i;
     }
-
-    struct sibling_lists lists = sibling_lists_make(arena, side.parent, side.n);
-    if (!older) {
-        struct arena_mark mark = arena_mark(arena);
-        order_threads(host, sides->names.thread, side.token, device->thread, device->n, device->n_threads,
-                      sides->names.table.n + 1, arena, order);
-        arena_release(arena, mark);
-    }
-    if (arena->failed)
-        return side;
-    if (!older) {
-        /* Sort the root's children: one marker per thread. */
-        row_t *marker = top, next = ROW_NONE;
-        for (row_t i = 1; i < device->n; i++)
-            if (device->event[i] == ROW_NONE)
-                marker[device->thread[i]] = i;
-        for (row_t t = device->n_threads; t-- > 0;) {
-            lists.next[marker[order[t]]] = next;
-            next = marker[order[t]];
-        }
-        lists.first[0] = next;
-    }
-    side.tree = sibling_lists_flatten(&lists, 0, side.token, max_depth, arena, side.row);
+    flatten(&side, 0, max_depth, arena);
     return side;
 }
 
-/* Both sides as trees, and their match. */
-struct tree_match {
-    const struct legacy_sides *sides;
-    struct tree_side host, device;
-    row_t *match; /* per position of the host's tree: a position of the device's tree, or ROW_NONE */
+/* ---- Report ---- */
+
+/* How an operator counts. */
+enum match_use {
+    USE_NONE,     /* too deep */
+    USE_MARKER,   /* in the edit cost: process, threads and profiler steps, which any two traces have */
+    USE_OPERATOR, /* also in the share of matched operators */
 };
 
 static void log_op(struct legacy_log *log, const char *text, const struct strings *names, uint32_t name) {
@@ -236,85 +122,345 @@ static void log_op(struct legacy_log *log, const char *text, const struct string
     log_bytes(log, strings_text(names, name), strings_length(names, name));
 }
 
-/* Converts matched positions to matched operators, counts and logs them, and checks their share. matched[] are zeros.
- * */
-static enum sutra_status report_match(const struct tree_match *trees, double min_match, uint8_t *matched,
-                                      struct legacy_log *log, struct sutra_legacy_report *report, row_t *match,
-                                      struct sutra_error *error) {
-    const struct legacy_names *names = &trees->sides->names;
-    const struct call_tree *tree = &trees->host.tree;
-    row_t n_ops = 0, n_matched = 0; /* without process and threads, which match in any two traces */
-    for (row_t i = 0; i < tree->n; i++) {
-        bool is_op = tree->token[i] != names->process && tree->token[i] != names->thread;
-        n_ops += is_op;
-        if (trees->match[i] == ROW_NONE)
+/* Counts the matched operators, logs the first unmatched ones of both sides, and checks the share. `use` is per host
+ * operator, `device_use` per entry of the device's list; matched entries become USE_NONE. */
+static enum sutra_status report_match(const struct legacy_sides *sides, const uint8_t *use, uint8_t *device_use,
+                                      const row_t *match, double min_match, struct legacy_log *log,
+                                      struct sutra_legacy_report *report, struct sutra_error *error) {
+    const struct host_side *host = &sides->host;
+    const struct device_side *device = &sides->device;
+    const struct strings *names = &sides->names.table;
+    row_t n_used = 0, n_device = 0, n_ops = 0, n_matched = 0;
+    for (row_t i = 0; i < device->n; i++)
+        n_device += device_use[i] != USE_NONE;
+    for (row_t op = 0; op < host->n; op++) {
+        n_used += use[op] != USE_NONE;
+        n_ops += use[op] == USE_OPERATOR;
+        if (match[op] == ROW_NONE)
             continue;
-        n_matched += is_op;
-        match[trees->host.row[i]] = trees->device.row[trees->match[i]];
-        matched[trees->match[i]] = 1;
         report->n_matched++;
+        n_matched += use[op] == USE_OPERATOR;
+        device_use[match[op]] = USE_NONE;
     }
-    report->edit_cost = (uint64_t)tree->n + trees->device.tree.n - 2 * report->n_matched;
+    report->edit_cost = (uint64_t)n_used + n_device - 2 * report->n_matched;
     log_info(log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64, report->n_matched,
-             tree->n, 100.0 * (double)report->n_matched / tree->n, report->edit_cost);
-
-    /* Log the first operators of both sides without a partner. */
-    const struct host_side *host = &trees->sides->host;
-    const struct device_side *device = &trees->sides->device;
-    for (row_t i = 0, n = 0; i < tree->n && n < SUTRA_LEGACY_UNMATCHED; i++) {
-        if (trees->match[i] != ROW_NONE)
+             n_used, 100.0 * (double)report->n_matched / n_used, report->edit_cost);
+    for (row_t op = 0, n = 0; op < host->n && n < SUTRA_LEGACY_UNMATCHED; op++) {
+        if (use[op] == USE_NONE || match[op] != ROW_NONE)
             continue;
         n++;
-        log_op(log, "Unmatched in the execution trace: ", &names->table, host_side_name(host, trees->host.row[i]));
-        log_info(log, ", id: %" PRId64, host_side_id(host, trees->host.row[i]));
+        log_op(log, "Unmatched in the execution trace: ", names, host_side_name(host, op));
+        log_info(log, ", id: %" PRId64, host_side_id(host, op));
     }
-    for (row_t i = 0, n = 0; i < trees->device.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
-        row_t entry = trees->device.row[i];
-        if (matched[i])
+    for (row_t i = 0, n = 0; i < device->n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        if (device_use[i] == USE_NONE)
             continue;
         n++;
-        log_op(log, "Unmatched in the kineto trace: ", &names->table, device->name[entry]);
+        log_op(log, "Unmatched in the kineto trace: ", names, device->name[i]);
         log_text(log, ", timestamp: ");
-        log_number(log, number_at(device->ts, entry));
+        log_number(log, number_at(device->ts, i));
         log_end(log, SUTRA_LEGACY_INFO);
     }
     if ((double)n_matched >= min_match * n_ops)
         return SUTRA_OK;
     return error_file(
-        error, SUTRA_DATA, trees->sides->host.trace->document.source.name,
+        error, SUTRA_DATA, host->trace->document.source.name,
         "approximate match matches only %u of %u operators (%.3f, at least %.3f required): check that both traces are "
         "of the same run, or lower --min-match",
         n_matched, n_ops, (double)n_matched / n_ops, min_match);
 }
 
-enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
-                                    const struct sutra_legacy_options *options, struct legacy_log *log,
-                                    struct sutra_legacy_report *report, row_t *match, struct sutra_error *error) {
+enum sutra_status positional_match(const struct legacy_sides *sides, struct sutra_context *context, double min_match,
+                                   struct legacy_log *log, struct sutra_legacy_report *report, row_t *match,
+                                   struct sutra_error *error) {
     struct arena scratch = {0};
-    uint32_t max_depth = options->positional ? OLDER_DEPTH : options->max_depth;
-    struct tree_match trees = {.sides = sides, .host = build_host_tree(sides, max_depth, &scratch)};
-    const struct call_tree *host = &trees.host.tree, *device = &trees.device.tree;
-    if (!scratch.failed)
-        trees.device = build_device_tree(sides, max_depth, options->positional, host, &scratch);
-    trees.match = rows_none(&scratch, host->n);
-    uint8_t *matched = arena_zeros(&scratch, device->n, 1);
+    const struct tree_side host = build_host_tree(sides, OLDER_DEPTH, &scratch);
+    const struct tree_side device = build_device_tree(sides, OLDER_DEPTH, &scratch);
+    const row_t n = host.tree.n;
+    row_t *found = rows_none(&scratch, n);
+    uint8_t *use = arena_zeros(&scratch, sides->host.n, 1), *device_use = arena_zeros(&scratch, sides->device.n, 1);
     enum sutra_status status = arena_status(&scratch, error);
     report->aligned = true;
     memset(match, 0xff, sides->host.n * sizeof *match);
-    if (!status && options->positional) {
-        log_info(log, "Kineto tree nodes number: %u", device->n);
-        log_info(log, "ET tree nodes number: %u", host->n);
-        log_info(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
+    if (!status) {
+        log_info(log, "Kineto tree nodes number: %u", device.tree.n);
+        log_info(log, "ET tree nodes number: %u", n);
+        log_info(log, n == device.tree.n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
     }
 
     /* Trees of equal size match by position in the older program, regardless of names. */
-    bool by_position = options->positional && host->n == device->n;
-    for (row_t i = 0; i < host->n && by_position && !status; i++)
-        trees.match[i] = i;
-    if (!status && !by_position)
-        status = tree_align(host, device, context->pool, trees.match, error);
+    for (row_t i = 0; i < n && n == device.tree.n && !status; i++)
+        found[i] = i;
+    if (!status && n != device.tree.n)
+        status = tree_align(&host.tree, &device.tree, context->pool, found, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        const uint32_t token = host.tree.token[i];
+        use[host.row[i]] = token == sides->names.process || token == sides->names.thread ? USE_MARKER : USE_OPERATOR;
+        if (found[i] != ROW_NONE)
+            match[host.row[i]] = device.row[found[i]];
+    }
+    for (row_t i = 0; i < device.tree.n && !status; i++)
+        device_use[device.row[i]] = USE_OPERATOR;
     if (!status)
-        status = report_match(&trees, options->min_match, matched, log, report, match, error);
+        status = report_match(sides, use, device_use, match, min_match, log, report, error);
+    arena_free(&scratch);
+    return status;
+}
+
+/* ---- Match by names ---- */
+
+enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *context,
+                                  const struct legacy_sides *sides, uint32_t max_depth, struct arena *arena,
+                                  struct sutra_error *error) {
+    const struct host_side *host = &sides->host;
+    const struct device_side *device = &sides->device;
+    const struct device_events *events = &device->trace->events;
+    struct node_fields fields;
+    struct pair_table threads;
+    row_t *node = arena_alloc(arena, host->n, sizeof *node), n = 0;
+    *ops = (struct legacy_ops){.op = arena_alloc(arena, host->n, sizeof *ops->op),
+                               .thread = rows_none(arena, host->n),
+                               .device = op_side_alloc(arena, device->n_cpu)};
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t op = 0; op < host->n && !status; op++)
+        node[op] = host_side_node(host, op);
+    if (!status)
+        status = node_fields_read(&fields, context, host->trace, node, host->n, &sides->names.table, arena, error);
+    for (row_t op = 0; op < host->n && !status; op++)
+        if (fields.kind[op] == NODE_OPERATOR && host->parent[op] != ROW_NONE)
+            ops->op[n++] = op;
+    if (status)
+        return status;
+
+    /* The host's operators. Operators below a profiler step, which the device's side lacks, are below its parent. */
+    ops->host = op_side_alloc(arena, n);
+    row_t *above = rows_none(arena, host->n); /* per host operator: the nearest row that is this operator or above it */
+    if (arena->failed || !pair_table_init(&threads))
+        return error_memory(error);
+    for (row_t op = 0, row = 0; op < host->n && !status; op++) {
+        const row_t parent = host->parent[op], outer = parent < op ? above[parent] : ROW_NONE;
+        above[op] = outer;
+        if (row == n || ops->op[row] != op)
+            continue;
+        struct pair_entry *thread = pair_table_insert(&threads, (uint64_t)fields.tid[op], 0);
+        if (!thread) {
+            status = error_memory(error);
+            break;
+        }
+        if (thread->number == PAIR_NONE)
+            thread->number = ops->host.n_threads++;
+        ops->host.thread[row] = thread->number;
+        ops->host.token[row] = token_of(&sides->names, host_side_name(host, op));
+        ops->host.sequence[row] = fields.sequence[op];
+        ops->host.collective[row] = fields.collective[op];
+        if (outer != ROW_NONE && ops->host.thread[outer] == thread->number)
+            ops->host.parent[row] = outer;
+        above[op] = row++;
+    }
+    for (row_t op = 0; op < host->n && !status; op++)
+        ops->thread[op] = pair_table_find(&threads, (uint64_t)fields.tid[op], 0);
+    pair_table_free(&threads);
+
+    /* The device's operators. */
+    struct number_column ts = numbers_alloc(arena, device->n_cpu), dur = numbers_alloc(arena, device->n_cpu);
+    struct key_index index = {0};
+    if (!status)
+        status = arena_status(arena, error);
+    for (row_t i = 0; i < device->n_cpu && !status; i++) {
+        ops->device.token[i] = token_of(&sides->names, events->name[device->cpu[i]]);
+        number_set(ts, i, number_at(events->ts, device->cpu[i]));
+        number_set(dur, i, number_at(events->dur, device->cpu[i]));
+    }
+    if (!status)
+        status = threads_number(events, device->cpu, device->n_cpu, &context->engine, arena, &index, ops->device.thread,
+                                &ops->device.n_threads, error);
+    key_index_free(&index);
+    if (!status) {
+        op_side_nest(&ops->device, ts, dur, arena);
+        status = arena_status(arena, error);
+    }
+    if (!status)
+        status = event_numbers_read(&ops->device, context, device->trace, device->cpu, error);
+    if (status || max_depth == 0)
+        return status;
+
+    /* Operators that are too deep have no token. The process is level 1, a thread level 2. */
+    const struct tree_side tree = build_host_tree(sides, max_depth, arena);
+    uint8_t *kept = arena_zeros(arena, host->n, 1);
+    uint32_t *depth = arena_alloc(arena, ops->device.n, sizeof *depth);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < tree.tree.n; i++)
+        kept[tree.row[i]] = 1;
+    for (row_t i = 0; i < n; i++)
+        if (!kept[ops->op[i]])
+            ops->host.token[i] = TOKEN_NONE;
+    for (row_t i = 0; i < ops->device.n; i++) {
+        depth[i] = ops->device.parent[i] == ROW_NONE ? 3 : depth[ops->device.parent[i]] + 1;
+        if (depth[i] > max_depth)
+            ops->device.token[i] = TOKEN_NONE;
+    }
+    return SUTRA_OK;
+}
+
+enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
+                                 struct sutra_error *error) {
+    const value_key *host_rf = sides->host.trace->nodes.rf, *device_rf = sides->device.trace->events.rf;
+    ops->host_id = arena_alloc(arena, ops->host.n, sizeof *ops->host_id);
+    ops->device_id = arena_alloc(arena, ops->device.n, sizeof *ops->device_id);
+    for (row_t i = 0; i < ops->host.n && !arena->failed; i++) {
+        const value_key id = host_rf[host_side_node(&sides->host, ops->op[i])];
+        ops->host_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
+    }
+    for (row_t i = 0; i < ops->device.n && !arena->failed; i++) {
+        const value_key id = device_rf[sides->device.cpu[i]];
+        ops->device_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
+    }
+    return arena_status(arena, error);
+}
+
+enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
+                               struct common_counts *counts, struct sutra_error *error) {
+    struct pair_table table; /* of numbers and tokens */
+    *counts = (struct common_counts){0};
+    if (!pair_table_init(&table))
+        return error_memory(error);
+    bool ok = true;
+    for (row_t i = 0; i < ops->device.n && ok; i++) {
+        counts->n_device += device[i] != KEY_ABSENT;
+        ok = device[i] == KEY_ABSENT || pair_table_insert(&table, (uint64_t)device[i], ops->device.token[i]);
+    }
+    for (row_t i = 0; i < ops->host.n && ok; i++) {
+        counts->n_host += host[i] != KEY_ABSENT;
+        counts->n_common +=
+            host[i] != KEY_ABSENT && pair_table_seek(&table, (uint64_t)host[i], ops->host.token[i]) != NULL;
+    }
+    pair_table_free(&table);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context *context,
+                                   const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
+                                   struct sutra_error *error) {
+    struct op_side host = ops->host, device = ops->device;
+    struct common_counts ids, sequences;
+    enum sutra_status status = legacy_ops_ids(ops, sides, arena, error);
+    if (!status)
+        status = count_common(ops, ops->host_id, ops->device_id, &ids, error);
+    if (!status)
+        status = count_common(ops, host.sequence, device.sequence, &sequences, error);
+    if (!status && ids.n_common > 0 && ids.n_common >= sequences.n_common) {
+        host.sequence = ops->host_id;
+        device.sequence = ops->device_id;
+    }
+    return status ? status : ops_match(context, &host, &device, sides->names.table.n + 1, arena, match, error);
+}
+
+enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *context, const struct legacy_ops *ops,
+                              const struct op_match *found, double min_match, struct legacy_log *log,
+                              struct sutra_legacy_report *report, struct arena *arena, row_t *match,
+                              struct sutra_error *error) {
+    const struct host_side *host = &sides->host;
+    struct device_side *device = &sides->device;
+    struct arena scratch = {0};
+    report->aligned = true;
+
+    /* The segment: from the first matched operator to the last one, or to the last child of a matched one. */
+    row_t first = ROW_NONE, last = 0;
+    for (row_t i = 0; i < ops->device.n; i++) {
+        const row_t parent = ops->device.parent[i];
+        if (found->host[i] != ROW_NONE)
+            first = MIN(first, i);
+        if (found->host[i] != ROW_NONE || (parent != ROW_NONE && found->host[parent] != ROW_NONE))
+            last = i;
+    }
+    if (first != ROW_NONE) {
+        /* Unmatched operators at the ends may be the unmatched ones of the host's side. */
+        row_t before = 0, after = 0;
+        while (found->device[before] == ROW_NONE)
+            before++;
+        while (found->device[ops->host.n - 1 - after] == ROW_NONE)
+            after++;
+        first -= MIN(first, before);
+        last += MIN(ops->device.n - 1 - last, after);
+        device->segment = first;
+        device->n_segment = last - first + 1;
+        log_info(log, "The execution trace matches operators %u to %u of %u of the kineto trace", first, last,
+                 device->n_cpu);
+    }
+    enum sutra_status status = device_side_list(device, context, &sides->names, arena, error);
+    if (status)
+        return status;
+    report->n_device_ops = device->n;
+
+    /* Operators match list entries. A thread's node matches the marker of the partner thread, once. */
+    row_t *entry = rows_none(&scratch, device->n_cpu), row = device->segment;
+    row_t *list_marker = rows_none(&scratch, device->n_threads), *marker = rows_none(&scratch, ops->device.n_threads);
+    uint8_t *use = arena_alloc(&scratch, host->n, 1), *device_use = arena_alloc(&scratch, device->n, 1);
+    status = arena_status(&scratch, error);
+    for (row_t i = 0; i < device->n && !status; i++) {
+        if (device->event[i] == ROW_NONE) {
+            device_use[i] = USE_MARKER;
+            if (i > 0)
+                list_marker[device->thread[i]] = i;
+            continue;
+        }
+        entry[row] = i;
+        marker[ops->device.thread[row]] = list_marker[device->thread[i]];
+        device_use[i] = ops->device.token[row++] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
+    }
+    for (row_t op = 0; op < host->n && !status; op++) {
+        match[op] = ROW_NONE;
+        use[op] = USE_MARKER;
+    }
+    for (row_t i = 0; i < ops->host.n && !status; i++) {
+        use[ops->op[i]] = ops->host.token[i] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
+        if (found->device[i] != ROW_NONE)
+            match[ops->op[i]] = entry[found->device[i]];
+    }
+    for (row_t op = 0; op < host->n && !status; op++) {
+        const uint32_t token = token_of(&sides->names, host_side_name(host, op));
+        if (token == sides->names.process && host->parent[op] == ROW_NONE)
+            match[op] = 0;
+        if (token != sides->names.thread || ops->thread[op] == ROW_NONE)
+            continue;
+        const row_t partner = found->host_partner[ops->thread[op]];
+        if (partner != ROW_NONE) {
+            match[op] = marker[partner];
+            marker[partner] = ROW_NONE;
+        }
+    }
+    if (!status)
+        status = report_match(sides, use, device_use, match, min_match, log, report, error);
+    arena_free(&scratch);
+    return status;
+}
+
+enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
+                                struct number_counts *counts, struct sutra_error *error) {
+    static const struct requested_field sequence = {SEQUENCE_FIELD, ASK_KEY, false};
+    const struct host_side *host = &sides->host;
+    struct requested_column column;
+    struct arena scratch = {0};
+    row_t n = 0, *op = arena_alloc(&scratch, host->n, sizeof *op), *event = arena_alloc(&scratch, host->n, sizeof *op);
+    enum sutra_status status = arena_status(&scratch, error);
+    *counts = (struct number_counts){0};
+    for (row_t i = 0; i < host->n && !status; i++) {
+        if (match[i] == ROW_NONE || host_side_sequence(host, i) == KEY_ABSENT)
+            continue;
+        op[n] = i;
+        event[n] = sides->device.event[match[i]];
+        n += event[n] != ROW_NONE;
+    }
+    if (!status && n)
+        status = event_columns_request(context, sides->device.trace, &sequence, 1, event, n, &column, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        const value_key number = column.key[event[i]];
+        if (!key_is_integer(number) || number < 0)
+            continue;
+        counts->n_equal += number == host_side_sequence(host, op[i]);
+        counts->n_different += number != host_side_sequence(host, op[i]);
+    }
     arena_free(&scratch);
     return status;
 }

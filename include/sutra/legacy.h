@@ -7,7 +7,8 @@
  *     device trace -/
  *
  * With exact match, the file equals trace_link.py's byte for byte, where that program writes one. Approximate match
- * aligns the two call trees, so that operators may be missing on either side.
+ * compares names, order, sequence numbers and numbers of collectives per thread with all operators of the device trace,
+ * so that operators may be missing on either side, and the operators determine the step.
  */
 #ifndef SUTRA_LEGACY_H
 #define SUTRA_LEGACY_H
@@ -32,7 +33,8 @@ enum sutra_legacy_line { SUTRA_LEGACY_INFO, SUTRA_LEGACY_WARNING, SUTRA_LEGACY_D
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_legacy_options {
     size_t size;
-    const char *annotation; /* text in the names of operators that end an iteration; NULL: "DataLoader" */
+    const char *annotation; /* text in the names of operators that end an iteration; NULL: "DataLoader". Approximate
+                               match uses it for the host trace only */
     bool exact;             /* exact match; else approximate match */
     bool all_launches;      /* all launching calls; else only the two that trace_link.py knows */
     uint32_t max_depth;     /* approximate match: levels of the call trees; 0: all */
@@ -66,16 +68,19 @@ struct sutra_legacy_report {
     uint64_t n_gpu_unmatched;      /* skipped: their CPU operator is unmatched */
     uint64_t n_gpu_nodes;          /* GPU nodes in the output */
     uint64_t n_nodes;              /* nodes in the output */
-    uint64_t edit_cost;            /* approximate match: unmatched operators of both sides */
+    uint64_t edit_cost;            /* approximate match: unmatched operators of the host's iteration and of the step */
     bool mismatch;                 /* exact match: operators differ */
     bool count_mismatch;           /* exact match: fewer device than host operators, so none is matched */
     uint64_t n_gpu_memory_sets;    /* skipped: memsets, as trace_link.py does */
-    bool aligned;                  /* approximate match aligned the trees because exact match fails */
+    bool aligned;                  /* approximate match is used, because exact match fails or sequence numbers differ */
+    uint64_t n_places;             /* without --exact-match: steps that fit equally well; the first one is used. 0: no
+                                      step had to be chosen */
 };
 
 /* Links two traces. Both must outlive *legacy, which the caller frees; *report may be NULL. Errors: SUTRA_DATA: the
  * traces do not match (report->mismatch if operators differ), or a required field is missing; SUTRA_STRICT: in a strict
- * context, too few matches, or traces of different processes or times; SUTRA_SYSTEM: out of memory. */
+ * context, too few matches, operators of another step, several steps that fit, or traces of different processes or
+ * times; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
                                     const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
@@ -91,27 +96,29 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
 
 void sutra_legacy_free(struct sutra_legacy *legacy);
 
-/* The linking method for a pair of traces. */
-enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_EXACT, SUTRA_LINKER_APPROXIMATE };
+/* The linking method for a pair of traces: none, common record-function ids, or names and numbers. */
+enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_NAMES };
 
 struct sutra_advice {
-    size_t size;               /* sizeof the struct, set by the caller */
-    enum sutra_linker linker;  /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
-    char annotation[128];      /* for sutra_legacy_link() */
+    size_t size; /* sizeof the struct, set by the caller */
+    enum sutra_linker linker;
     uint64_t n_host_rf;        /* host nodes with a record-function id */
     uint64_t n_device_rf;      /* CPU operators with a record-function id */
     uint64_t n_common_rf;      /* host nodes whose id a CPU operator has too */
-    uint64_t n_host_ops;       /* host operators considered by the best match by names */
-    uint64_t n_matched;        /* of these, matched */
-    uint64_t n_gpu_nodes;      /* GPU operators linked by it */
     uint64_t n_host_rf_zero;   /* host nodes with record-function id 0, which means none */
     uint64_t n_device_rf_zero; /* CPU operators with record-function id 0 */
-    bool misfit;               /* traces of different processes or times, such as of two ranks or runs */
-    char cause[1024];          /* cause of a misfit or of few common ids, with the remedy; else "" */
+    /* Match by names, unless the ids fit: */
+    uint64_t n_host_ops; /* host operators, without process, threads and profiler steps */
+    uint64_t n_matched;  /* of these, matched */
+    uint64_t n_places;   /* steps that fit equally well; the first one is used. 0: no step had to be chosen */
+    double confidence;   /* share of matched operators from the first to the last match */
+    bool misfit;         /* traces of different processes or times, such as of two ranks or runs */
+    char cause[1024];    /* cause of a misfit or of few common ids, with the remedy; else "" */
 };
 
-/* Determines the linking method: tries ids first, then matches by names with probable annotations, without logging.
- * Errors: SUTRA_SYSTEM: out of memory. */
+/* Determines the linking method: ids, if at least half of the ids of the smaller side are of operators with equal
+ * names; else names, if the confidence is at least 0.5 and a tenth of the operators of the smaller side match; else
+ * ids, if any are in common. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
                                const struct sutra_device_trace *device, struct sutra_advice *advice,
                                struct sutra_error *error);

@@ -43,13 +43,13 @@ echo "--- zstd with a long window, and the sizes of what is compressed"
 zstd -q --ultra --long=30 host.json -o host.json.zst && sutra info host.json.zst | head -n 1
 sutra link host.json.zst device.json --no-sync -o out.json 2>&1 | grep -c 'B  read, compressed'
 sutra link host.json device.json --no-sync -o out.json 2>&1 | grep -c 'B  read$'
-echo "--- link-legacy takes what info would advise, unless it is told how, or called as the older program is"
+echo "--- link-legacy finds the step without an annotation"
 older_traces
 sed -i 's/aten::relu/step##done/' host.json
 sed -i 's/aten::relu/step##done/' device.json
 echo '{"ph": "X", "cat": "user_annotation", "name": "step##done", "pid": 1, "tid": 1, "ts": 40, "dur": 5, "args": {}},' >line
 sed -i '1r line' device.json
-sutra info host.json device.json | tail -n 1
-sutra link-legacy host.json device.json -o a.json 2>&1 | grep -e warning -e 'by position' -e 'matched to'
-sutra link-legacy host.json device.json -o b.json --annotation DataLoader 2>&1 | grep -e warning -e 'by position' -e 'matched to'
-sutra link-legacy --et-file host.json --kineto-file device.json -o c.json 2>&1 | grep -e warning -e 'by position' -e 'matched to'
+sutra info host.json device.json | tail -n 2
+for options in "" "--annotation DataLoader" "--annotation step##done"; do
+    sutra link-legacy host.json device.json -o out.json $options 2>&1 | grep -e warning -e 'matched to'
+done

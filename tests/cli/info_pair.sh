@@ -9,3 +9,5 @@ sutra info "it's.json" device.json | tail -n 1
 sed 's/aten::/other::/' host.json >strange.json
 try sutra info strange.json device.json
 try sutra info host.json device.json more.json
+mkdir hosts devices
+try sutra info hosts devices

@@ -58,3 +58,5 @@ try sutra link-legacy host.json
 try sutra link-legacy host.json device.json -o host.json
 try sutra link-legacy host.json device.json --min-match 2
 try sutra link-legacy - device.json
+mkdir hosts devices
+try sutra link-legacy hosts devices -o out.json
