@@ -53,8 +53,8 @@ struct node_places {
 /* The key of a field. */
 const char *placed_key(enum placed_field field);
 
-/* Finds the fields of a node. In later schemas, tid and seq_id are attributes, which are copied to TID and SEQUENCE. With
- * `forms` (or NULL), repeated layouts of nodes are learned, and objects have no place. O(length of the node). */
+/* Finds the fields of a node. In later schemas, tid and seq_id are attributes, which are copied to TID and SEQUENCE.
+ * With `forms` (or NULL), repeated layouts of nodes are learned, and objects have no place. O(length of the node). */
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct event_forms *forms,
                       struct node_places *places);
 

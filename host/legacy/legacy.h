@@ -61,11 +61,10 @@ void legacy_sides_free(struct legacy_sides *sides);
 
 /* The operators of both traces without markers and profiler steps, as op_match.h matches them. */
 struct legacy_ops {
-    struct op_side host;            /* of the iteration */
-    struct op_side device;          /* all CPU operators: rows of device_side.cpu */
-    row_t *op;                      /* per row of `host`: the operator of the host's side */
-    row_t *thread;                  /* per operator of the host's side, also of markers: its thread, or ROW_NONE */
-    value_key *host_id, *device_id; /* record-function ids, KEY_ABSENT: none; set by legacy_ops_ids() */
+    struct op_side host;   /* of the iteration */
+    struct op_side device; /* all CPU operators: rows of device_side.cpu */
+    row_t *op;             /* per row of `host`: the operator of the host's side */
+    row_t *thread;         /* per operator of the host's side, also of markers: its thread, or ROW_NONE */
 };
 
 /* Columns are in the arena. Operators below `max_depth` levels (0: all) have TOKEN_NONE. */
@@ -73,20 +72,9 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
                                   const struct legacy_sides *sides, uint32_t max_depth, struct arena *arena,
                                   struct sutra_error *error);
 
-/* Reads the record-function ids into the arena. */
-enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
-                                 struct sutra_error *error);
-
-/* Operators with a number, and host operators whose number a device operator of the same name has. */
-struct common_counts {
-    row_t n_host, n_device, n_common;
-};
-enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
-                               struct common_counts *counts, struct sutra_error *error);
-
 /* Matches the operators by names and numbers: by record-function ids in place of sequence numbers, if at least as many
  * are in common. */
-enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context *context,
+enum sutra_status legacy_ops_match(const struct legacy_ops *ops, struct sutra_context *context,
                                    const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
                                    struct sutra_error *error);
 

@@ -303,55 +303,45 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
     return SUTRA_OK;
 }
 
-enum sutra_status legacy_ops_ids(struct legacy_ops *ops, const struct legacy_sides *sides, struct arena *arena,
-                                 struct sutra_error *error) {
-    const value_key *host_rf = sides->host.trace->nodes.rf, *device_rf = sides->device.trace->events.rf;
-    ops->host_id = arena_alloc(arena, ops->host.n, sizeof *ops->host_id);
-    ops->device_id = arena_alloc(arena, ops->device.n, sizeof *ops->device_id);
-    for (row_t i = 0; i < ops->host.n && !arena->failed; i++) {
-        const value_key id = host_rf[host_side_node(&sides->host, ops->op[i])];
-        ops->host_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
-    }
-    for (row_t i = 0; i < ops->device.n && !arena->failed; i++) {
-        const value_key id = device_rf[sides->device.cpu[i]];
-        ops->device_id[i] = key_is_value(id) && id != 0 ? id : KEY_ABSENT;
-    }
-    return arena_status(arena, error);
-}
-
-enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
-                               struct common_counts *counts, struct sutra_error *error) {
+/* Numbers in common: of host operators, the ones whose number a device operator of the same name has. */
+static enum sutra_status count_common(const struct legacy_ops *ops, const value_key *host, const value_key *device,
+                                      row_t *n_common, struct sutra_error *error) {
     struct pair_table table; /* of numbers and tokens */
-    *counts = (struct common_counts){0};
+    *n_common = 0;
     if (!pair_table_init(&table))
         return error_memory(error);
     bool ok = true;
-    for (row_t i = 0; i < ops->device.n && ok; i++) {
-        counts->n_device += device[i] != KEY_ABSENT;
+    for (row_t i = 0; i < ops->device.n && ok; i++)
         ok = device[i] == KEY_ABSENT || pair_table_insert(&table, (uint64_t)device[i], ops->device.token[i]);
-    }
-    for (row_t i = 0; i < ops->host.n && ok; i++) {
-        counts->n_host += host[i] != KEY_ABSENT;
-        counts->n_common +=
-            host[i] != KEY_ABSENT && pair_table_seek(&table, (uint64_t)host[i], ops->host.token[i]) != NULL;
-    }
+    for (row_t i = 0; i < ops->host.n && ok; i++)
+        *n_common += host[i] != KEY_ABSENT && pair_table_seek(&table, (uint64_t)host[i], ops->host.token[i]) != NULL;
     pair_table_free(&table);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-enum sutra_status legacy_ops_match(struct legacy_ops *ops, struct sutra_context *context,
+static value_key nonzero_id(value_key id) {
+    return key_is_value(id) && id != 0 ? id : KEY_ABSENT;
+}
+
+enum sutra_status legacy_ops_match(const struct legacy_ops *ops, struct sutra_context *context,
                                    const struct legacy_sides *sides, struct arena *arena, struct op_match *match,
                                    struct sutra_error *error) {
     struct op_side host = ops->host, device = ops->device;
-    struct common_counts ids, sequences;
-    enum sutra_status status = legacy_ops_ids(ops, sides, arena, error);
+    value_key *host_id = arena_alloc(arena, host.n, sizeof *host_id);
+    value_key *device_id = arena_alloc(arena, device.n, sizeof *device_id);
+    row_t n_ids, n_sequences;
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < host.n && !status; i++)
+        host_id[i] = nonzero_id(sides->host.trace->nodes.rf[host_side_node(&sides->host, ops->op[i])]);
+    for (row_t i = 0; i < device.n && !status; i++)
+        device_id[i] = nonzero_id(sides->device.trace->events.rf[sides->device.cpu[i]]);
     if (!status)
-        status = count_common(ops, ops->host_id, ops->device_id, &ids, error);
+        status = count_common(ops, host_id, device_id, &n_ids, error);
     if (!status)
-        status = count_common(ops, host.sequence, device.sequence, &sequences, error);
-    if (!status && ids.n_common > 0 && ids.n_common >= sequences.n_common) {
-        host.sequence = ops->host_id;
-        device.sequence = ops->device_id;
+        status = count_common(ops, host.sequence, device.sequence, &n_sequences, error);
+    if (!status && n_ids > 0 && n_ids >= n_sequences) {
+        host.sequence = host_id;
+        device.sequence = device_id;
     }
     return status ? status : ops_match(context, &host, &device, sides->names.table.n + 1, arena, match, error);
 }

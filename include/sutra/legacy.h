@@ -96,33 +96,6 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
 
 void sutra_legacy_free(struct sutra_legacy *legacy);
 
-/* The linking method for a pair of traces: none, common record-function ids, or names and numbers. */
-enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_NAMES };
-
-struct sutra_advice {
-    size_t size; /* sizeof the struct, set by the caller */
-    enum sutra_linker linker;
-    uint64_t n_host_rf;        /* host nodes with a record-function id */
-    uint64_t n_device_rf;      /* CPU operators with a record-function id */
-    uint64_t n_common_rf;      /* host nodes whose id a CPU operator has too */
-    uint64_t n_host_rf_zero;   /* host nodes with record-function id 0, which means none */
-    uint64_t n_device_rf_zero; /* CPU operators with record-function id 0 */
-    /* Match by names, unless the ids fit: */
-    uint64_t n_host_ops; /* host operators, without process, threads and profiler steps */
-    uint64_t n_matched;  /* of these, matched */
-    uint64_t n_places;   /* steps that fit equally well; the first one is used. 0: no step had to be chosen */
-    double confidence;   /* share of matched operators from the first to the last match */
-    bool misfit;         /* traces of different processes or times, such as of two ranks or runs */
-    char cause[1024];    /* cause of a misfit or of few common ids, with the remedy; else "" */
-};
-
-/* Determines the linking method: ids, if at least half of the ids of the smaller side are of operators with equal
- * names; else names, if the confidence is at least 0.5 and a tenth of the operators of the smaller side match; else
- * ids, if any are in common. Errors: SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
-                               const struct sutra_device_trace *device, struct sutra_advice *advice,
-                               struct sutra_error *error);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

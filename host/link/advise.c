@@ -1,22 +1,14 @@
 /*
  * advise.c - sutra_advise(): which way of linking fits a pair of traces.
  *
- * Ids if they fit, else names, if enough operators match by name. Cost: one match; the traces are not read again.
+ * Ids if they fit, else names, if enough operators match by name. Cost: of linking; the traces are not read again.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
-#include "base/shared.h"
-#include "legacy/legacy.h"
 #include "link/link.h"
-
-/* Minimum confidence of a match by names. */
-#define CONFIDENCE_MIN 0.5
-
-/* The smaller side has at most this many operators per match. */
-#define OPS_PER_MATCH 10
 
 static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,
@@ -44,42 +36,28 @@ static enum sutra_status count_ids(struct sutra_context *context, const struct s
     return status;
 }
 
-/* Chooses ids or names, and counts the match by names unless the ids fit. Traces that have no operators to match keep
- * their method. */
-static enum sutra_status compare_names(struct sutra_context *context, const struct sutra_host_trace *host,
-                                       const struct sutra_device_trace *device, struct sutra_advice *advice,
-                                       struct sutra_error *error) {
-    const struct sutra_legacy_options options = {.size = sizeof options, .all_launches = true};
-    struct legacy_log silent = {0};
-    struct legacy_sides sides = {0};
-    struct arena arena = {0};
-    struct legacy_ops ops;
-    struct common_counts ids;
-    struct op_match match;
-    enum sutra_status status = legacy_sides_read(&sides, context, host, device, &options, &silent, &arena, error);
-    if (!status)
-        status = legacy_ops_read(&ops, context, &sides, 0, &arena, error);
-    if (!status)
-        status = legacy_ops_ids(&ops, &sides, &arena, error);
-    if (!status)
-        status = count_common(&ops, ops.host_id, ops.device_id, &ids, error);
-    if (!status && ids.n_common > 0 && 2 * (uint64_t)ids.n_common >= MIN(ids.n_host, ids.n_device)) {
-        advice->linker = SUTRA_LINKER_IDS;
-    } else if (!status) {
-        status = ops_match(context, &ops.host, &ops.device, sides.names.table.n + 1, &arena, &match, error);
-        if (!status) {
-            advice->n_host_ops = ops.host.n;
-            advice->n_matched = match.n;
-            advice->n_places = match.n_places;
-            advice->confidence = match.confidence;
-            if (match.n > 0 && match.confidence >= CONFIDENCE_MIN &&
-                OPS_PER_MATCH * (uint64_t)match.n >= MIN(ops.host.n, ops.device.n))
-                advice->linker = SUTRA_LINKER_NAMES;
-        }
-    }
-    legacy_sides_free(&sides);
-    arena_free(&arena);
-    return status == SUTRA_SYSTEM ? status : SUTRA_OK;
+/* Links the traces without warnings, and reports the way of matching. Traces that cannot be linked keep their way. */
+static enum sutra_status try_link(struct sutra_context *context, const struct sutra_host_trace *host,
+                                  const struct sutra_device_trace *device, struct sutra_advice *advice,
+                                  struct sutra_error *error) {
+    const struct sutra_link_options options = {.size = sizeof options, .no_sync = true};
+    const struct sutra_context_options own = context->options;
+    struct sutra_linked *linked = NULL;
+    context->options.warning = NULL;
+    context->options.strict = false;
+    enum sutra_status status = sutra_link(context, host, device, &options, &linked, error);
+    context->options = own;
+    if (status)
+        return status == SUTRA_DATA ? SUTRA_OK : status;
+    const struct sutra_link_match *match = &linked->match;
+    if (match->by_names)
+        advice->linker = SUTRA_LINKER_NAMES;
+    advice->n_host_ops = match->n_host_ops;
+    advice->n_matched = match->n_matched;
+    advice->n_places = match->n_places;
+    advice->confidence = match->confidence;
+    sutra_linked_free(linked);
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
@@ -91,7 +69,7 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
     enum sutra_status status = count_ids(context, host, device, &found, error);
     found.linker = found.n_common_rf ? SUTRA_LINKER_IDS : SUTRA_LINKER_NONE;
     if (!status)
-        status = compare_names(context, host, device, &found, error);
+        status = try_link(context, host, device, &found, error);
 
     /* Describe why the traces do not fit. */
     if (!status)
