@@ -463,6 +463,7 @@ static void options_that_only_a_later_version_knows_are_refused(void **state) {
 ASK(ask_host, sutra_host_trace_summary(all.host, report))
 ASK(ask_device, assert_int_equal(sutra_device_trace_summary(all.context, all.device, report, NULL), SUTRA_OK))
 ASK(ask_link, sutra_linked_report(all.linked, report))
+ASK(ask_match, sutra_linked_match(all.linked, report))
 ASK(ask_advice, assert_int_equal(sutra_advise(all.context, all.host, all.device, report, NULL), SUTRA_OK))
 ASK(ask_path, sutra_critical_path_report(all.path, report))
 ASK(ask_path_step, sutra_critical_path_step(all.path, 0, report))
@@ -542,6 +543,7 @@ static const struct {
     {SIZED(sutra_device_summary), ask_device},
     {SIZED(sutra_trace_defect), ask_defect},
     {SIZED(sutra_link_report), ask_link},
+    {SIZED(sutra_link_match), ask_match},
     {SIZED(sutra_legacy_report), ask_legacy},
     {SIZED(sutra_advice), ask_advice},
     {SIZED(sutra_critical_path_report), ask_path},

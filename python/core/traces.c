@@ -90,6 +90,43 @@ static const struct member link_members[] = {
     {0},
 };
 
+/* {"n_before": ..., "names": [(name, count), ...]} */
+static PyObject *unmatched_dict(const struct sutra_unmatched *unmatched) {
+    static const struct member members[] = {COUNT(sutra_unmatched, n_before),
+                                            COUNT(sutra_unmatched, n_after),
+                                            COUNT(sutra_unmatched, n_of_threads),
+                                            COUNT(sutra_unmatched, n_between),
+                                            {0}};
+    const size_t n = sizeof unmatched->names / sizeof *unmatched->names;
+    PyObject *names = PyList_New(0);
+    for (size_t i = 0; i < n && names && unmatched->names[i].count; i++)
+        names = list_add(names, Py_BuildValue("(NK)", str_from_utf8(unmatched->names[i].name),
+                                              (unsigned long long)unmatched->names[i].count));
+    return dict_add(dict_from_members(unmatched, members), "names", names);
+}
+
+static PyObject *match_dict(const struct sutra_linked *linked) {
+    static const struct member members[] = {REAL(sutra_link_match, confidence),
+                                            COUNT(sutra_link_match, n_host_ops),
+                                            COUNT(sutra_link_match, n_device_ops),
+                                            COUNT(sutra_link_match, n_matched),
+                                            COUNT(sutra_link_match, n_common_ids),
+                                            COUNT(sutra_link_match, n_places),
+                                            REAL(sutra_link_match, covered_us),
+                                            REAL(sutra_link_match, steps_us),
+                                            {0}};
+    struct sutra_link_match match = {.size = sizeof match};
+    sutra_linked_match(linked, &match);
+    PyObject *dict = dict_from_members(&match, members);
+    dict = dict_add(dict, "by", PyUnicode_FromString(match.by_names ? "names" : "ids"));
+    dict = dict_add(dict, "ids_fault", Py_BuildValue("z", match.ids_fault));
+    dict = dict_add(dict, "step", str_from_utf8(match.step));
+    dict =
+        dict_add(dict, "number_shift", match.has_numbers ? PyLong_FromLongLong(match.number_shift) : Py_BuildValue(""));
+    dict = dict_add(dict, "host", unmatched_dict(&match.host));
+    return dict_add(dict, "device", unmatched_dict(&match.device));
+}
+
 static PyObject *link_report(const void *thing) {
     struct sutra_link_report report = {.size = sizeof report};
     sutra_linked_report(thing, &report);
@@ -97,15 +134,20 @@ static PyObject *link_report(const void *thing) {
     struct sutra_count call;
     for (uint64_t i = 0; calls && sutra_linked_unknown_call(thing, i, &call); i++)
         calls = dict_add(calls, call.name, PyLong_FromUnsignedLongLong(call.count));
-    return dict_add(dict_from_members(&report, link_members), "unknown_calls", calls);
+    PyObject *dict = dict_add(dict_from_members(&report, link_members), "unknown_calls", calls);
+    return dict_add(dict, "match", match_dict(thing));
 }
 
 static const struct kind link_kind = {
     .name = "link", .free = linked_release, .columns = linked_columns, .report = link_report};
 
+/* Texts: step. Numbers: 1 to omit synchronization dependencies, 1 for launches of any name, enum sutra_match. */
 static enum sutra_status run_link(struct job *job, struct sutra_context *context) {
-    const struct sutra_link_options options = {
-        .size = sizeof options, .no_sync = job->numbers[0] != 0, .any_launch = job->numbers[1] != 0};
+    const struct sutra_link_options options = {.size = sizeof options,
+                                               .no_sync = job->numbers[0] != 0,
+                                               .any_launch = job->numbers[1] != 0,
+                                               .match = (enum sutra_match)job->numbers[2],
+                                               .match_step = job->texts[0]};
     RETURN_THING(job, sutra_link(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error),
                  sutra_linked);
 }
@@ -268,7 +310,7 @@ const struct operation trace_operations[] = {
      &device_trace_kind},
     {"host_trace", {NULL}, 1, 0, RETURNS_THING, run_host_trace, &host_trace_kind},
     {"trace_kind", {NULL}, 1, 0, RETURNS_NUMBER, run_trace_kind, NULL},
-    {"link", {"host_trace", "device_trace"}, 0, 2, RETURNS_THING, run_link, &link_kind},
+    {"link", {"host_trace", "device_trace"}, 1, 3, RETURNS_THING, run_link, &link_kind},
     {"link_write", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_write, NULL},
     {"link_convert", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_convert, NULL},
     {"tree", {"device_trace", "?host_trace"}, 0, 0, RETURNS_THING, run_tree, &tree_kind},

@@ -24,14 +24,15 @@ from ._ranks import map_ranks
 from ._rewrites import Cut, Merged, Repaired, cut, merge, repair
 from ._simulation import Pipeline, Simulation, simulate
 from ._table import Table
-from ._traces import CriticalPath, Correlation, Defect, DeviceTrace, HostTrace, Linked, Tree, link, trace_kind
+from ._traces import (CriticalPath, Correlation, Defect, DeviceTrace, HostTrace, Linked, Match, Tree, Unmatched, link,
+                      trace_kind)
 from .analyze import diff
 
 __version__ = _core.version()
 
 __all__ = [
-    "Context", "CriticalPath", "Correlation", "Cut", "Defect", "DeviceColumn", "DeviceTable", "DeviceTrace", "HostTrace", "Linked", "Merged", "Pipeline", "Repaired",
-    "Simulation", "SutraError", "SutraFileNotFoundError", "SutraOSError", "SutraPermissionError", "SutraWarning", "Table", "Tree", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
+    "Context", "CriticalPath", "Correlation", "Cut", "Defect", "DeviceColumn", "DeviceTable", "DeviceTrace", "HostTrace", "Linked", "Match", "Merged", "Pipeline", "Repaired",
+    "Simulation", "SutraError", "SutraFileNotFoundError", "SutraOSError", "SutraPermissionError", "SutraWarning", "Table", "Tree", "Unmatched", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
     "program", "repair", "simulate", "trace_kind",
 ]
 

@@ -16,6 +16,7 @@ from ._table import Table
 
 Path = Union[str, "os.PathLike[str]"]
 T = TypeVar("T", "HostTrace", "DeviceTrace")
+MATCHES = {"auto": 0, "ids": 1, "names": 2}
 
 
 def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], args: Sequence[str] = (),
@@ -166,18 +167,89 @@ class HostTrace(Trace):
         return f"<pysutra.HostTrace {self.path}{', closed' if self.closed else ''}>"
 
 
+@dataclass(frozen=True)
+class Unmatched:
+    """Operators of one trace without a match by name, by reason."""
+
+    before: int  # before the part that the other trace covers
+    after: int  # after this part
+    of_threads: int  # of threads that the other trace lacks
+    between: int  # between matched operators
+    names: Dict[str, int]  # at most three names of all of them, descending by count
+
+    @property
+    def count(self) -> int:
+        """Number of unmatched operators."""
+        return self.before + self.after + self.of_threads + self.between
+
+    @classmethod
+    def _of(cls, report: Dict[str, Any]) -> Unmatched:
+        return cls(report["n_before"], report["n_after"], report["n_of_threads"], report["n_between"],
+                   dict(report["names"]))
+
+
+@dataclass(frozen=True, repr=False)
+class Match:
+    """Method that matched host operators to operators of the device trace: ``Linked.match``.
+
+    A match by ids has only common_ids, covered_us and steps_us; the other numbers are 0, or None where unknown. Operators
+    of the host trace exclude the nodes of processes, threads and profiler steps.
+    """
+
+    by: str  # "ids" or "names"
+    confidence: Optional[float]  # matched / operators of the larger trace from the first to the last match; None by ids
+    host_ops: int
+    device_ops: int
+    matched: int
+    common_ids: int  # host operators whose id an operator of their name has in the device trace; counted for match="auto"
+    ids_fault: Optional[str]  # why ids fail; None if they do not, or for match="names"
+    places: int  # parts of one trace that the other one fits equally well: the first is used; 0: traces of equal length
+    step: Optional[str]  # profiler step of the first matched operator
+    number_shift: Optional[int]  # sequence numbers agree after adding it to those of the host trace; None: no numbers
+    host: Unmatched
+    device: Unmatched
+    covered_us: float  # from the first start to the last end of linked operators and their GPU activity
+    steps_us: float  # from the start of the first profiler step to the end of the last; without steps: of all CPU operators
+
+    @classmethod
+    def _of(cls, report: Dict[str, Any], match: str) -> Match:
+        by_names = report["by"] == "names"
+        return cls(report["by"], report["confidence"] if by_names else None, report["n_host_ops"], report["n_device_ops"],
+                   report["n_matched"], report["n_common_ids"], report["ids_fault"] if match == "auto" else None,
+                   report["n_places"], report["step"] or None, report["number_shift"], Unmatched._of(report["host"]),
+                   Unmatched._of(report["device"]), report["covered_us"], report["steps_us"])
+
+    def __repr__(self) -> str:
+        if self.confidence is None:
+            common = f"{self.common_ids:,} host operators with an operator of their name and id"
+            return f"<pysutra.Match: by ids{', ' + common if self.common_ids else ''}>"
+        parts = [f"by names, confidence {100 * self.confidence:.1f} %",
+                 f"{self.matched:,} of {self.host_ops:,} host operators and {self.device_ops:,} device operators"]
+        parts += [f"first of {self.places} places"] if self.places > 1 else []
+        parts += [f"sequence numbers differ by {self.number_shift}"] if self.number_shift else []
+        parts += [self.ids_fault] if self.ids_fault else []
+        return f"<pysutra.Match: {'; '.join(parts)}>"
+
+
 class Linked(Tabular):
     """ET+: a host trace with GPU operators, times and dependencies. Returned by ``link()``."""
 
-    def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, any_launch: bool,
+    def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, any_launch: bool, match: str, match_step: Step,
                  progress: Optional[Progress]) -> None:
         self._context = host._context
-        self._thing = self._run("link", (host._thing, device._thing), (), (not sync, any_launch), progress)
+        self._match = match
+        self._thing = self._run("link", (host._thing, device._thing), (None if match_step is None else str(match_step),),
+                                (not sync, any_launch, MATCHES[match]), progress)
 
     @property
     def report(self) -> Dict[str, int]:
         """Counts of linked and unmatched events: n_nodes, n_host_linked, n_gpu_without_launch, ..."""
-        return {name: count for name, count in _core.report(self._thing).items() if name != "unknown_calls"}
+        return {name: count for name, count in _core.report(self._thing).items() if isinstance(count, int)}
+
+    @property
+    def match(self) -> Match:
+        """Method that matched operators, by ids or by names, with its confidence and the unmatched operators."""
+        return Match._of(_core.report(self._thing)["match"], self._match)
 
     @property
     def unknown_calls(self) -> Dict[str, int]:
@@ -204,8 +276,9 @@ class Linked(Tabular):
         return self._write(operation, (path_bytes(path),), (), progress)
 
     def _brief(self) -> str:
-        report = self.report
-        return f"{report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU"
+        report, confidence = self.report, self.match.confidence
+        nodes = f"{report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU"
+        return nodes if confidence is None else f"{nodes}, matched by names with confidence {100 * confidence:.1f} %"
 
     def _repr_html_(self) -> str:
         return counts_html("ET+", self.report) + super()._repr_html_()
@@ -225,7 +298,7 @@ def as_trace(given: Union[T, Path], kind: Type[T], context: Context, progress: O
 
 
 def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: bool = True, any_launch: bool = False,
-         progress: Optional[Progress] = None) -> Linked:
+         match: str = "auto", match_step: Step = None, progress: Optional[Progress] = None) -> Linked:
     """Links a host trace and a device trace by the rules of MLCommons Chakra's ``chakra_trace_link``.
 
     Args:
@@ -234,18 +307,26 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
         sync: add synchronization dependencies.
         any_launch: also link GPU activities that calls launch which ``chakra_trace_link`` does not know, such as
             cudaGraphLaunch, as ``sutra link -o X.et`` does; ET+ then differs from the output of ``chakra_trace_link``.
+        match: "ids" matches operators by record-function ids, as ``chakra_trace_link``; "names" by names, numbers and
+            order per thread, and raises ``SutraError`` if names do not match; "auto" by names only if ids fail, with a
+            warning. ``Linked.match`` is the result.
+        match_step: match by names with the operators of this profiler step only: its name or its number.
         progress: called as ``progress(stage, done, total)``, or a ``tqdm``.
 
     >>> with pysutra.link("host.json", "device.json") as linked:
     ...     linked.write("linked.json")
     """
+    if match not in MATCHES:
+        raise ValueError(f"match must be one of {', '.join(MATCHES)}, not {match!r}")
+    if match_step is not None and match == "ids":
+        raise ValueError("match_step needs match=\"auto\" or match=\"names\"")
     given = [trace._context for trace in (host, device) if isinstance(trace, (HostTrace, DeviceTrace))]
     context = given[0] if given else shared()
     with as_trace(host, HostTrace, context, progress) as host_trace:
         with as_trace(device, DeviceTrace, context, progress) as device_trace:
             if host_trace._context is not device_trace._context:
                 raise ValueError("the traces have different contexts: read both with the same context")
-            return Linked(host_trace, device_trace, sync, any_launch, progress)
+            return Linked(host_trace, device_trace, sync, any_launch, match, match_step, progress)
 
 
 class Tree(Tabular):
