@@ -238,6 +238,37 @@ int json_finish(struct json_out *json) {
     return json_end(json) ? SUTRA_OK : message_fail(SUTRA_SYSTEM, "out of memory");
 }
 
+static void add_unmatched(struct json_out *json, const char *name, const struct sutra_unmatched *unmatched) {
+    size_t n = 0;
+    json_add_open(json, name, '{');
+    json_add_count(json, "before", unmatched->n_before);
+    json_add_count(json, "after", unmatched->n_after);
+    json_add_count(json, "of_threads", unmatched->n_of_threads);
+    json_add_count(json, "between", unmatched->n_between);
+    while (n < COUNT_OF(unmatched->names) && unmatched->names[n].count)
+        n++;
+    json_add_counts(json, "names", unmatched->names, n);
+    json_close(json, '}');
+}
+
+/* How operators were matched; for a match by names also what it left unmatched. */
+static void add_match(struct json_out *json, const struct sutra_link_match *match) {
+    json_add_text(json, "match", match->by_names ? "names" : "ids");
+    json_add_format(json, "confidence", "%.4f", match->by_names ? match->confidence : 1);
+    json_add_format(json, "covered_us", "%.3f", match->covered_us);
+    json_add_format(json, "steps_us", "%.3f", match->steps_us);
+    if (!match->by_names)
+        return;
+    json_add_text(json, "ids_fault", match->ids_fault);
+    json_add_text(json, "step", match->step);
+    json_add_count(json, "n_places", match->n_places);
+    json_add_count(json, "n_matched", match->n_matched);
+    json_add_count(json, "n_host_ops", match->n_host_ops);
+    json_add_count(json, "n_device_ops", match->n_device_ops);
+    add_unmatched(json, "unmatched_host", &match->host);
+    add_unmatched(json, "unmatched_device", &match->device);
+}
+
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
                     const struct named_count *more, size_t n_more) {
     const struct run_figures *figures = &job->figures;
@@ -254,6 +285,8 @@ int job_write_stats(const struct job *job, const char *match, const struct named
     json_add_text(&json, "version", sutra_version());
     if (match)
         json_add_text(&json, "match", match);
+    if (job->match)
+        add_match(&json, job->match);
     json_add_open(&json, "counts", '{');
     for (size_t i = 0; i < n + n_more; i++) {
         const struct named_count *count = i < n ? &counts[i] : &more[i - n];

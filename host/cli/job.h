@@ -73,6 +73,7 @@ struct job {
     const struct trace_validity *validity; /* of the inputs, or NULL */
     const struct sutra_count *calls;       /* calls that chakra_trace_link does not know, or NULL */
     uint64_t n_calls;
+    const struct sutra_link_match *match; /* of the operators of two traces, or NULL */
 };
 
 /* MPI processes that share the work. They read the same files and compute the same plan. Each process calls all
@@ -239,7 +240,8 @@ struct named_count {
  *      "threads": 2, "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
  *
  * "device_seconds" requires a CUDA device; "validity" are the defects of job->validity (json_add_defects()), and
- * "unknown_calls": {"cudaGraphLaunch": 6, ...} the calls of job->calls. Returns the exit code.
+ * "unknown_calls": {"cudaGraphLaunch": 6, ...} the calls of job->calls. job->match adds "match": "ids" or "names",
+ * "confidence", and further members about names. Returns the exit code.
  */
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
                     const struct named_count *more, size_t n_more);

@@ -686,6 +686,7 @@ static int run_link(struct job *job) {
     static const struct sutra_count no_call = {0};
     job->n_calls = link->linked->n_unknown_calls;
     job->calls = job->n_calls ? link->linked->unknown_calls : &no_call;
+    job->match = &match;
     const struct named_count counts[] = {
 #define COUNT(name) {#name, report.name},
         FIELDS(COUNT)

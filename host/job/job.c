@@ -493,14 +493,18 @@ static void find_matches(struct job_whole *whole) {
             shortest = shortest && shortest->match.covered_us / shortest->match.steps_us <= share ? shortest : rank;
         }
     }
-    if (least)
+    if (least) {
+        const struct sutra_link_match *match = &least->match;
+        const char *because = !*match->ids_fault
+                                  ? ""
+                                  : arena_format(&whole->arena, ": %s; chakra_trace_link would link %s (--match ids)",
+                                                 match->ids_fault, match->n_common_ids ? "few of them" : "nothing");
         add_finding(whole, CHECK_WARNING, "matched by name", rank_list_text(&by_names),
-                    "%s of %s host operators are matched by name (least confidence %.1f %%, rank %" PRId64
-                    "): %s; chakra_trace_link would link %s (--match ids)%s",
-                    count_text(n_matched).text, count_text(n_ops).text, 100 * least->match.confidence, least->rank,
-                    least->match.ids_fault, least->match.n_common_ids ? "few" : "nothing",
+                    "%s of %s host operators are matched by name (least confidence %.1f %%, rank %" PRId64 ")%s%s",
+                    count_text(n_matched).text, count_text(n_ops).text, 100 * match->confidence, least->rank, because,
                     n_places > 1 ? "; several places fit equally well, the first is used (--match-step selects one)"
                                  : "");
+    }
     if (shortest)
         add_finding(whole, CHECK_WARNING, "part of a step", rank_list_text(&partly),
                     "the host traces cover a part of the profiler steps, and the files contain only this part: %s of "

@@ -62,9 +62,6 @@ enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_cont
 /* Describes why the traces do not belong together, with advice; false if there is no sign of it. */
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
 
-/* Why ids fail: "the device trace has no record-function ids, as before PyTorch 2.4". */
-const char *pairing_ids_fault(const struct pairing *pairing);
-
 /* The probable cause if few operators have an id in common, with advice. */
 const char *pairing_cause(const struct pairing *pairing);
 

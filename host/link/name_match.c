@@ -93,9 +93,9 @@ static bool names_are_equal(struct field_reader *reader, const struct sutra_link
     return text && length == strings_length(strings, name) && memcmp(text, strings_text(strings, name), length) == 0;
 }
 
-/* Counts the host operators whose id an operator of the same name has, and determines whether ids fail: these are less
- * than half of the operators with ids on the smaller side. The count is an estimate if it is far from half. */
-static enum sutra_status check_ids(struct name_linking *linking, uint64_t *n_common, bool *fails) {
+/* Determines whether ids fail, and why: less than half of the operators with ids on the smaller side have an operator
+ * of their name and id on the other side. The number of equal names is an estimate if it is far from half. */
+static enum sutra_status check_ids(struct name_linking *linking, bool *fails) {
     struct sutra_linked *linked = linking->linked;
     const struct host_ops *units = &linked->units;
     const struct device_ops *ops = &linked->ops;
@@ -134,8 +134,16 @@ static enum sutra_status check_ids(struct name_linking *linking, uint64_t *n_com
                 n_equal += names_are_equal(&reader, linked, unit_node(units, unit_of[i]), op_of[i]);
         }
     }
-    *n_common = (uint64_t)n_equal;
     *fails = !n_smaller || 2 * n_equal < n_smaller;
+    linked->match.n_common_ids = n;
+    if (*fails)
+        linked->match.ids_fault =
+            !n_device && linking->pairing->device.n_zero ? "the record-function ids of the device trace are 0"
+            : !n_device                   ? "the device trace has no record-function ids, as before PyTorch 2.4"
+            : !n_host                     ? "the host trace has no record-function ids"
+            : !n                          ? "the traces have no record-function id in common"
+            : 2 * (uint64_t)n < n_smaller ? "the traces have few record-function ids in common"
+                                          : "operators with equal record-function ids have other names";
     bool failed = reader.failed;
     buffer_free(&reader.scratch);
     return failed ? error_memory(linking->error) : SUTRA_OK;
@@ -227,7 +235,7 @@ static enum sutra_status select_step(struct name_linking *linking) {
     }
     char text[300];
     profiler_steps_explain(&linked->device->strings, wanted, text, sizeof text);
-    return error_file(linking->error, SUTRA_DATA, linked->device->document.source.name, "--match-step: %s", text);
+    return error_file(linking->error, SUTRA_DATA, linked->device->document.source.name, "%s", text);
 }
 
 static enum sutra_status match_by_names(struct name_linking *linking) {
@@ -344,7 +352,6 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     found->n_device_ops = linking->device.n;
     found->n_matched = match->n;
     found->n_places = match->n_places;
-    found->ids_fault = pairing_ids_fault(linking->pairing);
     name_step(linking);
     enum sutra_status status = count_unmatched(linking, &linking->host, match->device, match->host_partner,
                                                match->host_begin, match->host_end, &found->host);
@@ -388,16 +395,6 @@ static void use_names(struct name_linking *linking) {
             ops->waits_for[i] = ROW_NONE;
     linked->report.n_host_ops = linking->n_named;
     linked->report.n_host_linked = linking->match.n;
-}
-
-const char *pairing_ids_fault(const struct pairing *pairing) {
-    const struct rf_range *host = &pairing->host, *device = &pairing->device;
-    return device->n_ids == 0 && device->n_zero ? "the record-function ids of the device trace are 0"
-           : device->n_ids == 0                 ? "the device trace has no record-function ids, as before PyTorch 2.4"
-           : host->n_ids == 0                   ? "the host trace has no record-function ids"
-           : host->high < device->low || device->high < host->low
-               ? "the record-function ids of the traces do not overlap"
-               : "operators with equal record-function ids have other names";
 }
 
 /* The other places that fit, or the iteration that the times are of; "" if neither applies. */
@@ -447,8 +444,13 @@ enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context 
         .linked = linked, .context = context, .options = options, .pairing = pairing, .error = error};
     bool by_names = options->match == SUTRA_MATCH_NAMES;
     enum sutra_status status = SUTRA_OK;
+    if (options->match > SUTRA_MATCH_NAMES)
+        return error_set(error, SUTRA_USAGE, "struct sutra_link_options: unknown way of matching (%d)",
+                         (int)options->match);
+    if (options->match == SUTRA_MATCH_IDS && options->match_step)
+        return error_set(error, SUTRA_USAGE, "struct sutra_link_options: match_step needs a match by names");
     if (options->match == SUTRA_MATCH_AUTO)
-        status = check_ids(&linking, &linked->match.n_common_ids, &by_names);
+        status = check_ids(&linking, &by_names);
     if (!status && by_names) {
         stage_begin(context, "match names", linked->host->nodes.n);
         status = match_by_names(&linking);

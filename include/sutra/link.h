@@ -85,7 +85,7 @@ struct sutra_unmatched {
 };
 
 /* How the host operators were matched. Operators of the host trace exclude the nodes of processes, threads and profiler
- * steps. Apart from by_names and times, all is 0 if they were matched by ids. */
+ * steps. Apart from by_names, n_common_ids and times, all is 0 if they were matched by ids. */
 struct sutra_link_match {
     size_t size; /* sizeof the struct, set by the caller */
     bool by_names;
@@ -96,7 +96,7 @@ struct sutra_link_match {
     const char
         *ids_fault; /* why ids fail, such as "the device trace has no record-function ids, as before PyTorch 2.4";
                               a constant */
-    uint64_t n_common_ids; /* host operators whose id a device operator of the same name has */
+    uint64_t n_common_ids; /* SUTRA_MATCH_AUTO: host operators whose id a device operator has */
     uint64_t n_places;     /* parts of one trace that the other one fits equally well: the first one is used; 0: the
                               traces have about the same length */
     char step[64];         /* the profiler step that the first matched operator is in; "": none */

@@ -24,8 +24,8 @@ pair() {
     echo ']}'
 } >device.json
 both() {
-    sutra link host.json device.json --no-sync -o out.json -q 2>&1
-    sutra link host.json device.json --no-sync -o strict.json -q --strict 2>/dev/null
+    sutra link host.json device.json --match ids --no-sync -o out.json -q 2>&1
+    sutra link host.json device.json --match ids --no-sync -o strict.json -q --strict 2>/dev/null
     echo "strict: exit $?"
     sutra info host.json device.json
     sutra info host.json device.json --json | grep -e fits -e cause
@@ -71,4 +71,4 @@ pair 20 '2026-11-21 08:03:46' 7 0 0 0 >host.json
 sed -i 's/"Record function id": [0-9]*/"Record function id": 0/' device.json
 both
 sutra info device.json | grep record-function
-sutra link host.json device.json --no-sync -o out.json --stats - -q 2>/dev/null | grep -e n_host_rf_zero -e n_host_linked | tr -d ,
+sutra link host.json device.json --match ids --no-sync -o out.json --stats - -q 2>/dev/null | grep -e n_host_rf_zero -e n_host_linked | tr -d ,
