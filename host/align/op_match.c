@@ -57,13 +57,6 @@ void op_side_nest(struct op_side *side, struct number_column ts, struct number_c
     arena_release(arena, mark);
 }
 
-enum unmatched op_unmatched(const struct op_side *side, const row_t *thread_partner, row_t begin, row_t end,
-                            row_t row) {
-    if (thread_partner[side->thread[row]] == ROW_NONE)
-        return UNMATCHED_THREAD;
-    return row < begin ? UNMATCHED_BEFORE : row >= end ? UNMATCHED_AFTER : UNMATCHED_BETWEEN;
-}
-
 /* ---- One side, by thread ---- */
 
 struct op_threads {
@@ -705,10 +698,7 @@ enum sutra_status ops_match(struct sutra_context *context, const struct op_side 
         status = match_threads(context, &host, &device, pairs, n, &scratch, match, error);
     if (!status)
         match_leftovers(&host, &device, n_tokens, &scratch, match);
-    match->host_begin = host.begin;
-    match->host_end = host.end;
-    match->device_begin = device.begin;
-    match->device_end = device.end;
+    match->limits_host = host.begin > host_side->begin || host.end < host_side->end;
     if (!status)
         status = arena_status(&scratch, error);
     arena_free(&scratch);

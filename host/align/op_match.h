@@ -9,15 +9,14 @@
  *
  * Rules:
  *
- *   - Two operators may be the same if their tokens are equal and no number contradicts. Numbers are the sequence numbers
- *     of autograd, and the numbers of collectives.
- *   - Sequence numbers count if at least half of a thread's numbers exist on the other side, as they are or all higher by
- *     one constant (another iteration of the same process).
- *   - Threads are paired one to one: by names with sequence numbers in common, then by names in common, then by order.
- *   - If one side has 1.5 times the operators of the other side, its operators are limited to one window, found on the
- *     pair of threads with the most operators. The matches of this pair limit all threads.
- *   - Operators that begin on one thread and end on another, such as gloo:all_reduce, are on different threads in the two
- *     traces: names of which no operator is matched are paired over all threads, in order, if their counts agree.
+ *  - Two operators may be the same if their tokens are equal and no number contradicts. Numbers are the sequence
+ * numbers of autograd, and the numbers of collectives. - Sequence numbers count if at least half of a thread's numbers
+ * exist on the other side, as they are or all higher by one constant (another iteration of the same process). - Threads
+ * are paired one to one: by names with sequence numbers in common, then by names in common, then by order. - If one
+ * side has 1.5 times the operators of the other side, its operators are limited to one window, found on the pair of
+ * threads with the most operators. The matches of this pair limit all threads. - Operators that begin on one thread and
+ * end on another, such as gloo:all_reduce, are on different threads in the two traces: names of which no operator is
+ * matched are paired over all threads, in order, if their counts agree.
  *
  * Cost: O(n log n), O(n * threads) to pair threads, and tree_align.h.
  */
@@ -54,9 +53,6 @@ struct op_side op_side_alloc(struct arena *arena, row_t n);
  * thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier. O(n). */
 void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena);
 
-/* Reasons why an operator is unmatched. */
-enum unmatched { UNMATCHED_BEFORE, UNMATCHED_AFTER, UNMATCHED_THREAD, UNMATCHED_BETWEEN, N_UNMATCHED };
-
 struct op_match {
     row_t *device;        /* per host operator: the device operator, or ROW_NONE */
     row_t *host;          /* per device operator: the host operator, or ROW_NONE */
@@ -67,14 +63,11 @@ struct op_match {
     int64_t number_shift; /* after this constant is added to the numbers of the host trace, on the largest thread */
     row_t *host_partner;  /* per host thread: its device thread, or ROW_NONE */
     row_t *device_partner;
-    row_t host_begin, host_end, device_begin, device_end; /* rows of the windows */
+    bool limits_host; /* the window is in the host trace, which the device trace fits */
 };
 
 /* Fills *match; its columns are in the arena. Tokens are below n_tokens. SUTRA_SYSTEM: out of memory. */
 enum sutra_status ops_match(struct sutra_context *context, const struct op_side *host, const struct op_side *device,
                             uint32_t n_tokens, struct arena *arena, struct op_match *match, struct sutra_error *error);
-
-/* Why a row without a partner is unmatched. `partner` is the column of its side; rows [begin, end) are the window. */
-enum unmatched op_unmatched(const struct op_side *side, const row_t *thread_partner, row_t begin, row_t end, row_t row);
 
 #endif

@@ -568,16 +568,27 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
     return SUTRA_OK;
 }
 
-/* `head` and the most frequent names of unmatched operators: "... (aten::add 5, aten::mul 2)". */
-static void names_text(const char *head, const struct sutra_unmatched *unmatched, char *text, size_t size) {
-    size_t length = (size_t)snprintf(text, size, "%s", head);
+/* Rows by reason; the most frequent one with names: "... (aten::add 5, aten::mul 2)". */
+enum { N_UNMATCHED_ROWS = 4, UNMATCHED_TEXT = 400 };
+
+static void unmatched_rows(const struct sutra_unmatched *unmatched, const char *const reasons[N_UNMATCHED_ROWS],
+                           char text[UNMATCHED_TEXT], struct summary_row rows[N_UNMATCHED_ROWS]) {
+    const uint64_t counts[N_UNMATCHED_ROWS] = {unmatched->n_before, unmatched->n_after, unmatched->n_of_threads,
+                                               unmatched->n_between};
     const size_t n = sizeof unmatched->names / sizeof *unmatched->names;
-    for (size_t i = 0; i < n && unmatched->names[i].count && length < size; i++)
+    size_t most = 0;
+    for (size_t i = 0; i < N_UNMATCHED_ROWS; i++) {
+        rows[i] = (struct summary_row){counts[i], reasons[i], false};
+        most = counts[i] > counts[most] ? i : most;
+    }
+    size_t length = (size_t)snprintf(text, UNMATCHED_TEXT, "%s", reasons[most]);
+    for (size_t i = 0; i < n && unmatched->names[i].count; i++)
         length +=
-            (size_t)snprintf(text + length, size - length, "%s%s %s", i ? ", " : " (",
+            (size_t)snprintf(text + length, UNMATCHED_TEXT - length, "%s%s %s", i ? ", " : " (",
                              short_text(unmatched->names[i].name, 60).text, count_text(unmatched->names[i].count).text);
-    if (unmatched->names[0].count && length < size)
-        snprintf(text + length, size - length, ")");
+    if (unmatched->names[0].count)
+        snprintf(text + length, UNMATCHED_TEXT - length, ")");
+    rows[most].words = text;
 }
 
 /* Prints aligned lines on standard error; the first ones always, so that runs are easy to compare. */
@@ -587,31 +598,42 @@ static void print_summary(const struct link_job *link, const struct sutra_link_r
     char unknown[CALL_NAMES_TEXT + 100];
     snprintf(unknown, sizeof unknown, "    unmatched: launched by calls that chakra_trace_link does not know: %s",
              call_names_text(link->linked->unknown_calls, link->linked->n_unknown_calls).text);
-    char host_between[400], device_between[400];
-    names_text("    unlinked: no operator of this name at this position", &match->host, host_between,
-               sizeof host_between);
-    names_text("    without a host operator of this name at this position", &match->device, device_between,
-               sizeof device_between);
+    static const char *const host_reasons[N_UNMATCHED_ROWS] = {
+        "    unlinked: before the part that the device trace covers",
+        "    unlinked: after the part that the device trace covers",
+        "    unlinked: thread not in the device trace",
+        "    unlinked: no operator of this name at this position",
+    };
+    static const char *const device_reasons[N_UNMATCHED_ROWS] = {
+        "    without a host operator: before the host trace",
+        "    without a host operator: after the host trace",
+        "    without a host operator: thread not in the host trace",
+        "    without a host operator of this name at this position",
+    };
+    char host_text[UNMATCHED_TEXT], device_text[UNMATCHED_TEXT];
+    struct summary_row host[N_UNMATCHED_ROWS], device[N_UNMATCHED_ROWS];
+    unmatched_rows(&match->host, host_reasons, host_text, host);
+    unmatched_rows(&match->device, device_reasons, device_text, device);
     const struct summary_row rows[] = {
         {report->n_host_nodes, "nodes in the host trace", true},
         {report->n_host_ops, "  operators below the root", true},
         {report->n_host_linked,
          match->by_names ? "    linked to a device trace operator (by name)" : "    linked to a device trace operator",
          true},
-        {match->host.n_before, "    unlinked: before the part that the device trace covers", false},
-        {match->host.n_after, "    unlinked: after the part that the device trace covers", false},
-        {match->host.n_of_threads, "    unlinked: thread not in the device trace", false},
-        {match->host.n_between, host_between, false},
+        host[0],
+        host[1],
+        host[2],
+        host[3],
         {report->n_host_without_rf, "    unlinked: no rf_id", false},
         {report->n_host_rf_zero, "    unlinked: rf_id is 0", false},
         {report->n_host_steps, "    unlinked: profiler step, which is no operator", false},
         {report->n_host_rf_unmatched - report->n_host_steps, "    unlinked: rf_id not in the device trace", false},
         {report->n_events, "events in the device trace", true},
         {report->n_cpu_ops, "  CPU operators", true},
-        {match->device.n_before, "    without a host operator: before the host trace", false},
-        {match->device.n_after, "    without a host operator: after the host trace", false},
-        {match->device.n_of_threads, "    without a host operator: thread not in the host trace", false},
-        {match->device.n_between, device_between, false},
+        device[0],
+        device[1],
+        device[2],
+        device[3],
         {report->n_gpu_ops, "  GPU activities", true},
         {report->n_gpu_with_parent, "    matched to a CPU operator", true},
         {report->n_gpu_host_unmatched,
@@ -670,7 +692,7 @@ static int run_link(struct job *job) {
     if (link->output.faithful && job->log_level <= LOG_WARNING)
         faithful_warn(&faithful);
     if (link->output.et && job->log_level <= LOG_WARNING && link_match_is_part(&match))
-        message_warn("the host trace covers %s of the %s of the profiler steps (%.0f %%): %s contains only this part",
+        message_warn("the host trace covers %s of %s of the device trace (%.0f %%): %s contains only this part",
                      time_text(match.covered_us).text, time_text(match.steps_us).text,
                      100 * match.covered_us / match.steps_us, output_name(job->output));
     if (job->log_level <= LOG_INFO) {

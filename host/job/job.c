@@ -506,8 +506,8 @@ static void find_matches(struct job_whole *whole) {
                                  : "");
     }
     if (shortest)
-        add_finding(whole, CHECK_WARNING, "part of a step", rank_list_text(&partly),
-                    "the host traces cover a part of the profiler steps, and the files contain only this part: %s of "
+        add_finding(whole, CHECK_WARNING, "part of a trace", rank_list_text(&partly),
+                    "the host traces cover a part of the device traces, and the files contain only this part: %s of "
                     "%s on rank %" PRId64,
                     time_text(shortest->match.covered_us).text, time_text(shortest->match.steps_us).text,
                     shortest->rank);

@@ -225,7 +225,7 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
     }
     report->n_places = found.n_places;
     if (!status && found.n_places > 1) {
-        const bool is_host = found.host_begin > 0 || found.host_end < ops.host.n; /* limited to a window */
+        const bool is_host = found.limits_host;
         status =
             doubt(linking, arena_format(&scratch,
                                         "the %s trace fits %u places of the %s trace equally well: the first one is "

@@ -604,6 +604,7 @@ void sutra_linked_free(struct sutra_linked *linked) {
     if (!linked)
         return;
     free_columns(linked);
+    arena_free(&linked->kept);
     free(linked->unknown_calls);
     free(linked);
 }

@@ -189,7 +189,8 @@ struct sutra_linked {
     struct linked_sync sync;
     struct sutra_link_report report;
     struct sutra_link_match match;
-    struct sutra_count *unknown_calls; /* of ops; linked_traces_free_columns() keeps them */
+    struct arena kept;                 /* of the names in `match`; linked_traces_free_columns() keeps */
+    struct sutra_count *unknown_calls; /* these and the calls of ops */
     row_t n_unknown_calls;
     struct trace_validity found; /* DEFECT_UNKNOWN_LAUNCH */
 };

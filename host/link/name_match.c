@@ -1,8 +1,8 @@
 /*
  * name_match.c - finds the CPU operator of each unit (match_units() of link.h): by ids, or by names if ids fail.
  *
- *     host trace     unit  3      4      5      6           ids    7, 8, 9 on both sides: unit -> last operator of its id
- *     device trace   op       a      b      c      d        names  align/op_match.h: unit -> operator, one to one
+ *  host trace unit 3 4 5 6 ids 7, 8, 9 on both sides: unit -> last operator of its id device trace op a b c d names
+ * align/op_match.h: unit -> operator, one to one
  *
  * Ids fail if less than half of the operators with ids on the smaller side have an operator of their name and id on the
  * other side. Ids that are a constant apart name other operators. Names are compared on a sample first.
@@ -269,27 +269,44 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
 
 ORDER_BY(compare_unmatched, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
 
+/* The count of the reason why an operator has no partner. Operators from `begin` to `end` - 1 are between matched ones.
+ * */
+static uint64_t *reason_of(struct sutra_unmatched *unmatched, const struct op_side *side, const row_t *thread_partner,
+                           row_t begin, row_t end, row_t row) {
+    return thread_partner[side->thread[row]] == ROW_NONE ? &unmatched->n_of_threads
+           : row < begin                                 ? &unmatched->n_before
+           : row >= end                                  ? &unmatched->n_after
+                                                         : &unmatched->n_between;
+}
+
 /* Counts the unmatched operators of one side by reason and name. */
 static enum sutra_status count_unmatched(struct name_linking *linking, const struct op_side *side, const row_t *partner,
-                                         const row_t *thread_partner, row_t begin, row_t end,
-                                         struct sutra_unmatched *unmatched) {
+                                         const row_t *thread_partner, struct sutra_unmatched *unmatched) {
     const struct strings *strings = &linking->linked->device->strings;
     const struct sutra_host_trace *host = linking->linked->host;
-    uint64_t *const counts[N_UNMATCHED] = {&unmatched->n_before, &unmatched->n_after, &unmatched->n_of_threads,
-                                           &unmatched->n_between};
     struct field_reader reader = {.source = &host->document.source};
     struct strings names; /* of the host trace that the device trace lacks, after the ones of the device trace */
     struct arena_mark mark = arena_mark(&linking->arena);
     uint32_t n = strings->n;
+    row_t begin = 0, end = side->n; /* from the first matched operator to the last one */
     bool ok = strings_init(&names);
+    while (begin < side->n && partner[begin] == ROW_NONE)
+        begin++;
+    while (end > begin && partner[end - 1] == ROW_NONE)
+        end--;
     struct sutra_count *list =
         arena_zeros(&linking->arena, (size_t)strings->n + side->n, sizeof *list); /* by string, then by other name */
     ok = ok && list;
+    for (row_t i = 0; i < side->n; i++)
+        if (partner[i] == ROW_NONE)
+            ++*reason_of(unmatched, side, thread_partner, begin, end, i);
+    uint64_t most = MAX(unmatched->n_before, unmatched->n_after);
+    most = MAX(most, unmatched->n_of_threads);
+    most = MAX(most, unmatched->n_between);
     for (row_t i = 0; i < side->n && ok; i++) {
         uint32_t name = side->token[i];
-        if (partner[i] != ROW_NONE)
+        if (partner[i] != ROW_NONE || *reason_of(unmatched, side, thread_partner, begin, end, i) != most)
             continue;
-        ++*counts[op_unmatched(side, thread_partner, begin, end, i)];
         if (name == TOKEN_NONE) {
             row_t node = unit_node(&linking->linked->units, linking->op_unit[i]);
             struct json_span place = document_member_of(&host->document, host->nodes.text[node], "name");
@@ -308,12 +325,12 @@ static enum sutra_status count_unmatched(struct name_linking *linking, const str
     if (ok)
         qsort(list, n, sizeof *list, compare_unmatched);
     for (size_t i = 0; i < sizeof unmatched->names / sizeof *unmatched->names && i < n && ok && list[i].count; i++)
-        unmatched->names[i] = (struct sutra_count){
-            arena_text(&linking->linked->arena, list[i].name, strlen(list[i].name)), list[i].count};
+        unmatched->names[i] =
+            (struct sutra_count){arena_text(&linking->linked->kept, list[i].name, strlen(list[i].name)), list[i].count};
     buffer_free(&reader.scratch);
     strings_free(&names);
     arena_release(&linking->arena, mark);
-    return ok && !linking->linked->arena.failed ? SUTRA_OK : error_memory(linking->error);
+    return ok && !linking->linked->kept.failed ? SUTRA_OK : error_memory(linking->error);
 }
 
 /* The name of the profiler step in which the first matched operator begins. */
@@ -352,12 +369,12 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     found->n_device_ops = linking->device.n;
     found->n_matched = match->n;
     found->n_places = match->n_places;
+    found->limits_host = match->limits_host;
     name_step(linking);
-    enum sutra_status status = count_unmatched(linking, &linking->host, match->device, match->host_partner,
-                                               match->host_begin, match->host_end, &found->host);
+    enum sutra_status status =
+        count_unmatched(linking, &linking->host, match->device, match->host_partner, &found->host);
     if (!status)
-        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, match->device_begin,
-                                 match->device_end, &found->device);
+        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, &found->device);
     return status;
 }
 
@@ -402,9 +419,11 @@ static void describe_places(const struct sutra_link_match *match, char *text, si
     *text = 0;
     if (match->n_places > 1)
         snprintf(text, size,
-                 "; several places: the host trace fits %" PRIu64 " places of the device trace equally well, the first "
-                 "is used%s%s (--match-step selects another one)",
-                 match->n_places, *match->step ? ", " : "", match->step);
+                 "; several places: the %s trace fits %" PRIu64 " places of the %s trace equally well, the first is "
+                 "used%s%s%s",
+                 match->limits_host ? "device" : "host", match->n_places, match->limits_host ? "host" : "device",
+                 *match->step ? ", " : "", match->step,
+                 match->limits_host ? "" : " (--match-step selects another one)");
     else if (match->has_numbers && match->number_shift)
         snprintf(text, size,
                  "; sequence numbers differ by %" PRId64 ": the times are of another iteration of this process",

@@ -76,7 +76,7 @@ struct sutra_link_report {
                                       (sutra_linked_unknown_call()) */
 };
 
-/* Unmatched operators of one trace, by reason, and the most frequent names of all of them. */
+/* Unmatched operators of one trace, by reason, and the most frequent names of the most frequent reason. */
 struct sutra_unmatched {
     uint64_t n_before, n_after;  /* before and after the part that the other trace covers */
     uint64_t n_of_threads;       /* of threads that the other trace lacks */
@@ -89,6 +89,7 @@ struct sutra_unmatched {
 struct sutra_link_match {
     size_t size; /* sizeof the struct, set by the caller */
     bool by_names;
+    bool limits_host; /* the part that fits is one of the host trace, which has more operators */
     bool has_numbers; /* sequence numbers agree, after number_shift was added to those of the host trace */
     int64_t number_shift;
     double confidence; /* matched operators / operators of the larger trace from the first to the last matched one */
