@@ -29,7 +29,7 @@ without_ids device.json >stripped.json
 echo "--- no ids"
 try sutra link host.json stripped.json -o auto.json --quiet
 same auto.json ids.json
-try sutra link host.json stripped.json -o names.json --match names
+sutra link host.json stripped.json -o names.json --match names 2>&1 | grep -v "peak memory"
 same names.json ids.json
 sutra link host.json stripped.json -o auto.et -q 2>/dev/null
 sutra link host.json device.json -o ids.et -q
@@ -73,7 +73,7 @@ try sutra link host.json other.json -o out.json --match names -q
 try sutra link host.json other.json -o auto.json -q
 
 echo "--- statistics"
-sutra link host.json stripped.json -o out.json -q --stats - 2>/dev/null | grep -e '"match' -e confidence -e n_host_linked
+sutra link host.json stripped.json -o out.json -q --stats - 2>/dev/null | grep -e '"match":' -e confidence -e n_host_linked
 
 echo "--- a job: one rank with ids, one without, one of another program"
 mkdir hosts devices
