@@ -50,6 +50,13 @@ static enum sutra_status link_with(struct sutra_context *context, const struct p
     const struct sutra_link_options options = {.size = sizeof options, .any_launch = true};
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
+    const struct sutra_link_options names = {.size = sizeof names, .match = SUTRA_MATCH_NAMES};
+    if (!status) {
+        sutra_linked_free(linked);
+        linked = NULL;
+        status = sutra_link(context, host, device, &names, &linked, error);
+        status = status == SUTRA_DATA ? SUTRA_OK : status; /* few operators of the traces have equal names */
+    }
     if (!status) {
         sutra_linked_free(linked);
         linked = NULL;

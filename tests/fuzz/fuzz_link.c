@@ -39,9 +39,11 @@ static void write_to_memory(struct sutra_context *context, const struct sutra_li
 }
 
 static void link_and_write(struct sutra_context *context, const struct sutra_host_trace *host,
-                           const struct sutra_device_trace *device, bool no_sync, bool any_launch,
-                           struct outcome *outcome) {
-    struct sutra_link_options options = {.size = sizeof options, .no_sync = no_sync, .any_launch = any_launch};
+                           const struct sutra_device_trace *device, size_t size, struct outcome *outcome) {
+    const struct sutra_link_options options = {.size = sizeof options,
+                                               .no_sync = size % 2,
+                                               .any_launch = size % 3 == 0,
+                                               .match = (enum sutra_match)(size % 5 % 3)};
     struct sutra_linked *linked = NULL;
     outcome->status = sutra_link(context, host, device, &options, &linked, &outcome->error);
     check_outcome(outcome->status, &outcome->error, linked);
@@ -64,7 +66,7 @@ static struct outcome run(unsigned n_threads, const uint8_t *data, size_t n_host
             sutra_device_trace_parse(context, "device", data + device_off, size - device_off, &device, &outcome.error);
     check_outcome(outcome.status, &outcome.error, device);
     if (device)
-        link_and_write(context, host, device, size % 2, size % 3 == 0, &outcome);
+        link_and_write(context, host, device, size, &outcome);
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);
     sutra_context_free(context);
