@@ -465,7 +465,7 @@ static void step_is_chosen_by_numbers_and_names(void **state) {
         bool numbers;
         unsigned start; /* of the step in the output */
         bool aligned;
-        unsigned n_places;
+        unsigned n_positions;
         const char *warning;
     } cases[] = {
         {"one step", "none", 1, 0, 0, 0, true, 0, false, 0, NULL},
@@ -475,9 +475,9 @@ static void step_is_chosen_by_numbers_and_names(void **state) {
          "the sequence numbers of 16 operators differ: the operators are of another step; use 'sutra link'"},
         {"the first step", "mark", 5, 0, 0, 0, true, 0, false, 0, NULL},
         {"no numbers", "none", 5, 2, 0, 0, false, 0, false, 5,
-         "the host trace fits 5 places of the device trace equally well: the first one is used"},
+         "the host trace fits 5 positions of the device trace equally well: the first one is used"},
         {"no numbers, segments", "mark", 3, 2, 0, 0, false, 0, false, 3,
-         "the host trace fits 3 places of the device trace equally well: the first one is used"},
+         "the host trace fits 3 positions of the device trace equally well: the first one is used"},
         {"exact match of one of several steps", "mark", 3, 2, 0, EXACT, false, 0, false, 0, NULL},
         {"numbers of a later iteration of the process", "none", 1, 0, 4000, 0, true, 0, true, 0, NULL},
     };
@@ -496,7 +496,7 @@ static void step_is_chosen_by_numbers_and_names(void **state) {
         free(outcome.text);
         assert_int_equal(outcome.report.n_matched, 18);
         assert_int_equal(outcome.report.aligned, cases[i].aligned);
-        assert_int_equal(outcome.report.n_places, cases[i].n_places);
+        assert_int_equal(outcome.report.n_positions, cases[i].n_positions);
         if (cases[i].warning ? !strstr(outcome.warnings.warnings, cases[i].warning) : *outcome.warnings.warnings)
             fail_msg("%s: warnings: %s", cases[i].what, outcome.warnings.warnings);
         link_pair(host, device, cases[i].annotation, cases[i].flags | CASE_STRICT, &outcome);

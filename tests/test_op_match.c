@@ -182,7 +182,7 @@ static void window_limits_all_threads(void **state) {
             record(is_host ? &host : &device, 0, run.n, NULL, 0);
             struct result result = match_with(2, &arena);
             assert_all_true(&result);
-            assert_int_equal(result.match.n_places, 1);
+            assert_int_equal(result.match.n_positions, 1);
             assert_int_equal(result.match.n, n);
             assert_true(result.match.confidence == 1);
             arena_free(&arena);
@@ -197,7 +197,7 @@ static void equal_steps_are_counted_and_the_first_is_chosen(void **state) {
         record(&host, (n_steps - 1) * n, run.n, NULL, 0);
         record(&device, 0, run.n, NULL, 0);
         struct result result = match_with(1, &arena);
-        assert_int_equal(result.match.n_places, n_steps);
+        assert_int_equal(result.match.n_positions, n_steps);
         assert_int_equal(result.match.n, n);
         for (row_t i = 0; i < n; i++)
             assert_int_equal(result.match.device[i], i);
@@ -347,7 +347,7 @@ static void random_recordings_are_matched_alike_by_any_number_of_threads(void **
             if (host.op[i].token == TOKEN_NONE || (a != b && a != KEY_ABSENT && b != KEY_ABSENT))
                 fail_msg("seed %" PRIu64 ": operators %u and %u match", seed, i, found);
         }
-        assert_int_equal(one.match.n_places, four.match.n_places);
+        assert_int_equal(one.match.n_positions, four.match.n_positions);
         assert_true(one.match.confidence >= 0);
         arena_free(&arena);
     }

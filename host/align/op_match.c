@@ -10,7 +10,7 @@
  * the diagonals with the most votes are then counted.
  *
  *     smaller      a b c d                 runs of the smaller side occur at positions 1, 6 and 11 of the larger side:
- *     larger     x a b c d y a b c d y a b c d      three places, of which the first is chosen
+ *     larger     x a b c d y a b c d y a b c d      the first one is chosen
  */
 #include "align/op_match.h"
 
@@ -409,7 +409,7 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
     uint32_t *votes = arena_zeros(arena, (size_t)n_a + n_b, sizeof *votes);
     struct diagonal *diagonals = arena_alloc(arena, (size_t)n_a + n_b, sizeof *diagonals);
     struct pair_table keys = {0};
-    row_t n_places = 0, n_diagonals = 0;
+    row_t n_positions = 0, n_diagonals = 0;
     *first = 0;
     *end = n_b;
     arena->failed |= !pair_table_init(&keys);
@@ -471,17 +471,17 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
             best = diagonals[d].position;
     if (!most)
         goto end;
-    n_places = 1;
+    n_positions = 1;
     for (row_t d = 0; d < n_diagonals; d++)
-        n_places += diagonals[d].n_votes >= EQUAL_SHARE * most && diagonals[d].position - best >= MAX(n_a / 2, 1);
+        n_positions += diagonals[d].n_votes >= EQUAL_SHARE * most && diagonals[d].position - best >= MAX(n_a / 2, 1);
     /* Operators may be missing: allow for some more, unless they would be of a neighbor that fits as well. */
-    const row_t slack = n_places > 1 ? 0 : n_a / 20 + 4;
+    const row_t slack = n_positions > 1 ? 0 : n_a / 20 + 4;
     *first = best > n_a + slack ? best - n_a - slack : 0;
     *end = (uint64_t)best + slack < n_b ? best + slack : n_b;
 end:
     pair_table_free(&keys);
     arena_release(arena, mark);
-    return n_places;
+    return n_positions;
 }
 
 /* Limits the larger side to the window of the pair of threads with the most operators, which becomes the first pair. */
@@ -509,7 +509,7 @@ static void choose_window(struct op_threads *host, struct op_threads *device, st
     struct op_threads *larger = is_host ? host : device;
     row_t thread = is_host ? main->host : main->device, first, end;
     const row_t *rows = larger->rows + larger->first[thread];
-    match->n_places =
+    match->n_positions =
         find_window(is_host ? device : host, is_host ? main->device : main->host, larger, thread, arena, &first, &end);
     if (first > 0)
         larger->begin = rows[first - 1] + 1;

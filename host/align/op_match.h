@@ -9,14 +9,16 @@
  *
  * Rules:
  *
- *  - Two operators may be the same if their tokens are equal and no number contradicts. Numbers are the sequence
- * numbers of autograd, and the numbers of collectives. - Sequence numbers count if at least half of a thread's numbers
- * exist on the other side, as they are or all higher by one constant (another iteration of the same process). - Threads
- * are paired one to one: by names with sequence numbers in common, then by names in common, then by order. - If one
- * side has 1.5 times the operators of the other side, its operators are limited to one window, found on the pair of
- * threads with the most operators. The matches of this pair limit all threads. - Operators that begin on one thread and
- * end on another, such as gloo:all_reduce, are on different threads in the two traces: names of which no operator is
- * matched are paired over all threads, in order, if their counts agree.
+ *   - Two operators may be the same if their tokens are equal and no number contradicts. Numbers are the sequence
+ *     numbers of autograd, and the numbers of collectives.
+ *   - Sequence numbers count if at least half of a thread's numbers exist on the other side, as they are or all higher
+ *     by one constant (another iteration of the same process).
+ *   - Threads are paired one to one: by names with sequence numbers in common, then by names in common, then by order.
+ *   - If one side has 1.5 times the operators of the other side, its operators are limited to one window, found on the
+ *     pair of threads with the most operators. The matches of this pair limit all threads.
+ *   - Operators that begin on one thread and end on another, such as gloo:all_reduce, are on different threads in the
+ *     two traces. Operators whose name has no match on their thread are paired over all threads, in order, if both sides
+ *     have the same number of them.
  *
  * Cost: O(n log n), O(n * threads) to pair threads, and tree_align.h.
  */
@@ -58,7 +60,7 @@ struct op_match {
     row_t *host;          /* per device operator: the host operator, or ROW_NONE */
     row_t n;              /* pairs */
     double confidence;    /* pairs / operators from the first to the last pair of each thread, on the larger side */
-    row_t n_places;       /* windows that fit equally well; the first one is chosen. 0: no window was needed */
+    row_t n_positions;    /* windows that fit equally well; the first one is chosen. 0: no window was needed */
     bool has_numbers;     /* sequence numbers agree on a thread, */
     int64_t number_shift; /* after this constant is added to the numbers of the host trace, on the largest thread */
     row_t *host_partner;  /* per host thread: its device thread, or ROW_NONE */

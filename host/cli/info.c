@@ -105,8 +105,8 @@ static void print_advice(const struct sutra_advice *advice, const struct trace_v
     if (advice->n_matched)
         printf("%16s  of %s host operators match by name (confidence %.1f %%)\n", count_text(advice->n_matched).text,
                count_text(advice->n_host_ops).text, 100 * advice->confidence);
-    if (advice->linker == SUTRA_LINKER_NAMES && advice->n_places > 1)
-        printf("%16s  steps fit equally well: the first one is used\n", count_text(advice->n_places).text);
+    if (advice->linker == SUTRA_LINKER_NAMES && advice->n_positions > 1)
+        printf("%16s  steps fit equally well: the first one is used\n", count_text(advice->n_positions).text);
     print_defects(NULL, validity);
     if (*advice->cause)
         wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
@@ -134,7 +134,7 @@ static void add_advice(struct json_out *json, const struct sutra_advice *advice,
     json_add_count(json, "host_ops", advice->n_host_ops);
     json_add_count(json, "matched", advice->n_matched);
     json_add_real(json, "confidence", 6, advice->confidence);
-    json_add_count(json, "places", advice->n_places);
+    json_add_count(json, "positions", advice->n_positions);
 }
 
 /* ---- An .et file ---- */

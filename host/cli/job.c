@@ -244,6 +244,7 @@ static void add_unmatched(struct json_out *json, const char *name, const struct 
     json_add_count(json, "before", unmatched->n_before);
     json_add_count(json, "after", unmatched->n_after);
     json_add_count(json, "of_threads", unmatched->n_of_threads);
+    json_add_text(json, "threads", unmatched->threads);
     json_add_count(json, "between", unmatched->n_between);
     while (n < COUNT_OF(unmatched->names) && unmatched->names[n].count)
         n++;
@@ -261,7 +262,7 @@ static void add_match(struct json_out *json, const struct sutra_link_match *matc
         return;
     json_add_text(json, "ids_fault", match->ids_fault);
     json_add_text(json, "step", match->step);
-    json_add_count(json, "n_places", match->n_places);
+    json_add_count(json, "n_positions", match->n_positions);
     json_add_count(json, "n_matched", match->n_matched);
     json_add_count(json, "n_host_ops", match->n_host_ops);
     json_add_count(json, "n_device_ops", match->n_device_ops);

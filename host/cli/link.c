@@ -569,7 +569,7 @@ static int check_matches(const struct link_job *link, const struct sutra_link_re
 }
 
 /* Rows by reason; the most frequent one with names: "... (aten::add 5, aten::mul 2)". */
-enum { N_UNMATCHED_ROWS = 4, UNMATCHED_TEXT = 400 };
+enum { UNMATCHED_THREADS_ROW = 2, N_UNMATCHED_ROWS = 4, UNMATCHED_TEXT = 1200 };
 
 static void unmatched_rows(const struct sutra_unmatched *unmatched, const char *const reasons[N_UNMATCHED_ROWS],
                            char text[UNMATCHED_TEXT], struct summary_row rows[N_UNMATCHED_ROWS]) {
@@ -582,6 +582,8 @@ static void unmatched_rows(const struct sutra_unmatched *unmatched, const char *
         most = counts[i] > counts[most] ? i : most;
     }
     size_t length = (size_t)snprintf(text, UNMATCHED_TEXT, "%s", reasons[most]);
+    if (most == UNMATCHED_THREADS_ROW && *unmatched->threads)
+        length += (size_t)snprintf(text + length, UNMATCHED_TEXT - length, ": %s", unmatched->threads);
     for (size_t i = 0; i < n && unmatched->names[i].count; i++)
         length +=
             (size_t)snprintf(text + length, UNMATCHED_TEXT - length, "%s%s %s", i ? ", " : " (",

@@ -42,7 +42,7 @@ struct legacy_job {
     X(n_matched_twice, "      matched to an operator that another host operator matches too", false)                   \
     X(n_device_ops, "CPU operators of the device trace iteration, including process and threads", true)                \
     X(n_segments, "  iterations in the device trace", false)                                                           \
-    X(n_places, "  steps of the device trace that fit", false)                                                         \
+    X(n_positions, "  steps of the device trace that fit", false)                                                      \
     X(shift, "  positions of offset from the host operators", false)                                                   \
     X(edit_cost, "unmatched operators of both traces", false)                                                          \
     X(n_gpu_ops, "GPU activities in the device trace", true)                                                           \

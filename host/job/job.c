@@ -470,11 +470,11 @@ static void find_trace_defects(struct job_whole *whole) {
     }
 }
 
-/* Ranks whose operators are matched by names, and ranks of which only a part of the measured steps is linked. */
+/* Ranks whose operators are matched by names, and ranks whose files contain only a part of the measured steps. */
 static void find_matches(struct job_whole *whole) {
     struct rank_list by_names = {0}, partly = {0};
     const struct whole_rank *least = NULL, *shortest = NULL;
-    uint64_t n_ops = 0, n_matched = 0, n_places = 0;
+    uint64_t n_ops = 0, n_matched = 0, n_positions = 0;
     for (size_t i = 0; i < whole->n_ranks; i++) {
         const struct whole_rank *rank = &whole->ranks[i];
         const struct sutra_link_match *match = &rank->match;
@@ -484,7 +484,7 @@ static void find_matches(struct job_whole *whole) {
             rank_list_add(&by_names, rank->rank);
             n_ops += match->n_host_ops;
             n_matched += match->n_matched;
-            n_places = MAX(n_places, match->n_places);
+            n_positions = MAX(n_positions, match->n_positions);
             least = least && least->match.confidence <= match->confidence ? least : rank;
         }
         if (link_match_is_part(match)) {
@@ -502,8 +502,9 @@ static void find_matches(struct job_whole *whole) {
         add_finding(whole, CHECK_WARNING, "matched by name", rank_list_text(&by_names),
                     "%s of %s host operators are matched by name (least confidence %.1f %%, rank %" PRId64 ")%s%s",
                     count_text(n_matched).text, count_text(n_ops).text, 100 * match->confidence, least->rank, because,
-                    n_places > 1 ? "; several places fit equally well, the first is used (--match-step selects one)"
-                                 : "");
+                    n_positions > 1
+                        ? "; several positions fit equally well: the first is used (--match-step selects one)"
+                        : "");
     }
     if (shortest)
         add_finding(whole, CHECK_WARNING, "part of a trace", rank_list_text(&partly),

@@ -134,7 +134,7 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
         add_real(json, "covered_us", match.covered_us);
         add_real(json, "steps_us", match.steps_us);
         if (match.by_names) {
-            add_count(json, "n_places", match.n_places);
+            add_count(json, "n_positions", match.n_positions);
             add_text(json, "step", match.step);
         }
     }

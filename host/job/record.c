@@ -122,7 +122,7 @@ static bool write_record(const void *arg, struct text_out *text) {
                    "match\t%s\t%.4f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
                    "\t%" PRIu64 "\t%.3f\t%.3f\t",
                    match->by_names ? "names" : "ids", match->confidence, match->n_host_ops, match->n_matched,
-                   match->n_common_ids, match->n_places, match->host.n_before + match->host.n_after,
+                   match->n_common_ids, match->n_positions, match->host.n_before + match->host.n_after,
                    match->host.n_of_threads, match->host.n_between, match->covered_us, match->steps_us);
         add_word(text, match->ids_fault ? match->ids_fault : "");
         out_add(text, "\t");
@@ -366,7 +366,7 @@ void record_match(const struct record_lines *lines, struct sutra_link_match *mat
                                        .n_host_ops = (uint64_t)number[3],
                                        .n_matched = (uint64_t)number[4],
                                        .n_common_ids = (uint64_t)number[5],
-                                       .n_places = (uint64_t)number[6],
+                                       .n_positions = (uint64_t)number[6],
                                        .host = {.n_before = (uint64_t)number[7],
                                                 .n_of_threads = (uint64_t)number[8],
                                                 .n_between = (uint64_t)number[9]},

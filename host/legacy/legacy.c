@@ -223,14 +223,14 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
         arena_release(arena, mark);
         status = names_match(sides, context, &ops, &found, options->min_match, log, report, arena, match, error);
     }
-    report->n_places = found.n_places;
-    if (!status && found.n_places > 1) {
+    report->n_positions = found.n_positions;
+    if (!status && found.n_positions > 1) {
         const bool is_host = found.limits_host;
         status =
             doubt(linking, arena_format(&scratch,
-                                        "the %s trace fits %u places of the %s trace equally well: the first one is "
+                                        "the %s trace fits %u positions of the %s trace equally well: the first one is "
                                         "used",
-                                        is_host ? "device" : "host", found.n_places, is_host ? "host" : "device"));
+                                        is_host ? "device" : "host", found.n_positions, is_host ? "host" : "device"));
     }
     if (!status)
         status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);

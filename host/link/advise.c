@@ -54,7 +54,7 @@ static enum sutra_status try_link(struct sutra_context *context, const struct su
         advice->linker = SUTRA_LINKER_NAMES;
     advice->n_host_ops = match->n_host_ops;
     advice->n_matched = match->n_matched;
-    advice->n_places = match->n_places;
+    advice->n_positions = match->n_positions;
     advice->confidence = match->confidence;
     sutra_linked_free(linked);
     return SUTRA_OK;

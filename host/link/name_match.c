@@ -41,9 +41,10 @@ struct name_linking {
     struct arena arena; /* scratch */
     struct sutra_error *error;
 
-    row_t *op_unit;                /* per host operator: its unit */
-    row_t n_named;                 /* units whose names were read */
-    row_t *marker_unit, n_markers; /* of these, processes and threads */
+    row_t *op_unit;                   /* per host operator: its unit */
+    value_key *host_tid, *device_tid; /* thread ids of the operators */
+    row_t n_named;                    /* units whose names were read */
+    row_t *marker_unit, n_markers;    /* of these, processes and threads */
     struct op_side host, device;
     struct op_match match;
 };
@@ -205,6 +206,7 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
             side->parent[i] = above;
     }
     linking->op_unit = unit_of;
+    linking->host_tid = fields.tid;
     linking->n_named = n;
     return SUTRA_OK;
 }
@@ -246,9 +248,11 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
         return status;
     struct op_side *device = &linking->device;
     *device = op_side_alloc(&linking->arena, ops->cpu.n);
+    linking->device_tid = arena_alloc(&linking->arena, ops->cpu.n, sizeof *linking->device_tid);
     if (linking->arena.failed)
         return error_memory(linking->error);
     for (row_t i = 0; i < ops->cpu.n; i++) {
+        linking->device_tid[i] = linked->device->events.tid[ops->cpu_event[i]];
         device->token[i] = linked->device->events.name[ops->cpu_event[i]];
         device->thread[i] = ops->cpu.thread[i];
     }
@@ -269,8 +273,7 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
 
 ORDER_BY(compare_unmatched, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
 
-/* The count of the reason why an operator has no partner. Operators from `begin` to `end` - 1 are between matched ones.
- * */
+/* The count of the reason why an operator has no partner; rows from `begin` to `end` - 1 are between matched ones. */
 static uint64_t *reason_of(struct sutra_unmatched *unmatched, const struct op_side *side, const row_t *thread_partner,
                            row_t begin, row_t end, row_t row) {
     return thread_partner[side->thread[row]] == ROW_NONE ? &unmatched->n_of_threads
@@ -281,7 +284,8 @@ static uint64_t *reason_of(struct sutra_unmatched *unmatched, const struct op_si
 
 /* Counts the unmatched operators of one side by reason and name. */
 static enum sutra_status count_unmatched(struct name_linking *linking, const struct op_side *side, const row_t *partner,
-                                         const row_t *thread_partner, struct sutra_unmatched *unmatched) {
+                                         const row_t *thread_partner, const value_key *tid,
+                                         struct sutra_unmatched *unmatched) {
     const struct strings *strings = &linking->linked->device->strings;
     const struct sutra_host_trace *host = linking->linked->host;
     struct field_reader reader = {.source = &host->document.source};
@@ -297,9 +301,21 @@ static enum sutra_status count_unmatched(struct name_linking *linking, const str
     struct sutra_count *list =
         arena_zeros(&linking->arena, (size_t)strings->n + side->n, sizeof *list); /* by string, then by other name */
     ok = ok && list;
-    for (row_t i = 0; i < side->n; i++)
+    row_t n_threads = 0; /* that have been seen: threads are numbered in the order of their first operators */
+    size_t length = 0;
+    for (row_t i = 0; i < side->n; i++) {
         if (partner[i] == ROW_NONE)
             ++*reason_of(unmatched, side, thread_partner, begin, end, i);
+        if (side->thread[i] < n_threads)
+            continue;
+        n_threads++;
+        if (thread_partner[side->thread[i]] == ROW_NONE && key_is_integer(tid[i]) &&
+            length + sizeof ", ..." + 20 < sizeof unmatched->threads)
+            length += (size_t)snprintf(unmatched->threads + length, sizeof unmatched->threads - length, "%s%" PRId64,
+                                       length ? ", " : "", tid[i]);
+        else if (thread_partner[side->thread[i]] == ROW_NONE && length && unmatched->threads[length - 1] != '.')
+            length += (size_t)snprintf(unmatched->threads + length, sizeof unmatched->threads - length, ", ...");
+    }
     uint64_t most = MAX(unmatched->n_before, unmatched->n_after);
     most = MAX(most, unmatched->n_of_threads);
     most = MAX(most, unmatched->n_between);
@@ -368,13 +384,14 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     found->n_host_ops = linking->host.n;
     found->n_device_ops = linking->device.n;
     found->n_matched = match->n;
-    found->n_places = match->n_places;
+    found->n_positions = match->n_positions;
     found->limits_host = match->limits_host;
     name_step(linking);
     enum sutra_status status =
-        count_unmatched(linking, &linking->host, match->device, match->host_partner, &found->host);
+        count_unmatched(linking, &linking->host, match->device, match->host_partner, linking->host_tid, &found->host);
     if (!status)
-        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, &found->device);
+        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, linking->device_tid,
+                                 &found->device);
     return status;
 }
 
@@ -414,14 +431,13 @@ static void use_names(struct name_linking *linking) {
     linked->report.n_host_linked = linking->match.n;
 }
 
-/* The other places that fit, or the iteration that the times are of; "" if neither applies. */
-static void describe_places(const struct sutra_link_match *match, char *text, size_t size) {
+/* Reports other positions that fit, or the iteration that the times are of; "" if neither applies. */
+static void describe_position(const struct sutra_link_match *match, char *text, size_t size) {
     *text = 0;
-    if (match->n_places > 1)
+    if (match->n_positions > 1)
         snprintf(text, size,
-                 "; several places: the %s trace fits %" PRIu64 " places of the %s trace equally well, the first is "
-                 "used%s%s%s",
-                 match->limits_host ? "device" : "host", match->n_places, match->limits_host ? "host" : "device",
+                 "; the %s trace fits %" PRIu64 " positions of the %s trace equally well: the first is used%s%s%s",
+                 match->limits_host ? "device" : "host", match->n_positions, match->limits_host ? "host" : "device",
                  *match->step ? ", " : "", match->step,
                  match->limits_host ? "" : " (--match-step selects another one)");
     else if (match->has_numbers && match->number_shift)
@@ -434,8 +450,8 @@ static void describe_places(const struct sutra_link_match *match, char *text, si
 static enum sutra_status report_names(struct name_linking *linking) {
     const struct sutra_link_match *match = &linking->linked->match;
     const bool is_auto = linking->options->match == SUTRA_MATCH_AUTO;
-    char places[300], counts[400], reference[160] = "link nothing";
-    describe_places(match, places, sizeof places);
+    char position[300], counts[400], reference[160] = "link nothing";
+    describe_position(match, position, sizeof position);
     snprintf(counts, sizeof counts, "%s of %s host operators are matched by name (confidence %.1f %%)",
              count_text(match->n_matched).text, count_text(match->n_host_ops).text, 100 * match->confidence);
     if (match->n_common_ids)
@@ -443,16 +459,16 @@ static enum sutra_status report_names(struct name_linking *linking) {
     if (linking->context->options.strict && is_auto)
         return error_set(linking->error, SUTRA_STRICT, "%s; %s: --strict needs ids, or '--match names' to use names",
                          match->ids_fault, counts);
-    if (linking->context->options.strict && (match->n_places > 1 || match->confidence < CONFIDENCE_STRICT))
-        return error_set(linking->error, SUTRA_STRICT, "%s%s; --strict needs one place and a confidence of %.0f %%",
-                         counts, places, 100 * CONFIDENCE_STRICT);
+    if (linking->context->options.strict && (match->n_positions > 1 || match->confidence < CONFIDENCE_STRICT))
+        return error_set(linking->error, SUTRA_STRICT, "%s%s; --strict needs one position and a confidence of %.0f %%",
+                         counts, position, 100 * CONFIDENCE_STRICT);
     if (linking->context->holds_defects)
         return SUTRA_OK;
     if (is_auto)
         context_warn(linking->context, "%s: %s; chakra_trace_link would %s (--match ids)%s", counts, match->ids_fault,
-                     reference, places);
+                     reference, position);
     else
-        context_warn(linking->context, "%s%s", counts, places);
+        context_warn(linking->context, "%s%s", counts, position);
     return SUTRA_OK;
 }
 

@@ -73,7 +73,7 @@ struct sutra_legacy_report {
     bool count_mismatch;           /* exact match: fewer device than host operators, so none is matched */
     uint64_t n_gpu_memory_sets;    /* skipped: memsets, as trace_link.py does */
     bool aligned;                  /* approximate match is used, because exact match fails or sequence numbers differ */
-    uint64_t n_places;             /* without --exact-match: steps that fit equally well; the first one is used. 0: no
+    uint64_t n_positions;             /* without --exact-match: steps that fit equally well; the first one is used. 0: no
                                       step had to be chosen */
 };
 

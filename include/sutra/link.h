@@ -80,6 +80,7 @@ struct sutra_link_report {
 struct sutra_unmatched {
     uint64_t n_before, n_after;  /* before and after the part that the other trace covers */
     uint64_t n_of_threads;       /* of threads that the other trace lacks */
+    char threads[80];            /* ids of these threads: "5, 6, ..." */
     uint64_t n_between;          /* between matched operators */
     struct sutra_count names[3]; /* names live as long as the linked trace; unused ones have count 0 */
 };
@@ -90,7 +91,7 @@ struct sutra_link_match {
     size_t size; /* sizeof the struct, set by the caller */
     bool by_names;
     bool limits_host; /* the part that fits is one of the host trace, which has more operators */
-    bool has_numbers; /* sequence numbers agree, after number_shift was added to those of the host trace */
+    bool has_numbers; /* sequence numbers agree, after number_shift was added to the numbers of the host trace */
     int64_t number_shift;
     double confidence; /* matched operators / operators of the larger trace from the first to the last matched one */
     uint64_t n_host_ops, n_device_ops, n_matched;
@@ -98,7 +99,7 @@ struct sutra_link_match {
         *ids_fault; /* why ids fail, such as "the device trace has no record-function ids, as before PyTorch 2.4";
                               a constant */
     uint64_t n_common_ids; /* SUTRA_MATCH_AUTO: host operators whose id a device operator has */
-    uint64_t n_places;     /* parts of one trace that the other one fits equally well: the first one is used; 0: the
+    uint64_t n_positions;  /* parts of one trace that the other one fits equally well: the first one is used; 0: the
                               traces have about the same length */
     char step[64];         /* the profiler step that the first matched operator is in; "": none */
     struct sutra_unmatched host, device;
@@ -111,7 +112,7 @@ struct sutra_link_match {
 /* Links two traces. Both must outlive *linked, which the caller frees. Errors: SUTRA_DATA: two launches with the same
  * correlation, or names do not match (SUTRA_MATCH_NAMES), or there is no step `match_step`; SUTRA_STRICT: an anomaly in
  * a strict context: negative durations, traces of different processes or times, less than half of the operators linked,
- * ids that fail (SUTRA_MATCH_AUTO), names that fit several places or match less than 90 % (SUTRA_MATCH_NAMES), more
+ * ids that fail (SUTRA_MATCH_AUTO), names that fit several positions or match less than 90 % (SUTRA_MATCH_NAMES), more
  * than 5 % of the GPU time launched by unknown calls; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
@@ -149,12 +150,12 @@ struct sutra_advice {
     uint64_t n_host_rf_zero;   /* host nodes with record-function id 0, which means none */
     uint64_t n_device_rf_zero; /* CPU operators with record-function id 0 */
     /* Match by names, unless the ids fit: */
-    uint64_t n_host_ops; /* host operators, without process, threads and profiler steps */
-    uint64_t n_matched;  /* of these, matched */
-    uint64_t n_places;   /* steps that fit equally well; the first one is used. 0: no step had to be chosen */
-    double confidence;   /* share of matched operators from the first to the last match */
-    bool misfit;         /* traces of different processes or times, such as of two ranks or runs */
-    char cause[1024];    /* cause of a misfit or of few common ids, with the remedy; else "" */
+    uint64_t n_host_ops;  /* host operators, without process, threads and profiler steps */
+    uint64_t n_matched;   /* of these, matched */
+    uint64_t n_positions; /* steps that fit equally well; the first one is used. 0: no step had to be chosen */
+    double confidence;    /* share of matched operators from the first to the last match */
+    bool misfit;          /* traces of different processes or times, such as of two ranks or runs */
+    char cause[1024];     /* cause of a misfit or of few common ids, with the remedy; else "" */
 };
 
 /* Determines the linking method: ids, if at least half of the ids of the smaller side are of operators with equal

@@ -102,7 +102,8 @@ static PyObject *unmatched_dict(const struct sutra_unmatched *unmatched) {
     for (size_t i = 0; i < n && names && unmatched->names[i].count; i++)
         names = list_add(names, Py_BuildValue("(NK)", str_from_utf8(unmatched->names[i].name),
                                               (unsigned long long)unmatched->names[i].count));
-    return dict_add(dict_from_members(unmatched, members), "names", names);
+    PyObject *dict = dict_add(dict_from_members(unmatched, members), "names", names);
+    return dict_add(dict, "threads", str_from_utf8(unmatched->threads));
 }
 
 static PyObject *match_dict(const struct sutra_linked *linked) {
@@ -111,7 +112,7 @@ static PyObject *match_dict(const struct sutra_linked *linked) {
                                             COUNT(sutra_link_match, n_device_ops),
                                             COUNT(sutra_link_match, n_matched),
                                             COUNT(sutra_link_match, n_common_ids),
-                                            COUNT(sutra_link_match, n_places),
+                                            COUNT(sutra_link_match, n_positions),
                                             REAL(sutra_link_match, covered_us),
                                             REAL(sutra_link_match, steps_us),
                                             {0}};

@@ -175,7 +175,8 @@ class Unmatched:
     after: int  # after this part
     of_threads: int  # of threads that the other trace lacks
     between: int  # between matched operators
-    names: Dict[str, int]  # at most three names of all of them, descending by count
+    names: Dict[str, int]  # at most three names of the most frequent reason, descending by count
+    threads: str  # ids of the threads that the other trace lacks: "5, 6, ..."
 
     @property
     def count(self) -> int:
@@ -185,7 +186,7 @@ class Unmatched:
     @classmethod
     def _of(cls, report: Dict[str, Any]) -> Unmatched:
         return cls(report["n_before"], report["n_after"], report["n_of_threads"], report["n_between"],
-                   dict(report["names"]))
+                   dict(report["names"]), report["threads"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,7 +204,7 @@ class Match:
     matched: int
     common_ids: int  # host operators whose id an operator of their name has in the device trace; counted for match="auto"
     ids_fault: Optional[str]  # why ids fail; None if they do not, or for match="names"
-    places: int  # parts of one trace that the other one fits equally well: the first is used; 0: traces of equal length
+    positions: int  # parts of one trace that the other one fits equally well: the first is used; 0: traces of equal length
     step: Optional[str]  # profiler step of the first matched operator
     number_shift: Optional[int]  # sequence numbers agree after adding it to those of the host trace; None: no numbers
     host: Unmatched
@@ -216,7 +217,7 @@ class Match:
         by_names = report["by"] == "names"
         return cls(report["by"], report["confidence"] if by_names else None, report["n_host_ops"], report["n_device_ops"],
                    report["n_matched"], report["n_common_ids"], report["ids_fault"] if match == "auto" else None,
-                   report["n_places"], report["step"] or None, report["number_shift"], Unmatched._of(report["host"]),
+                   report["n_positions"], report["step"] or None, report["number_shift"], Unmatched._of(report["host"]),
                    Unmatched._of(report["device"]), report["covered_us"], report["steps_us"])
 
     def __repr__(self) -> str:
@@ -225,7 +226,7 @@ class Match:
             return f"<pysutra.Match: by ids{', ' + common if self.common_ids else ''}>"
         parts = [f"by names, confidence {100 * self.confidence:.1f} %",
                  f"{self.matched:,} of {self.host_ops:,} host operators and {self.device_ops:,} device operators"]
-        parts += [f"first of {self.places} places"] if self.places > 1 else []
+        parts += [f"first of {self.positions} positions"] if self.positions > 1 else []
         parts += [f"sequence numbers differ by {self.number_shift}"] if self.number_shift else []
         parts += [self.ids_fault] if self.ids_fault else []
         return f"<pysutra.Match: {'; '.join(parts)}>"

@@ -94,9 +94,9 @@ def test_a_match_by_names_has_counts_and_confidence(host, device, stripped):
         linked = pysutra.link(host, stripped)
     match = linked.match
     assert (match.by, match.confidence, match.host_ops, match.device_ops, match.matched) == ("names", 1, 400, 400, 400)
-    assert (match.common_ids, match.ids_fault, match.places, match.number_shift) == (0, fault, 0, 0)
+    assert (match.common_ids, match.ids_fault, match.positions, match.number_shift) == (0, fault, 0, 0)
     assert match.step == "ProfilerStep#2"
-    assert match.host == match.device == pysutra.Unmatched(0, 0, 0, 0, {}) and match.host.count == 0
+    assert match.host == match.device == pysutra.Unmatched(0, 0, 0, 0, {}, "") and match.host.count == 0
     with pysutra.link(host, device) as by_ids:
         assert (match.covered_us, match.steps_us) == (by_ids.match.covered_us, by_ids.match.steps_us)
     assert repr(match) == ("<pysutra.Match: by names, confidence 100.0 %; 400 of 400 host operators and 400 device operators; "
@@ -115,14 +115,15 @@ def test_unmatched_operators_have_reasons_and_names(write_trace):
     with pytest.warns(pysutra.SutraWarning, match="1,166 of 1,766 host operators"):
         match = pysutra.link(host, write_trace(without_ids(events))).match
     assert (match.matched, match.host_ops, match.device_ops) == (1166, 1766, 1166)
-    assert match.host == pysutra.Unmatched(0, 0, 600, 0, {"aten::as_strided": 96, "aten::select": 96, "aten::_to_copy": 48})
+    assert match.host == pysutra.Unmatched(
+        0, 0, 600, 0, {"aten::as_strided": 96, "aten::select": 96, "aten::_to_copy": 48}, "10, 11, 12, 13, 14, 15")
     assert match.host.count == 600 and match.device.count == 0
 
     host, device = pair_of("torch_mlp_nosync")
     events = [event for event in load(device)["traceEvents"] if event.get("name") != "aten::transpose"]
     with pytest.warns(pysutra.SutraWarning, match="372 of 400 host operators"):
         match = pysutra.link(host, write_trace(without_ids(events))).match
-    assert match.host == pysutra.Unmatched(0, 0, 0, 28, {"aten::transpose": 28}) and match.device.count == 0
+    assert match.host == pysutra.Unmatched(0, 0, 0, 28, {"aten::transpose": 28}, "") and match.device.count == 0
     assert match.confidence == pytest.approx(372 / 400)
 
 
@@ -147,7 +148,7 @@ def test_match_step_selects_one_of_two_equal_steps(one_of_two):
         assert match.step == ("ProfilerStep#2" if step in (None, 2) else "ProfilerStep#3")
         assert match.covered_us < match.steps_us
         if step is None:
-            assert match.places == 2 and "first of 2 places" in repr(match) and match.device.after == 477
+            assert match.positions == 2 and "first of 2 positions" in repr(match) and match.device.after == 477
     assert times[None] == times[2] and times["3"] == times["ProfilerStep#3"]
     assert times["3"] == [None if ts is None else pytest.approx(ts + 1e6) for ts in times[2]]
 
@@ -177,7 +178,7 @@ def test_strict_contexts_need_ids_or_certain_names(host, device, stripped, one_o
         assert caught.value.status == 1
         with pytest.warns(pysutra.SutraWarning, match="matched by name"):
             assert pysutra.link(*traces(host, stripped), match="names").match.confidence == 1
-        with pytest.raises(pysutra.SutraError, match="2 places") as caught:
+        with pytest.raises(pysutra.SutraError, match="2 positions") as caught:
             pysutra.link(*traces(*one_of_two), match="names")
         assert caught.value.status == 1
 
