@@ -1,8 +1,9 @@
 /*
  * name_match.c - finds the CPU operator of each unit (match_units() of link.h): by ids, or by names if ids fail.
  *
- *  host trace unit 3 4 5 6 ids 7, 8, 9 on both sides: unit -> last operator of its id device trace op a b c d names
- * align/op_match.h: unit -> operator, one to one
+ *     host trace     unit  3      4      5      6
+ *                           |      |      |      |        ids: the last operator with the id of the unit
+ *     device trace   op    12     13     15     16        names: one operator, by align/op_match.h
  *
  * Ids fail if less than half of the operators with ids on the smaller side have an operator of their name and id on the
  * other side. Ids that are a constant apart name other operators. Names are compared on a sample first.
@@ -503,6 +504,8 @@ enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context 
         use_names(&linking);
     else if (!status)
         status = match_by_ids(linked, context);
+    if (!status && options->match_step && !linked->match.by_names)
+        context_warn(context, "operators are matched by ids: selecting the step %s has no effect", options->match_step);
     arena_free(&linking.arena);
     return status;
 }

@@ -95,9 +95,9 @@ struct sutra_link_match {
     int64_t number_shift;
     double confidence; /* matched operators / operators of the larger trace from the first to the last matched one */
     uint64_t n_host_ops, n_device_ops, n_matched;
-    const char
-        *ids_fault; /* why ids fail, such as "the device trace has no record-function ids, as before PyTorch 2.4";
-                              a constant */
+    /* Of SUTRA_MATCH_AUTO, else NULL: why ids fail, such as "the device trace has no record-function ids, as before
+     * PyTorch 2.4"; a constant. */
+    const char *ids_fault;
     uint64_t n_common_ids; /* SUTRA_MATCH_AUTO: host operators whose id a device operator has */
     uint64_t n_positions;  /* parts of one trace that the other one fits equally well: the first one is used; 0: the
                               traces have about the same length */
