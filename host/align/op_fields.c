@@ -227,7 +227,7 @@ enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context 
                                      struct sutra_error *error) {
     static const struct requested_field sequence = {SEQUENCE_FIELD, ASK_KEY, false};
     static const struct requested_field inputs = {"Concrete Inputs", ASK_PLACE, false};
-    struct requested_column column;
+    struct requested_column column = {0};
     struct arena scratch = {0};
     row_t n = 0, *comms = arena_alloc(&scratch, side->n, sizeof *comms);
     const uint32_t comms_name = strings_find(&device->strings, COMMS_NAME, strlen(COMMS_NAME));

@@ -141,16 +141,16 @@ static int check(struct job *job) {
     struct sutra_legacy_options *how = &legacy->options;
     const char *const *traces = legacy->pair.traces;
     int exit_code = pair_check_operands(&legacy->pair);
-    for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++)
-        if (traces[i] && path_is_folder(traces[i]))
-            exit_code = message_fail(SUTRA_USAGE,
-                                     "%s: expected a file, found a directory: to link all ranks of a job, use 'sutra "
-                                     "link HOSTS DEVICES -o OUT'",
-                                     traces[i]);
     if (exit_code == SUTRA_OK)
         exit_code = pair_check_named(&legacy->pair);
     if (exit_code != SUTRA_OK)
         return exit_code;
+    for (int i = 0; i < 2; i++)
+        if (path_is_folder(traces[i]))
+            return message_fail(SUTRA_USAGE,
+                                "%s: expected a file, found a directory: to link all ranks of a job, use 'sutra link "
+                                "HOSTS DEVICES -o OUT'",
+                                traces[i]);
     legacy->is_trace_link = job->command == &older_trace_link_command;
     if (how->exact && how->positional)
         return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");

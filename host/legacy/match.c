@@ -329,7 +329,7 @@ enum sutra_status legacy_ops_match(const struct legacy_ops *ops, struct sutra_co
     struct op_side host = ops->host, device = ops->device;
     value_key *host_id = arena_alloc(arena, host.n, sizeof *host_id);
     value_key *device_id = arena_alloc(arena, device.n, sizeof *device_id);
-    row_t n_ids, n_sequences;
+    row_t n_ids = 0, n_sequences = 0;
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < host.n && !status; i++)
         host_id[i] = nonzero_id(sides->host.trace->nodes.rf[host_side_node(&sides->host, ops->op[i])]);

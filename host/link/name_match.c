@@ -396,18 +396,18 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     return status;
 }
 
-/* The last annotation before the first matched operator, if only outermost annotations without GPU operators precede
- * it, such as the data loader's; else ROW_NONE. PyTorch gives these the id 0, because the observer of the host trace
- * has not begun. */
-static row_t find_annotation_before(const struct name_linking *linking) {
+/* The data loader's annotation, if only this one, without GPU operators, precedes the first matched operator; else
+ * ROW_NONE. PyTorch gives it the id 0, because the observer of the host trace begins after it. */
+static row_t find_data_loader(const struct name_linking *linking) {
     const struct sutra_linked *linked = linking->linked;
     const struct device_ops *ops = &linked->ops;
     row_t row = 0;
     for (; row < linking->device.n && linking->match.host[row] == ROW_NONE; row++) {
         row_t n_gpu;
+        const uint32_t name = linking->device.token[row];
         device_ops_group(ops, row, &n_gpu);
         if (n_gpu || linking->device.parent[row] != ROW_NONE ||
-            !(category_roles(&linked->device->events, ops->roles, ops->cpu_event[row]) & CATEGORY_ANNOTATION))
+            !strstr(strings_text(&linked->device->strings, name), "DataLoader"))
             return ROW_NONE;
     }
     return row && row < linking->device.n ? row - 1 : ROW_NONE;
@@ -418,7 +418,7 @@ static row_t find_annotation_before(const struct name_linking *linking) {
 static void use_names(struct name_linking *linking) {
     struct sutra_linked *linked = linking->linked;
     struct device_ops *ops = &linked->ops;
-    const row_t before = find_annotation_before(linking);
+    const row_t before = find_data_loader(linking);
     memset(linked->unit_op, 0xff, linked->units.n_units * sizeof *linked->unit_op);
     for (row_t i = 0; i < linking->host.n; i++)
         linked->unit_op[linking->op_unit[i]] = linking->match.device[i];

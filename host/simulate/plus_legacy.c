@@ -68,7 +68,7 @@ static enum sutra_status read_ops(struct timed_ops *ops, struct plus_reader *rea
                                   struct sutra_context *context, struct arena *arena, struct sutra_error *error) {
     const row_t n = nodes->n;
     const int64_t *tids = nodes->number[PLUS_TID - PLUS_FIRST_NUMBER];
-    const int64_t *rf_ids = nodes->number[PLUS_RF_ID - PLUS_FIRST_NUMBER];
+    const int64_t *rf_ids = nodes->number[0]; /* PLUS_FIRST_NUMBER */
     struct legacy_op *started = arena_alloc(arena, n, sizeof *started);
     value_key *threads = arena_alloc(arena, n, sizeof *threads);
     row_t *numbers = arena_alloc(arena, n, sizeof *numbers);
