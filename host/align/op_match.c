@@ -73,19 +73,20 @@ static row_t thread_size(const struct op_threads *threads, row_t thread) {
 
 static struct op_threads list_threads(const struct op_side *side, struct arena *arena) {
     struct op_threads threads = {.side = side,
-                                 .first = arena_zeros(arena, (size_t)side->n_threads + 2, sizeof(row_t)),
+                                 .first = arena_alloc(arena, (size_t)side->n_threads + 1, sizeof(row_t)),
                                  .rows = arena_alloc(arena, side->n, sizeof(row_t)),
                                  .number = arena_alloc(arena, side->n, sizeof(value_key)),
                                  .begin = side->begin,
                                  .end = side->end};
+    struct arena_mark mark = arena_mark(arena);
+    const row_t n = side->end - side->begin;
+    row_t *all = arena_alloc(arena, n, sizeof *all);
     if (arena->failed)
         return threads;
-    for (row_t i = side->begin; i < side->end; i++)
-        threads.first[side->thread[i] + 2]++;
-    for (row_t t = 0; t < side->n_threads; t++)
-        threads.first[t + 2] += threads.first[t + 1];
-    for (row_t i = side->begin; i < side->end; i++)
-        threads.rows[threads.first[side->thread[i] + 1]++] = i;
+    for (row_t i = 0; i < n; i++)
+        all[i] = side->begin + i;
+    rows_bucket(all, n, side->thread, side->n_threads, threads.first, threads.rows);
+    arena_release(arena, mark);
     memcpy(threads.number, side->collective, side->n * sizeof *threads.number);
     return threads;
 }
@@ -288,16 +289,17 @@ static int compare_shifts(const void *left, const void *right) {
 static int64_t find_shift(const struct pair_table *host, const struct pair_table *device, uint32_t n_tokens,
                           struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
-    row_t *first = arena_zeros(arena, (size_t)n_tokens + 2, sizeof *first); /* of a token's entries of the device */
-    row_t *entry = arena_alloc(arena, device->n, sizeof *entry);
+    row_t *first = arena_alloc(arena, (size_t)n_tokens + 1, sizeof *first); /* of a token's entries of the device */
+    row_t *all = arena_alloc(arena, device->n, sizeof *all), *entry = arena_alloc(arena, device->n, sizeof *entry);
+    uint32_t *token_of = arena_alloc(arena, device->n, sizeof *token_of);
     int64_t *shifts = arena_alloc(arena, VOTES_MAX, sizeof *shifts), best = 0;
     row_t n = 0, n_best = 0;
-    for (row_t i = 0; i < device->n && !arena->failed; i++)
-        first[device->entries[i].second + 2]++;
-    for (uint32_t t = 0; t < n_tokens && !arena->failed; t++)
-        first[t + 2] += first[t + 1];
-    for (row_t i = 0; i < device->n && !arena->failed; i++)
-        entry[first[device->entries[i].second + 1]++] = i;
+    for (row_t i = 0; i < device->n && !arena->failed; i++) {
+        all[i] = i;
+        token_of[i] = device->entries[i].second;
+    }
+    if (!arena->failed)
+        rows_bucket(all, device->n, token_of, n_tokens, first, entry);
 
     /* Tokens with up to 1, 2, 4, ... entries, until there are enough differences. */
     for (row_t low = 0, high = 1; n < VOTES_MAX && low < device->n && !arena->failed; low = high, high *= 2)
@@ -405,7 +407,7 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
     uint64_t *a = make_run_keys(smaller, small_thread, run, arena),
              *b = make_run_keys(larger, large_thread, run, arena);
     uint32_t *number_b = arena_alloc(arena, n_keys_b, sizeof *number_b);
-    row_t *at = arena_alloc(arena, n_keys_b, sizeof *at);
+    row_t *all = arena_alloc(arena, n_keys_b, sizeof *all), *at = arena_alloc(arena, n_keys_b, sizeof *at);
     uint32_t *votes = arena_zeros(arena, (size_t)n_a + n_b, sizeof *votes);
     struct diagonal *diagonals = arena_alloc(arena, (size_t)n_a + n_b, sizeof *diagonals);
     struct pair_table keys = {0};
@@ -422,16 +424,12 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
         if (entry->number == PAIR_NONE)
             entry->number = keys.n - 1;
         number_b[i] = entry->number;
+        all[i] = i;
     }
-    row_t *start = arena_zeros(arena, (size_t)keys.n + 2, sizeof *start); /* of a key's positions in `at` */
+    row_t *start = arena_alloc(arena, (size_t)keys.n + 1, sizeof *start); /* of a key's positions in `at` */
     if (arena->failed)
         goto end;
-    for (row_t i = 0; i < n_keys_b; i++)
-        start[number_b[i] + 2]++;
-    for (uint32_t k = 0; k < keys.n; k++)
-        start[k + 2] += start[k + 1];
-    for (row_t i = 0; i < n_keys_b; i++)
-        at[start[number_b[i] + 1]++] = i;
+    rows_bucket(all, n_keys_b, number_b, keys.n, start, at);
 
     /* Votes of keys that occur 1, 2, 4, ... times, until there are enough. */
     const uint64_t enough = 8 * ((uint64_t)n_a + n_b);
@@ -620,8 +618,9 @@ static enum sutra_status match_threads(struct sutra_context *context, struct op_
 static struct keyed_rows list_leftovers(const struct op_threads *threads, const row_t *partner, uint32_t n_tokens,
                                         struct arena *arena) {
     const struct op_side *side = threads->side;
-    struct keyed_rows left = {.first = arena_zeros(arena, (size_t)n_tokens + 2, sizeof(row_t)),
+    struct keyed_rows left = {.first = arena_alloc(arena, (size_t)n_tokens + 1, sizeof(row_t)),
                               .slot = arena_alloc(arena, side->n, sizeof(row_t))};
+    row_t *rows = arena_alloc(arena, side->n, sizeof *rows), n = 0;
     struct pair_table matched; /* of names by thread */
     if (arena->failed || !pair_table_init(&matched)) {
         arena->failed = true;
@@ -630,19 +629,12 @@ static struct keyed_rows list_leftovers(const struct op_threads *threads, const 
     for (row_t i = threads->begin; i < threads->end && !arena->failed; i++)
         if (partner[i] != ROW_NONE)
             arena->failed = !pair_table_insert(&matched, side->thread[i], side->token[i]);
-    for (int pass = 0; pass < 2 && !arena->failed; pass++) {
-        for (row_t i = threads->begin; i < threads->end; i++) {
-            if (partner[i] != ROW_NONE || side->token[i] == TOKEN_NONE ||
-                pair_table_seek(&matched, side->thread[i], side->token[i]))
-                continue;
-            if (pass == 0)
-                left.first[side->token[i] + 2]++;
-            else
-                left.slot[left.first[side->token[i] + 1]++] = i;
-        }
-        for (uint32_t t = 0; t < n_tokens && pass == 0; t++)
-            left.first[t + 2] += left.first[t + 1];
-    }
+    for (row_t i = threads->begin; i < threads->end && !arena->failed; i++)
+        if (partner[i] == ROW_NONE && side->token[i] != TOKEN_NONE &&
+            !pair_table_seek(&matched, side->thread[i], side->token[i]))
+            rows[n++] = i;
+    if (!arena->failed)
+        rows_bucket(rows, n, side->token, n_tokens, left.first, left.slot);
     pair_table_free(&matched);
     return left;
 }
