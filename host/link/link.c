@@ -496,8 +496,7 @@ static void measure_coverage(struct sutra_linked *linked) {
         has_steps = ops->roles[i].name & NAME_STEP;
     if (has_steps)
         for (row_t event = 0; event < events->n; event++)
-            if (name_roles(events, ops->roles, event) & NAME_STEP &&
-                category_roles(events, ops->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+            if (event_is_step(events, ops->roles, event))
                 op_times_add(&steps, number_at(events->ts, event), number_at(events->dur, event));
     const struct op_times *whole = steps.n ? &steps : &all;
     linked->match.covered_us = covered.end - covered.begin;

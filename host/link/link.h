@@ -68,6 +68,12 @@ const char *pairing_cause(const struct pairing *pairing);
 /* Classes of events to the linker: annotations are operators, profiler steps are not. */
 enum event_class { EVENT_OTHER, EVENT_CPU_OP, EVENT_LAUNCH, EVENT_GPU_OP, EVENT_LAUNCH_FLOW, EVENT_MEMORY_SET };
 
+/* Whether an event is a profiler step on the CPU. O(1). */
+static inline bool event_is_step(const struct device_events *events, const struct string_roles *roles, row_t event) {
+    return name_roles(events, roles, event) & NAME_STEP &&
+           category_roles(events, roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION);
+}
+
 /* `roles` are of READER_LINKER. O(1). */
 enum event_class event_classify(const struct device_events *events, const struct string_roles *roles, row_t event);
 

@@ -59,11 +59,10 @@ static bool is_step(const struct sutra_host_trace *host, row_t node) {
     return name.at && memmem(document->source.bytes + name.at, name.end - name.at, STEP_NAME, strlen(STEP_NAME));
 }
 
-static enum sutra_status match_by_ids(struct sutra_linked *linked, struct sutra_context *context) {
+/* Finds the last operator with the id of each unit, and counts host operators. O(units). */
+static void find_by_ids(struct sutra_linked *linked) {
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
-    struct device_ops *ops = &linked->ops;
-    device_ops_resolve_waits(ops, linked->device, &context->values);
     for (row_t unit = 0; unit < units->n_units; unit++) {
         linked->unit_op[unit] = ROW_NONE;
         if (!units->reachable[unit])
@@ -71,16 +70,25 @@ static enum sutra_status match_by_ids(struct sutra_linked *linked, struct sutra_
         report->n_host_ops++;
         value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
         report->n_host_rf_zero += rf == 0;
-        row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
+        row_t found = key_is_value(rf) ? key_index_find(&linked->ops.rf, rf) : ROW_NONE;
         if (found == ROW_NONE) {
             *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += rf != 0;
-            report->n_host_steps += key_is_value(rf) && rf != 0 && is_step(linked->host, unit_node(units, unit));
             continue;
         }
-        linked->unit_op[unit] = ops->rf_op[found];
+        linked->unit_op[unit] = linked->ops.rf_op[found];
         report->n_host_linked += rf != 0; /* chakra_trace_link links ids that are 0 */
     }
-    return SUTRA_OK;
+}
+
+/* Completes the result of find_by_ids(): dependencies, and profiler steps among the unlinked operators. */
+static void use_ids(struct sutra_linked *linked, struct sutra_context *context) {
+    const struct host_ops *units = &linked->units;
+    device_ops_resolve_waits(&linked->ops, linked->device, &context->values);
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
+        if (units->reachable[unit] && linked->unit_op[unit] == ROW_NONE && key_is_value(rf) && rf != 0)
+            linked->report.n_host_steps += is_step(linked->host, unit_node(units, unit));
+    }
 }
 
 /* Whether node and operator have the same name. O(length of the node up to its name). */
@@ -95,46 +103,38 @@ static bool names_are_equal(struct field_reader *reader, const struct sutra_link
     return text && length == strings_length(strings, name) && memcmp(text, strings_text(strings, name), length) == 0;
 }
 
-/* Determines whether ids fail, and why: less than half of the operators with ids on the smaller side have an operator
- * of their name and id on the other side. The number of equal names is an estimate if it is far from half. */
+/* Counts units that are linked by ids and have the name of their operator, of every `step`-th of them. */
+static row_t count_equal_names(const struct sutra_linked *linked, struct field_reader *reader, row_t step) {
+    const struct host_ops *units = &linked->units;
+    row_t n = 0, n_equal = 0;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        const row_t node = unit_node(units, unit);
+        if (linked->unit_op[unit] != ROW_NONE && linked->host->nodes.rf[node] != 0 && n++ % step == 0)
+            n_equal += names_are_equal(reader, linked, node, linked->unit_op[unit]);
+    }
+    return n_equal;
+}
+
+/* Determines whether the ids of find_by_ids() fail, and why: less than half of the operators with ids on the smaller
+ * side have an operator of their name and id on the other side. The number of equal names is an estimate if it is far
+ * from half. */
 static enum sutra_status check_ids(struct name_linking *linking, bool *fails) {
     struct sutra_linked *linked = linking->linked;
-    const struct host_ops *units = &linked->units;
     const struct device_ops *ops = &linked->ops;
-    const value_key *rf = linked->host->nodes.rf;
-    row_t n_host = 0, n_device = 0, n = 0;
-    row_t *unit_of = arena_alloc(&linking->arena, units->n_units, sizeof *unit_of);
-    row_t *op_of = arena_alloc(&linking->arena, units->n_units, sizeof *op_of);
-    if (linking->arena.failed)
-        return error_memory(linking->error);
+    const row_t n = (row_t)linked->report.n_host_linked, n_host = n + (row_t)linked->report.n_host_rf_unmatched;
+    row_t n_device = 0;
     for (row_t i = 0; i < ops->n_rf; i++)
         n_device += linked->device->events.rf[ops->cpu_event[ops->rf_op[i]]] != 0;
-    for (row_t unit = 0; unit < units->n_units; unit++) {
-        value_key id = rf[unit_node(units, unit)];
-        if (!units->reachable[unit] || !key_is_value(id) || id == 0)
-            continue;
-        row_t found = key_index_find(&ops->rf, id);
-        n_host++;
-        if (found == ROW_NONE)
-            continue;
-        unit_of[n] = unit;
-        op_of[n++] = ops->rf_op[found];
-    }
     struct field_reader reader = {.source = &linked->host->document.source};
     const row_t n_smaller = MIN(n_host, n_device);
     double n_equal = 0;
     if (n_smaller && 2 * (uint64_t)n >= n_smaller) {
-        row_t step = n / NAMES_SAMPLE + 1, n_sampled = 0, n_found = 0;
-        for (row_t i = 0; i < n; i += step, n_sampled++)
-            n_found += names_are_equal(&reader, linked, unit_node(units, unit_of[i]), op_of[i]);
-        n_equal = (double)n_found / n_sampled * n;
+        const row_t step = n / NAMES_SAMPLE + 1, n_sampled = (n + step - 1) / step;
+        n_equal = (double)count_equal_names(linked, &reader, step) / n_sampled * n;
         bool is_close =
             2 * n_equal > (1 - NAMES_SAMPLE_ERROR) * n_smaller && 2 * n_equal < (1 + NAMES_SAMPLE_ERROR) * n_smaller;
-        if (is_close && step > 1) {
-            n_equal = 0;
-            for (row_t i = 0; i < n; i++)
-                n_equal += names_are_equal(&reader, linked, unit_node(units, unit_of[i]), op_of[i]);
-        }
+        if (is_close && step > 1)
+            n_equal = count_equal_names(linked, &reader, 1);
     }
     *fails = !n_smaller || 2 * n_equal < n_smaller;
     linked->match.n_common_ids = n;
@@ -226,8 +226,7 @@ static enum sutra_status select_step(struct name_linking *linking) {
     const struct cpu_ops *cpu = &linked->ops.cpu;
     const char *wanted = linking->options->match_step;
     for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, linked->ops.roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION)) ||
-            !(name_roles(events, linked->ops.roles, event) & NAME_STEP) ||
+        if (!event_is_step(events, linked->ops.roles, event) ||
             !is_selected_step(&linked->device->strings, events->name[event], wanted))
             continue;
         struct number begin = number_at(events->ts, event);
@@ -362,8 +361,7 @@ static void name_step(struct name_linking *linking) {
         return;
     struct number start = number_at(linked->ops.cpu.ts, first);
     for (row_t event = 0; event < events->n; event++) {
-        if (!(name_roles(events, linked->ops.roles, event) & NAME_STEP) ||
-            !(category_roles(events, linked->ops.roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION)))
+        if (!event_is_step(events, linked->ops.roles, event))
             continue;
         struct number begin = number_at(events->ts, event);
         if (number_compare(begin, start) > 0 ||
@@ -428,8 +426,7 @@ static void use_names(struct name_linking *linking) {
     for (row_t i = 0; i < ops->cpu.n; i++)
         if (ops->waits_for[i] != ROW_NONE && linking->match.host[ops->waits_for[i]] == ROW_NONE)
             ops->waits_for[i] = ROW_NONE;
-    linked->report.n_host_ops = linking->n_named;
-    linked->report.n_host_linked = linking->match.n;
+    linked->report = (struct sutra_link_report){.n_host_ops = linking->n_named, .n_host_linked = linking->match.n};
 }
 
 /* Reports other positions that fit, or the iteration that the times are of; "" if neither applies. */
@@ -485,6 +482,8 @@ enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context 
                          (int)options->match);
     if (options->match == SUTRA_MATCH_IDS && options->match_step)
         return error_set(error, SUTRA_USAGE, "struct sutra_link_options: match_step needs a match by names");
+    if (options->match != SUTRA_MATCH_NAMES)
+        find_by_ids(linked);
     if (options->match == SUTRA_MATCH_AUTO)
         status = check_ids(&linking, &by_names);
     if (!status && by_names) {
@@ -503,7 +502,7 @@ enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context 
     if (!status && by_names && !(status = describe_match(&linking)) && !(status = report_names(&linking)))
         use_names(&linking);
     else if (!status)
-        status = match_by_ids(linked, context);
+        use_ids(linked, context);
     if (!status && options->match_step && !linked->match.by_names)
         context_warn(context, "operators are matched by ids: selecting the step %s has no effect", options->match_step);
     arena_free(&linking.arena);
