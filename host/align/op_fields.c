@@ -106,10 +106,14 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct ev
         places->field[PLACED_SEQUENCE] = places->field[PLACED_SEQUENCE_ATTRIBUTE];
 }
 
+value_key placed_sequence(const struct source *source, const struct node_places *places) {
+    const size_t at = places->field[PLACED_SEQUENCE].at;
+    int64_t sequence;
+    return at && field_integer(source->bytes + at, &sequence) && sequence >= 0 ? sequence : KEY_ABSENT;
+}
+
 /* The beginning of the names of markers; "execution_trace" or "execution_graph" follows. */
 #define MARKER_PREFIX "[pytorch|profiler|execution_"
-
-#define COMMS_NAME "record_param_comms"
 
 /* The first integer of a list of inputs, which may be a string; KEY_ABSENT: none. O(length of the list). */
 static value_key first_integer(const struct source *source, struct json_span list) {
@@ -162,7 +166,7 @@ static void read_nodes(void *arg, size_t task) {
         int64_t integer;
         size_t length = 0;
         node_places_read(reading->host, reading->node[i], &forms, &places);
-        struct json_span tid = places.field[PLACED_TID], sequence = places.field[PLACED_SEQUENCE];
+        struct json_span tid = places.field[PLACED_TID];
         struct json_span name = places.field[PLACED_NAME], inputs = places.field[PLACED_INPUTS];
         inputs = places.field[PLACED_VALUES].at ? places.field[PLACED_VALUES] : inputs;
         const char *text = name.at && source->bytes[name.at] == '"' ? field_string(&reader, name, &length) : NULL;
@@ -176,8 +180,7 @@ static void read_nodes(void *arg, size_t task) {
         fields->collective[i] = KEY_ABSENT;
         if (is_comms && inputs.at)
             fields->collective[i] = first_integer(source, inputs);
-        fields->sequence[i] =
-            sequence.at && field_integer(source->bytes + sequence.at, &integer) && integer >= 0 ? integer : KEY_ABSENT;
+        fields->sequence[i] = placed_sequence(source, &places);
         reading->tid[i] = (struct json_span){0};
         fields->tid[i] = KEY_ABSENT;
         if (tid.at && field_integer(source->bytes + tid.at, &integer) && key_is_integer(integer))

@@ -58,6 +58,9 @@ const char *placed_key(enum placed_field field);
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct event_forms *forms,
                       struct node_places *places);
 
+/* The sequence number of a node; KEY_ABSENT: none, or below 0. */
+value_key placed_sequence(const struct source *source, const struct node_places *places);
+
 /* Kinds of nodes of a host trace. */
 enum node_kind { NODE_OPERATOR, NODE_MARKER /* of the process or a thread */, NODE_STEP /* of the profiler */ };
 

@@ -33,6 +33,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "facts/collectives.h"
+#include "facts/names.h"
 #include "link/link.h"
 #include "simulate/communication.h"
 
@@ -75,7 +76,7 @@ static struct json_span find_list(const struct document *document, size_t node, 
 /* Lists the records of groups with addresses, ascending by id, which is the order of their starts. False: out of
  * memory. */
 static bool find_records(struct record_reader *r, struct arena *arena) {
-    static const char quoted[] = "\"record_param_comms\"";
+    static const char quoted[] = "\"" COMMS_NAME "\"";
     const struct document *document = &r->linked->host->document;
     const struct host_ops *units = &r->linked->units;
     uint64_t capacity = 0;
@@ -90,7 +91,7 @@ static bool find_records(struct record_reader *r, struct arena *arena) {
         if (!memmem(document->source.bytes + node, r->linked->host->nodes.end[row] - node, quoted, sizeof quoted - 1))
             continue;
         const struct json_span name = document_member_of(document, node, "name");
-        if (!name.end || !place_is(&document->source, name, "record_param_comms"))
+        if (!name.end || !place_is(&document->source, name, COMMS_NAME))
             continue;
         const struct json_span values = find_list(document, node, false, false);
         struct comms_record record = {.node = node};

@@ -67,6 +67,9 @@ enum reader {
 /* Names of profiler steps contain it. */
 #define STEP_NAME "ProfilerStep"
 
+/* The operator that records the parameters of a communication. */
+#define COMMS_NAME "record_param_comms"
+
 /* Roles of a string as a name. */
 enum name_role {
     NAME_LAUNCH_KERNEL = 1 << 0, /* calls that start something on the GPU */

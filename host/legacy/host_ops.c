@@ -94,14 +94,10 @@ static void read_block(void *arg, size_t block) {
     size_t begin = block * BLOCK, end = MIN(begin + BLOCK, side->trace->nodes.n);
     struct node_places places;
     for (row_t node = (row_t)begin; node < end; node++) {
-        int64_t sequence;
         node_places_read(side->trace, node, NULL, &places);
-        const size_t at = places.field[PLACED_SEQUENCE].at;
         reading->place[node] = places.field[PLACED_NAME];
         side->has_category[node] = places.field[PLACED_CATEGORY].at != 0;
-        side->sequence[node] = at && field_integer(side->trace->document.source.bytes + at, &sequence) && sequence >= 0
-                                   ? sequence
-                                   : KEY_ABSENT;
+        side->sequence[node] = placed_sequence(&side->trace->document.source, &places);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "facts/names.h"
 #include "simulate/communication.h"
 #include "simulate/et_graph.h"
 #include "simulate/node_graph.h"
@@ -548,7 +549,7 @@ static enum et_type type_by_operator(struct et_text name) {
 }
 
 bool graph_is_parameters(const struct plus_nodes *nodes, row_t row) {
-    return et_text_is(nodes->name[row], "record_param_comms");
+    return et_text_is(nodes->name[row], COMMS_NAME);
 }
 
 /* The direction of a message by the operators above its kernel: of c10d::send and c10d::recv_, else of nccl:send a->b

@@ -23,6 +23,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "facts/kernel_class.h"
+#include "facts/names.h"
 #include "facts/times.h"
 #include "match/steps.h"
 #include "read/document.h"
@@ -453,7 +454,7 @@ static enum sutra_status find_groups(const struct op_input *input, const row_t *
     const struct launch_model *model = input->reading;
     const struct host_rows *hosts = &model->hosts;
     const struct strings *texts = event_columns_strings(model->trace);
-    uint32_t name = strings_find(model->strings, "record_param_comms", strlen("record_param_comms"));
+    uint32_t name = strings_find(model->strings, COMMS_NAME, strlen(COMMS_NAME));
     row_t n_lacking = 0;
     for (row_t k = 0; k < n; k++) {
         groups[k] = of_event[model->devices.event[devices[k]]];

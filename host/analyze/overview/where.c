@@ -21,6 +21,7 @@
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "facts/names.h"
 #include "text/strings.h"
 
 /* Units with a smaller share are not listed. */
@@ -409,7 +410,7 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
 }
 
 static bool is_collective_record(const struct diagnosis *d, row_t host) {
-    return strcmp(strings_text(d->model->strings, host_name(d->model, host)), "record_param_comms") == 0;
+    return strcmp(strings_text(d->model->strings, host_name(d->model, host)), COMMS_NAME) == 0;
 }
 
 enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *ticks, bool by_kernel,
