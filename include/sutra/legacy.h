@@ -73,8 +73,7 @@ struct sutra_legacy_report {
     bool count_mismatch;           /* exact match: fewer device than host operators, so none is matched */
     uint64_t n_gpu_memory_sets;    /* skipped: memsets, as trace_link.py does */
     bool aligned;                  /* approximate match is used, because exact match fails or sequence numbers differ */
-    uint64_t n_positions;             /* without --exact-match: steps that fit equally well; the first one is used. 0: no
-                                      step had to be chosen */
+    uint64_t n_positions;          /* steps that fit equally well: the first is used; 0: there was no choice */
 };
 
 /* Links two traces. Both must outlive *legacy, which the caller frees; *report may be NULL. Errors: SUTRA_DATA: the
