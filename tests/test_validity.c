@@ -24,7 +24,9 @@
     ",{\"ph\":\"X\",\"cat\":\"" cat                                                                                    \
     "\",\"name\":\"launch\",\"pid\":9,\"tid\":9," AT(ts, 2) "\"args\":{\"correlation\":" #correlation "}}"
 #define LAUNCH(ts, correlation) CALL("cuda_runtime", ts, correlation)
-#define OP(ts)                  ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9," AT(ts, 5) "\"args\":{}}"
+#define LONG_OP(ts, dur)                                                                                               \
+    ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9," AT(ts, dur) "\"args\":{}}"
+#define OP(ts) LONG_OP(ts, 5)
 
 struct validity_case {
     const char *name, *events;
@@ -85,6 +87,13 @@ static void times_are_checked_by_rule(void **state) {
          DEFECT_HOST_NO_TIME, 1, 1, NAN},
         {"but not if times count from the first event", OP(0) OP(500) KERNEL(7, 520, 900, 1), DEFECT_HOST_NO_TIME, 0, 0,
          0},
+        {"nor has an event that starts days later than most, or ends so",
+         FIVE_LAUNCHED KERNEL(7, 5010, 9, 5) OP(4e11) LONG_OP(1002, 4e11), DEFECT_HOST_NO_TIME, 2, 2, NAN},
+        {"nor has a GPU activity", FIVE_LAUNCHED KERNEL(7, 4e11, 9, 5) KERNEL(8, 5020, 4e11, 5), DEFECT_NO_TIME, 2, 2,
+         NAN},
+        {"an hour is a queue delay, or a hang", FIVE_LAUNCHED KERNEL(7, 4e9, 9, 5) OP(4e9), DEFECT_NO_TIME, 0, 0, 0},
+        {"a day is nothing to a trace of an hour", OP(1000) OP(2e9) OP(3e9) OP(4e9) KERNEL(7, 9e10, 9, 4),
+         DEFECT_NO_TIME, 0, 0, 0},
         {"an activity early by more than 1 ms is unusable", FIVE_LAUNCHED KERNEL(7, 3999, 9, 5), DEFECT_BEFORE_LAUNCH,
          1, 1, 1001},
         {"up to 1 ms it is counted", FIVE_LAUNCHED KERNEL(7, 4000, 9, 5), DEFECT_BEFORE_LAUNCH, 1, 0, 1000},
@@ -93,6 +102,13 @@ static void times_are_checked_by_rule(void **state) {
          DEFECT_BEFORE_LAUNCH, 0, 0, 0},
         {"if nearly all are early, the clocks differ",
          LAUNCH(9000, 1) LAUNCH(9100, 2) KERNEL(7, 5000, 9, 1) KERNEL(7, 5100, 9, 2), DEFECT_DEVICE_CLOCK, 2, 0, 4000},
+        {"so do they if nearly all start more than a minute late",
+         LAUNCH(9000, 1) LAUNCH(9100, 2) KERNEL(7, 70009000, 9, 1) KERNEL(7, 70009100, 9, 2), DEFECT_DEVICE_CLOCK, 2, 0,
+         7e7},
+        {"even if it is days",
+         LAUNCH(1000, 1) LAUNCH(1100, 2) LAUNCH(1200, 3) OP(999) KERNEL(7, 400000001000, 9, 1)
+             KERNEL(7, 400000001100, 9, 2) KERNEL(7, 400000001200, 9, 3),
+         DEFECT_DEVICE_CLOCK, 3, 0, 4e11},
         {"the second of equal activities is a duplicate", KERNEL(7, 10, 9, 1) KERNEL(7, 10, 9, 1) KERNEL(7, 30, 9, 2),
          DEFECT_DUPLICATE, 1, 1, NAN},
         {"also the third", KERNEL(7, 10, 9, 1) KERNEL(7, 10, 9, 1) KERNEL(7, 10, 9, 1), DEFECT_DUPLICATE, 2, 2, NAN},

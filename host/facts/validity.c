@@ -31,6 +31,10 @@
 
 #define SOUND_US_MAX_BITS 0x432550f7dca70000 /* the double SOUND_US_MAX (times.h) */
 #define ZERO_DISTANCE     100.0              /* spans of the trace from 0 to its first event: 0 is no time */
+#define FAR_US            86400e6            /* a day before or after the middle half of the CPU events: */
+#define FAR_DISTANCE      100.0              /* no time, if it is also this many times the length of this half */
+#define FAR_EVENTS_MIN    4                  /* CPU events that have a middle half */
+#define AHEAD_US          60e6               /* no queue delays all activities by so much: another clock */
 #define EARLY_US          1.0                /* starts that precede their launch by less are rounding */
 #define EARLY_MAX_US      1000.0             /* from here on an early activity is unusable, */
 #define CLOCK_SHARE       0.9                /* unless so many are early */
@@ -68,7 +72,9 @@ struct check {
     row_t n_gpu, n_calls;
     bool has_processes; /* calls have several pids */
     row_t *gpu, *call;
-    double *start, *end; /* microseconds, by activity of `gpu`; steps of a quarter suffice */
+    double *start, *end;               /* microseconds, by activity of `gpu`; steps of a quarter suffice */
+    double first, last;                /* start and end of all CPU events */
+    double earliest_start, latest_end; /* that can be true; see find_limits() */
 };
 
 void defect_note(struct trace_defect *defect, const struct sutra_device_trace *trace, row_t event, double us,
@@ -85,6 +91,14 @@ void defect_note(struct trace_defect *defect, const struct sutra_device_trace *t
 
 static void note_defect(struct check *check, enum trace_defect_kind kind, row_t event, double us, double gpu_us) {
     defect_note(&check->validity->defects[kind], check->trace, event, us, gpu_us);
+}
+
+static inline double start_us(const struct device_events *events, row_t event) {
+    return number_as_double(number_at(events->ts, event));
+}
+
+static inline double dur_us(const struct device_events *events, row_t event) {
+    return number_as_double(number_at(events->dur, event));
 }
 
 /* Whether an event has a duration and a start after 0: sound positive numbers, which have ascending bits. */
@@ -105,7 +119,7 @@ static bool zero_is_no_start(const struct check *check) {
         if (category == STRING_NONE || !(check->roles[category].category & CATEGORY_CPU_OP))
             continue;
         n++;
-        n_after += number_as_double(number_at(events->ts, event)) > 0;
+        n_after += start_us(events, event) > 0;
     }
     return n_after * 2 > n;
 }
@@ -119,12 +133,12 @@ static struct time_span measure_span(const struct check *check) {
     const struct device_events *events = check->events;
     struct time_span span = {INFINITY, -INFINITY};
     for (row_t event = 0; event < events->n; event++) {
-        double start = number_as_double(number_at(events->ts, event));
+        double start = start_us(events, event);
         if (!category_roles(events, check->roles, event) || !(events->flags[event] & EVENT_HAS_DUR) ||
             !time_is_usable(events, event) || start <= 0)
             continue;
         span.first = fmin(span.first, start);
-        span.last = fmax(span.last, start + number_as_double(number_at(events->dur, event)));
+        span.last = fmax(span.last, start + dur_us(events, event));
     }
     return span;
 }
@@ -137,14 +151,66 @@ static void check_host_times(struct check *check) {
     if (!(span.last > span.first && span.first > ZERO_DISTANCE * (span.last - span.first)))
         return;
     for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST))
-            continue;
-        check->validity->defects[DEFECT_HOST_NO_TIME].of++;
-        if (number_as_double(number_at(events->ts, event)) > 0)
+        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || start_us(events, event) > 0)
             continue;
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_HOST_NO_TIME, event, NAN, 0);
     }
+}
+
+/* Marks an event whose times cannot be true: it is outside the limits. */
+static void mark_far(struct check *check, enum trace_defect_kind kind, row_t event) {
+    struct trace_defect *defect = &check->validity->defects[kind];
+    if (defect->count == 0)
+        snprintf(defect->cause, sizeof defect->cause, "more than a day from most CPU events");
+    check->events->flags[event] |= EVENT_UNUSABLE;
+    note_defect(check, kind, event, NAN, 0);
+}
+
+/* Finds the limits of times that can be true: FAR_US, and FAR_DISTANCE times the length of the middle half of the CPU
+ * events by start, before and after this half. Without enough CPU events there are none. O(n log n). */
+static enum sutra_status find_limits(struct check *check, struct sutra_error *error) {
+    const struct device_events *events = check->events;
+    struct arena_mark mark = arena_mark(&check->arena);
+    uint64_t *keys = arena_alloc(&check->arena, events->n, sizeof *keys);
+    row_t *order = arena_alloc(&check->arena, events->n, sizeof *order), n = 0;
+    if (check->arena.failed)
+        return error_memory(error);
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || !time_is_usable(events, event))
+            continue;
+        order[n] = event;
+        keys[n++] = double_sort_key(start_us(events, event));
+    }
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
+    if (!status && n >= FAR_EVENTS_MIN) {
+        const double begin = start_us(events, order[n / 4]), end = start_us(events, order[n - 1 - n / 4]);
+        const double distance = fmax(FAR_US, FAR_DISTANCE * (end - begin));
+        check->earliest_start = begin - distance;
+        check->latest_end = end + distance;
+    }
+    arena_release(&check->arena, mark);
+    return status;
+}
+
+/* Marks CPU events whose times cannot be true. */
+static enum sutra_status check_far_host_times(struct check *check, struct sutra_error *error) {
+    const struct device_events *events = check->events;
+    enum sutra_status status = find_limits(check, error);
+    check->first = INFINITY;
+    check->last = -INFINITY;
+    for (row_t event = 0; event < events->n && !status; event++) {
+        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || !time_is_usable(events, event))
+            continue;
+        const double start = start_us(events, event), end = start + dur_us(events, event);
+        if (start < check->earliest_start || end > check->latest_end) {
+            mark_far(check, DEFECT_HOST_NO_TIME, event);
+        } else {
+            check->first = fmin(check->first, start);
+            check->last = fmax(check->last, end);
+        }
+    }
+    return status;
 }
 
 /* Lists GPU activities and calls, and marks activities without a time. */
@@ -165,7 +231,8 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
                                                             : SIDE_OTHER);
     }
     const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
-    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
+    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0, n_host = 0;
+    double first = INFINITY, last = -INFINITY;
     uint64_t host_signs = 0; /* the highest bit is set if a CPU event starts at 0 (or -0) or before */
     bool all_timed = true;
     for (row_t event = 0; event < columns.n; event++) {
@@ -178,13 +245,22 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
             all_timed = all_timed && is_surely_timed(&columns, event);
             continue;
         }
+        const double start = start_us(&columns, event), end = start + dur_us(&columns, event);
         host_signs |= columns.ts.bits[event] | (columns.ts.bits[event] - 1); /* of an integer or a double */
+        first = start < first ? start : first;
+        last = end > last ? end : last;
+        n_host++;
         if (side == SIDE_CALL)
             call[n_calls++] = event;
     }
     check->n_gpu = n_gpu;
     check->n_calls = n_calls;
+    check->first = first;
+    check->last = last;
+    check->earliest_start = -INFINITY;
+    check->latest_end = INFINITY;
     check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
+    check->validity->defects[DEFECT_HOST_NO_TIME].of = n_host;
     bool needs_start = !all_timed && zero_is_no_start(check);
     row_t n_in_ns = 0;
     for (row_t i = 0; i < n_gpu && !all_timed; i++) {
@@ -192,8 +268,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         if (is_surely_timed(events, event) ||
             (!needs_start && events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(events, event)))
             continue;
-        double us = number_as_double(number_at(events->dur, event));
-        double start = number_as_double(number_at(events->ts, event));
+        double us = dur_us(events, event), start = start_us(events, event);
         check->events->flags[event] |= EVENT_UNUSABLE;
         note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
         n_in_ns += start > SOUND_US_MAX && us_are_sound(start / 1e3);
@@ -203,11 +278,33 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         snprintf(no_time->cause, sizeof no_time->cause, "times are in ns, expected us");
     if (host_signs >> 63)
         check_host_times(check);
-    return SUTRA_OK;
+    return last - first > FAR_US ? check_far_host_times(check, error) : SUTRA_OK;
 }
 
 static inline bool is_usable(const struct check *check, row_t event) {
     return !(check->events->flags[event] & EVENT_UNUSABLE);
+}
+
+/* Marks GPU activities whose times cannot be true, if their clock is `clock_us` ahead. Early activities with a launch
+ * are left to check_launches(). */
+static enum sutra_status check_far_times(struct check *check, double clock_us, const double *after_launch,
+                                         struct sutra_error *error) {
+    const struct device_events *events = check->events;
+    enum sutra_status status = SUTRA_OK;
+    if (isinf(check->latest_end))
+        status = find_limits(check, error);
+    check->validity->gpu_us = 0;
+    for (row_t i = 0; i < check->n_gpu && !status; i++) {
+        if (!is_usable(check, check->gpu[i]))
+            continue;
+        if (check->end[i] - clock_us > check->latest_end ||
+            (check->start[i] - clock_us < check->earliest_start && after_launch[i] >= 0)) {
+            mark_far(check, DEFECT_NO_TIME, check->gpu[i]);
+        } else {
+            check->validity->gpu_us += dur_us(events, check->gpu[i]);
+        }
+    }
+    return status;
 }
 
 /* Fills the columns of times, and compares activities with their launch calls. */
@@ -229,7 +326,7 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         row_t call = check->call[i];
         check->has_processes |= events->pid[call] != pid;
         ids[n_calls] = events->correlation[call];
-        call_start[n_calls] = number_as_double(number_at(events->ts, call));
+        call_start[n_calls] = start_us(events, call);
         n_calls += is_correlation(ids[n_calls]) && time_is_usable(events, call);
     }
     struct key_index index;
@@ -242,8 +339,8 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         row_t first = key_index_find(&index, ids[i]);
         call_start[first] = fmin(call_start[first], call_start[i]);
     }
-    row_t n_launched = 0, n_early = 0;
-    double earliest = 0;
+    row_t n_launched = 0, n_early = 0, n_ahead = 0;
+    double earliest = 0, least_ahead = INFINITY, first = check->first, last = check->last;
     for (row_t i = 0; i < n_gpu; i++) {
         row_t event = check->gpu[i];
         after_launch[i] = 0;
@@ -253,9 +350,11 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
             call != ROW_NONE && check->roles[events->category[event]].category & CATEGORY_LINKED_WORK;
         if (!is_usable(check, event))
             continue;
-        double dur = number_as_double(number_at(events->dur, event));
-        check->start[i] = number_as_double(number_at(events->ts, event));
+        double dur = dur_us(events, event);
+        check->start[i] = start_us(events, event);
         check->end[i] = check->start[i] + dur;
+        first = fmin(first, check->start[i]);
+        last = fmax(last, check->end[i]);
         validity->gpu_us += dur;
         if (call == ROW_NONE)
             continue;
@@ -263,21 +362,28 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         n_launched++;
         n_early += after_launch[i] < -EARLY_US;
         earliest = after_launch[i] < earliest ? after_launch[i] : earliest;
+        if (after_launch[i] > AHEAD_US) {
+            n_ahead++;
+            least_ahead = fmin(least_ahead, after_launch[i]);
+        }
     }
     key_index_free(&index);
-    bool clocks_differ = n_early > 0 && n_early >= CLOCK_SHARE * n_launched;
+    const bool is_ahead = n_ahead > 0 && n_ahead >= CLOCK_SHARE * n_launched;
+    const bool clocks_differ = is_ahead || (n_early > 0 && n_early >= CLOCK_SHARE * n_launched);
+    if (clocks_differ)
+        validity->clock_difference_us = is_ahead ? least_ahead : earliest;
+    if (last - first > FAR_US && (status = check_far_times(check, validity->clock_difference_us, after_launch, error)))
+        return status;
     enum trace_defect_kind kind = clocks_differ ? DEFECT_DEVICE_CLOCK : DEFECT_BEFORE_LAUNCH;
-    for (row_t i = 0; i < n_gpu && n_early; i++) {
-        if (after_launch[i] >= -EARLY_US)
+    for (row_t i = 0; i < n_gpu && (n_early || is_ahead); i++) {
+        if (!is_usable(check, check->gpu[i]) || (is_ahead ? after_launch[i] <= AHEAD_US : after_launch[i] >= -EARLY_US))
             continue;
         bool is_unusable = !clocks_differ && after_launch[i] < -EARLY_MAX_US;
-        double us = number_as_double(number_at(events->dur, check->gpu[i]));
-        note_defect(check, kind, check->gpu[i], -after_launch[i], is_unusable || clocks_differ ? us : 0);
+        double us = dur_us(events, check->gpu[i]);
+        note_defect(check, kind, check->gpu[i], fabs(after_launch[i]), is_unusable || clocks_differ ? us : 0);
         if (is_unusable)
             check->events->flags[check->gpu[i]] |= EVENT_UNUSABLE;
     }
-    if (clocks_differ)
-        validity->clock_difference_us = earliest;
     validity->defects[kind].of = n_gpu;
     return SUTRA_OK;
 }
@@ -417,8 +523,7 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
         if (check->start[i] == queue->start) {
             status = find_duplicate(check, queues, same_starts, queue->previous, i, &is_duplicate, error);
             if (!status && is_duplicate) {
-                note_defect(check, DEFECT_DUPLICATE, event, NAN,
-                            number_as_double(number_at(check->events->dur, event)));
+                note_defect(check, DEFECT_DUPLICATE, event, NAN, dur_us(check->events, event));
                 check->events->flags[event] |= EVENT_UNUSABLE;
             }
             if (status || is_duplicate)
@@ -467,7 +572,7 @@ static enum sutra_status check_end(struct check *check, struct sutra_error *erro
         uint32_t roles = category_roles(events, check->roles, event);
         if (!roles || !(events->flags[event] & EVENT_HAS_DUR) || !time_is_usable(events, event))
             continue;
-        double start = number_as_double(number_at(events->ts, event));
+        double start = start_us(events, event) - (roles & CATEGORY_WORK ? validity->clock_difference_us : 0);
         double end = start + number_as_double(number_at(events->usable_dur, event));
         uint32_t name = events->name[event];
         first = fmin(first, start);
@@ -553,7 +658,8 @@ void validity_add(struct trace_validity *sum, const struct trace_validity *rank)
     sum->span_us = fmax(sum->span_us, rank->span_us);
     sum->n_complete_steps += rank->n_complete_steps;
     sum->complete_us = fmax(sum->complete_us, rank->complete_us);
-    sum->clock_difference_us = fmin(sum->clock_difference_us, rank->clock_difference_us);
+    if (fabs(rank->clock_difference_us) > fabs(sum->clock_difference_us))
+        sum->clock_difference_us = rank->clock_difference_us;
     sum->lacks_thread |= rank->lacks_thread;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         struct trace_defect *to = &sum->defects[kind];
@@ -596,6 +702,14 @@ __attribute__((format(printf, 2, 3))) static void append(struct defect_text *tex
     va_end(arguments);
 }
 
+/* What one event, or several ones, do. */
+static const char *defect_verb(const struct trace_validity *validity, enum trace_defect_kind kind, bool is_one) {
+    if (kind == DEFECT_DEVICE_CLOCK && validity->clock_difference_us > 0)
+        return is_one ? "starts more than a minute after its launch call"
+                      : "start more than a minute after their launch call";
+    return is_one ? defect_words[kind].one : defect_words[kind].several;
+}
+
 struct defect_text defect_message(const struct trace_validity *validity, enum trace_defect_kind kind,
                                   const char *ranks) {
     const struct trace_defect *defect = &validity->defects[kind];
@@ -616,7 +730,7 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
     append(&text, "%s of %s %s", count_text(defect->count).text, count_text(defect->of).text, defect_words[kind].noun);
     if (kind == DEFECT_UNKNOWN_LAUNCH && validity->gpu_us > 0)
         append(&text, ", %.1f %% of the GPU time,", 100 * defect->gpu_us / validity->gpu_us);
-    append(&text, " %s", defect->count == 1 ? defect_words[kind].one : defect_words[kind].several);
+    append(&text, " %s", defect_verb(validity, kind, defect->count == 1));
     if (kind == DEFECT_RUNS_OVER)
         append(&text, ", by %s in total", time_text(defect->gpu_us).text);
     else if (!isnan(defect->largest_us))
@@ -632,8 +746,8 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind) {
     const struct trace_defect *defect = &validity->defects[kind];
     struct defect_text text = {""};
-    append(&text, "%s that %s%s%s", defect_words[kind].noun, defect_words[kind].several, *defect->cause ? ": " : "",
-           defect->cause);
+    append(&text, "%s that %s%s%s", defect_words[kind].noun, defect_verb(validity, kind, false),
+           *defect->cause ? ": " : "", defect->cause);
     return text;
 }
 

@@ -15,10 +15,11 @@
  * Definitions:
  *   - no time: start or duration is absent, negative or no number, or the start is 0 while most CPU operators start
  *     later. CPU events have no start time if they start at 0 or before, and all others a hundred times the trace's
- *     length later.
+ *     length later. Events of both have no time if they are far from the middle half of the CPU events: by a day, and
+ *     by a hundred times the length of this half.
  *   - before launch: the activity starts more than 1 us before the first call with its correlation. If at least 90 % of
- *     the activities with a call do, the clocks of device and host differ, and no activity is unusable. Otherwise
- *     activities are unusable that are early by more than 1 ms.
+ *     the activities with a call do, or start more than a minute after it, the clocks of device and host differ, and no
+ *     activity is unusable. Otherwise activities are unusable that are early by more than 1 ms.
  *   - runs over: an activity ends after the next one of its stream starts, by more than 10 us and more than 20 % of the
  *     shorter one. Less is programmatic dependent launch; kernels of a CUDA graph may overlap.
  *   - duplicate: name, start, duration, device, stream and correlation of an earlier activity.
@@ -51,8 +52,8 @@
 #define TRACE_DEFECTS(X)                                                                                               \
     X(NO_TIME, "no_time", "GPU activities", "has no valid start time and duration",                                    \
       "have no valid start time and duration", "own analyses skip them")                                               \
-    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time", "have no valid start time",               \
-      "own analyses skip them")                                                                                        \
+    X(HOST_NO_TIME, "host_no_time", "CPU events", "has no valid start time and duration",                              \
+      "have no valid start time and duration", "own analyses skip them")                                               \
     X(DEVICE_CLOCK, "device_clock", "GPU activities", "starts before its launch call",                                 \
       "start before their launch call",                                                                                \
       "own analyses shift the device's clock, and do not judge queue delays and causes of idle time")                  \
@@ -98,7 +99,8 @@ struct trace_validity {
     int64_t complete_steps[2];              /* their first and last number; */
     double complete_us;                     /* from the first start to the last end of a GPU activity */
     double span_us;                         /* DEFECT_NO_TIME: from the first start to the last end of usable events */
-    double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity */
+    double clock_difference_us; /* DEFECT_DEVICE_CLOCK: the smallest time from a launch call to its activity; of late
+                                 * ones above a minute */
     uint64_t lacks_thread;      /* DEFECT_NOT_BELOW_ROOT: a thread is absent, and none of its nodes is below the root */
 };
 

@@ -121,7 +121,7 @@ static void read_event(struct reading *reading, struct row_block *block, struct 
     struct trace_rows *rows = reading->rows;
     struct event_spans places;
     rows->role[event] = (uint8_t)role_of(reading, event);
-    if (rows->role[event] == ROLE_GPU_OPERATOR && reading->trace->events.flags[event] & EVENT_UNUSABLE)
+    if (reading->trace->events.flags[event] & EVENT_UNUSABLE)
         rows->role[event] = ROLE_NONE; /* as reported when the trace was read (facts/validity.h) */
     if (rows->role[event] == ROLE_NONE)
         return;

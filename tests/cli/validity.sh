@@ -68,6 +68,17 @@ sutra critical-path one.json --rules full --format json 2>/dev/null | sed -n '/v
 sutra cut one.json --from-us 100 --to-us 200 -o part.json 2>/dev/null
 grep -c gemm part.json
 
+echo "-- far from all other events, or by another clock"
+trace '19 "ts": 400005001930, "dur": 40' >late.json
+trace '19 "ts": 5001930, "dur": 4e11' >endless.json
+sed '/"aten::mm".*"ts": 5000300/s/"dur": 80/"dur": 4e11/' sound.json >endless_op.json
+sed '/"kernel"/s/"ts": 5/"ts": 3605/' sound.json >ahead.json
+for name in late endless endless_op ahead; do
+    sutra analyze $name.json 2>&1 | grep -e warning -e steps
+    sutra critical-path $name.json --rules full 2>/dev/null | grep path:
+    sutra tree $name.json -q 2>/dev/null | grep -c aten::mm
+done
+
 echo "-- tables of other tools are as they were"
 sutra analyze operators one.json --compat tracelens -q -o tracelens 2>&1 | cut -c 1-60
 sed -i 's/"ts": 0, "dur": 40/"ts": 1, "dur": 40/' one.json

@@ -3,7 +3,8 @@
  * of traces. Whatever the times, each analysis gives a result, no time range is longer than the run, and all nodes of
  * the .et file run.
  *
- *     byte % 8     0-2: as recorded    3: at 0, before 0, or without a start    4: without a duration, or a negative one
+ *     byte % 8     0-1: as recorded    2: starts or ends days later
+ *                  3: at 0, before 0, or without a start    4: without a duration, or a negative one
  *                  5: before its launch    6: runs over the next kernel of its stream    7: twice
  *     byte / 8     by how much
  */
@@ -19,11 +20,12 @@
 
 #define BEGIN_US    5000000
 #define INTERVAL_US 100
+#define DAY_US      86400e6
 #define KERNELS_MAX 64
 #define STREAMS     2
 #define TOLERANCE   2000 /* microseconds: an activity may precede its launch by 1000, and overlap the next one by 20 % */
 
-enum change { AS_RECORDED = 2, NO_START, NO_DURATION, EARLY, LONG, TWICE, N_CHANGES };
+enum change { AS_RECORDED = 1, DAYS_LATE, NO_START, NO_DURATION, EARLY, LONG, TWICE, N_CHANGES };
 
 static const char attributes[] =
     "\"inputs\":{\"values\":[],\"shapes\":[],\"types\":[]},\"outputs\":{\"values\":[],\"shapes\":[],\"types\":[]},"
@@ -52,14 +54,17 @@ struct expected {
     uint64_t n_untimed, n_twice;
 };
 
-/* The last kernel of each stream is as recorded: nothing limits the end of a last kernel. So are the first four of
- * eight kernels, or most starts would be early, which is a different clock. */
+/* The first two of eight kernels are as recorded: if nearly all were early or late, the clock would be another one. The
+ * last kernel of each stream is as recorded, or days late: it may take hours. */
 static void append_kernel(struct buffer *text, int i, int n, uint8_t byte, struct expected *expected) {
-    const unsigned change = i >= n - STREAMS ? 0 : byte % N_CHANGES, amount = byte / N_CHANGES + 1u;
+    const unsigned kind = byte % N_CHANGES, amount = byte / N_CHANGES + 1u;
+    const unsigned change = i % 8 < 2 || (i >= n - STREAMS && kind != DAYS_LATE) ? 0 : kind;
     double start = BEGIN_US + i * INTERVAL_US + 20, dur = 40;
     char ts[64] = "", length[64] = "";
     const bool has_sign = amount & 1;
-    if (change == EARLY && i % 8 >= 4)
+    if (change == DAYS_LATE)
+        *(has_sign ? &start : &dur) += DAY_US * 2 * amount;
+    if (change == EARLY)
         start -= pow(2, MIN(amount, 22)); /* still after 0 */
     if (change == LONG)
         dur += pow(2, amount);
@@ -69,7 +74,7 @@ static void append_kernel(struct buffer *text, int i, int n, uint8_t byte, struc
         snprintf(ts, sizeof ts, "%s", amount % 3 == 0 ? "" : has_sign ? "\"ts\":0," : "\"ts\":-7.5,");
     if (change == NO_DURATION)
         snprintf(length, sizeof length, "%s", has_sign ? "" : "\"dur\":-3,");
-    expected->n_untimed += change == NO_START || change == NO_DURATION;
+    expected->n_untimed += change == NO_START || change == NO_DURATION || change == DAYS_LATE;
     expected->n_twice += change == TWICE;
     for (int k = 0; k < (change == TWICE ? 2 : 1); k++)
         append(
