@@ -39,7 +39,7 @@ edge_trailing_comma   65 byte 73839, line 1: malformed JSON
 edge_trunc_et         65 byte 57740, line 1: the file is truncated here
 edge_trunc_kineto     65 byte 73809, line 1: the file is truncated here
 edge_ts_null          65 event 70: field ts: a number below 2^62 was expected
-edge_ts_string        0  -
+edge_ts_string        0  1 of 167 CPU events has no valid start time and duration: more than a day from most
 edge_two_neg          0  exclusive durations below 0 (the first is event 91): 1;
 '
 

@@ -34,7 +34,7 @@
 #define FAR_US            86400e6            /* a day before or after the middle half of the CPU events: */
 #define FAR_DISTANCE      100.0              /* no time, if it is also this many times the length of this half */
 #define FAR_EVENTS_MIN    4                  /* CPU events that have a middle half */
-#define AHEAD_US          60e6               /* no queue delays all activities by so much: another clock */
+#define LATE_US           60e6               /* no queue delays nearly all activities by so much: another clock */
 #define EARLY_US          1.0                /* starts that precede their launch by less are rounding */
 #define EARLY_MAX_US      1000.0             /* from here on an early activity is unusable, */
 #define CLOCK_SHARE       0.9                /* unless so many are early */
@@ -42,6 +42,10 @@
 #define OVERLAP_SHARE     0.2                /* or up to this share of the shorter activity */
 #define DAMAGED_SHARE     0.05
 #define EXAMPLE_COLUMNS   40
+
+/* Causes of times that are none. */
+static const char in_ns_text[] = "times are in ns, expected us";
+static const char far_text[] = "more than a day from most CPU events";
 
 const char *const defect_names[N_DEFECTS] = {
 #define DEFECT_NAME(id, name, noun, one, several, effect) name,
@@ -158,11 +162,11 @@ static void check_host_times(struct check *check) {
     }
 }
 
-/* Marks an event whose times cannot be true: it is outside the limits. */
-static void mark_far(struct check *check, enum trace_defect_kind kind, row_t event) {
+/* Marks an event whose times cannot be true; the cause of the first one is kept. */
+static void mark_untrue(struct check *check, enum trace_defect_kind kind, row_t event, const char *cause) {
     struct trace_defect *defect = &check->validity->defects[kind];
     if (defect->count == 0)
-        snprintf(defect->cause, sizeof defect->cause, "more than a day from most CPU events");
+        snprintf(defect->cause, sizeof defect->cause, "%s", cause);
     check->events->flags[event] |= EVENT_UNUSABLE;
     note_defect(check, kind, event, NAN, 0);
 }
@@ -204,7 +208,7 @@ static enum sutra_status check_far_host_times(struct check *check, struct sutra_
             continue;
         const double start = start_us(events, event), end = start + dur_us(events, event);
         if (start < check->earliest_start || end > check->latest_end) {
-            mark_far(check, DEFECT_HOST_NO_TIME, event);
+            mark_untrue(check, DEFECT_HOST_NO_TIME, event, far_text);
         } else {
             check->first = fmin(check->first, start);
             check->last = fmax(check->last, end);
@@ -275,7 +279,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
     }
     struct trace_defect *no_time = &check->validity->defects[DEFECT_NO_TIME];
     if (2 * (uint64_t)n_in_ns > no_time->count)
-        snprintf(no_time->cause, sizeof no_time->cause, "times are in ns, expected us");
+        snprintf(no_time->cause, sizeof no_time->cause, "%s", in_ns_text);
     if (host_signs >> 63)
         check_host_times(check);
     return last - first > FAR_US ? check_far_host_times(check, error) : SUTRA_OK;
@@ -285,39 +289,28 @@ static inline bool is_usable(const struct check *check, row_t event) {
     return !(check->events->flags[event] & EVENT_UNUSABLE);
 }
 
-/* Marks GPU activities whose times cannot be true, if their clock is `clock_us` ahead. Early activities with a launch
- * are left to check_launches(). */
-static enum sutra_status check_far_times(struct check *check, double clock_us, const double *after_launch,
-                                         struct sutra_error *error) {
-    const struct device_events *events = check->events;
-    enum sutra_status status = SUTRA_OK;
-    if (isinf(check->latest_end))
-        status = find_limits(check, error);
-    check->validity->gpu_us = 0;
-    for (row_t i = 0; i < check->n_gpu && !status; i++) {
-        if (!is_usable(check, check->gpu[i]))
-            continue;
-        if (check->end[i] - clock_us > check->latest_end ||
-            (check->start[i] - clock_us < check->earliest_start && after_launch[i] >= 0)) {
-            mark_far(check, DEFECT_NO_TIME, check->gpu[i]);
-        } else {
-            check->validity->gpu_us += dur_us(events, check->gpu[i]);
-        }
-    }
-    return status;
-}
+/* Starts of GPU activities, compared with their launch calls. */
+struct launch_delays {
+    double *us;               /* per activity of `gpu`, from its call; 0: it has none */
+    row_t n, n_early, n_late; /* activities with a call; of these, early ones, and ones that no queue delays so long */
+    double least, least_late;
+    row_t n_usable, n_in_ns; /* of all activities */
+    double first, last;      /* start and end of all events */
+};
 
-/* Fills the columns of times, and compares activities with their launch calls. */
-static enum sutra_status check_launches(struct check *check, struct sutra_error *error) {
+/* Fills the columns of times, and the delays. */
+static enum sutra_status measure_delays(struct check *check, struct launch_delays *delays, struct sutra_error *error) {
     const struct device_events *events = check->events;
     struct trace_validity *validity = check->validity;
     struct arena *arena = &check->arena;
-    row_t n_gpu = check->n_gpu;
     value_key *ids = arena_alloc(arena, check->n_calls, sizeof *ids);
     double *call_start = arena_alloc(arena, check->n_calls, sizeof *call_start); /* the first start of each id */
-    double *after_launch = arena_alloc(arena, n_gpu, sizeof *after_launch);
-    check->start = arena_alloc(arena, n_gpu, sizeof *check->start);
-    check->end = arena_alloc(arena, n_gpu, sizeof *check->end);
+    *delays = (struct launch_delays){.us = arena_zeros(arena, check->n_gpu, sizeof *delays->us),
+                                     .least_late = INFINITY,
+                                     .first = check->first,
+                                     .last = check->last};
+    check->start = arena_alloc(arena, check->n_gpu, sizeof *check->start);
+    check->end = arena_alloc(arena, check->n_gpu, sizeof *check->end);
     if (arena->failed)
         return error_memory(error);
     row_t n_calls = 0;
@@ -339,52 +332,89 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
         row_t first = key_index_find(&index, ids[i]);
         call_start[first] = fmin(call_start[first], call_start[i]);
     }
-    row_t n_launched = 0, n_early = 0, n_ahead = 0;
-    double earliest = 0, least_ahead = INFINITY, first = check->first, last = check->last;
-    for (row_t i = 0; i < n_gpu; i++) {
+    const double length = check->last - check->first;
+    const double ns_first = check->first > length ? check->first - length : INFINITY; /* times may count from 0 */
+    for (row_t i = 0; i < check->n_gpu; i++) {
         row_t event = check->gpu[i];
-        after_launch[i] = 0;
         row_t call =
             is_correlation(events->correlation[event]) ? key_index_find(&index, events->correlation[event]) : ROW_NONE;
         validity->n_launched +=
             call != ROW_NONE && check->roles[events->category[event]].category & CATEGORY_LINKED_WORK;
         if (!is_usable(check, event))
             continue;
-        double dur = dur_us(events, event);
-        check->start[i] = start_us(events, event);
-        check->end[i] = check->start[i] + dur;
-        first = fmin(first, check->start[i]);
-        last = fmax(last, check->end[i]);
+        const double dur = dur_us(events, event), start = start_us(events, event);
+        check->start[i] = start;
+        check->end[i] = start + dur;
         validity->gpu_us += dur;
+        delays->n_usable++;
+        delays->first = fmin(delays->first, start);
+        delays->last = fmax(delays->last, start + dur);
+        delays->n_in_ns +=
+            start > check->last + LATE_US && start / 1e3 > ns_first && start / 1e3 < check->last + length;
         if (call == ROW_NONE)
             continue;
-        after_launch[i] = check->start[i] - call_start[call];
-        n_launched++;
-        n_early += after_launch[i] < -EARLY_US;
-        earliest = after_launch[i] < earliest ? after_launch[i] : earliest;
-        if (after_launch[i] > AHEAD_US) {
-            n_ahead++;
-            least_ahead = fmin(least_ahead, after_launch[i]);
+        const double us = start - call_start[call];
+        delays->us[i] = us;
+        delays->n++;
+        delays->n_early += us < -EARLY_US;
+        delays->least = us < delays->least ? us : delays->least;
+        if (us > LATE_US) {
+            delays->n_late++;
+            delays->least_late = fmin(delays->least_late, us);
         }
     }
     key_index_free(&index);
-    const bool is_ahead = n_ahead > 0 && n_ahead >= CLOCK_SHARE * n_launched;
-    const bool clocks_differ = is_ahead || (n_early > 0 && n_early >= CLOCK_SHARE * n_launched);
-    if (clocks_differ)
-        validity->clock_difference_us = is_ahead ? least_ahead : earliest;
-    if (last - first > FAR_US && (status = check_far_times(check, validity->clock_difference_us, after_launch, error)))
-        return status;
-    enum trace_defect_kind kind = clocks_differ ? DEFECT_DEVICE_CLOCK : DEFECT_BEFORE_LAUNCH;
-    for (row_t i = 0; i < n_gpu && (n_early || is_ahead); i++) {
-        if (!is_usable(check, check->gpu[i]) || (is_ahead ? after_launch[i] <= AHEAD_US : after_launch[i] >= -EARLY_US))
+    return SUTRA_OK;
+}
+
+/* Marks GPU activities outside the limits, if their clock is `clock_us` ahead; early ones with a launch are left to
+ * check_launches(). With `in_ns`, marks the ones after the CPU events instead. */
+static void check_far_times(struct check *check, const struct launch_delays *delays, double clock_us, bool in_ns) {
+    const struct device_events *events = check->events;
+    check->validity->gpu_us = 0;
+    for (row_t i = 0; i < check->n_gpu; i++) {
+        if (!is_usable(check, check->gpu[i]))
             continue;
-        bool is_unusable = !clocks_differ && after_launch[i] < -EARLY_MAX_US;
-        double us = dur_us(events, check->gpu[i]);
-        note_defect(check, kind, check->gpu[i], fabs(after_launch[i]), is_unusable || clocks_differ ? us : 0);
+        const double start = check->start[i] - clock_us, end = check->end[i] - clock_us;
+        if (in_ns && start > check->last + LATE_US)
+            mark_untrue(check, DEFECT_NO_TIME, check->gpu[i], in_ns_text);
+        else if (end > check->latest_end || (start < check->earliest_start && delays->us[i] >= 0))
+            mark_untrue(check, DEFECT_NO_TIME, check->gpu[i], far_text);
+        else
+            check->validity->gpu_us += dur_us(events, check->gpu[i]);
+    }
+}
+
+/* Fills the columns of times, and compares activities with their launch calls. */
+static enum sutra_status check_launches(struct check *check, struct sutra_error *error) {
+    struct launch_delays delays;
+    struct trace_validity *validity = check->validity;
+    enum sutra_status status = measure_delays(check, &delays, error);
+    if (status)
+        return status;
+    const bool in_ns = 2 * (uint64_t)delays.n_in_ns > delays.n_usable;
+    const bool is_late = !in_ns && delays.n_late > 0 && delays.n_late >= CLOCK_SHARE * delays.n;
+    const bool is_early = delays.n_early > 0 && delays.n_early >= CLOCK_SHARE * delays.n;
+    const bool clocks_differ = is_late || is_early, is_far = delays.last - delays.first > FAR_US;
+    if (clocks_differ)
+        validity->clock_difference_us = is_late ? delays.least_late : delays.least;
+    if (is_far && isinf(check->latest_end) && (status = find_limits(check, error)))
+        return status;
+    if (is_far || in_ns)
+        check_far_times(check, &delays, validity->clock_difference_us, in_ns);
+
+    enum trace_defect_kind kind = clocks_differ ? DEFECT_DEVICE_CLOCK : DEFECT_BEFORE_LAUNCH;
+    for (row_t i = 0; i < check->n_gpu && (delays.n_early || is_late); i++) {
+        const double us = delays.us[i];
+        if (!is_usable(check, check->gpu[i]) || (is_late ? us <= LATE_US : us >= -EARLY_US))
+            continue;
+        bool is_unusable = !clocks_differ && us < -EARLY_MAX_US;
+        note_defect(check, kind, check->gpu[i], fabs(us),
+                    is_unusable || clocks_differ ? dur_us(check->events, check->gpu[i]) : 0);
         if (is_unusable)
             check->events->flags[check->gpu[i]] |= EVENT_UNUSABLE;
     }
-    validity->defects[kind].of = n_gpu;
+    validity->defects[kind].of = check->n_gpu;
     return SUTRA_OK;
 }
 

@@ -16,7 +16,8 @@
  *   - no time: start or duration is absent, negative or no number, or the start is 0 while most CPU operators start
  *     later. CPU events have no start time if they start at 0 or before, and all others a hundred times the trace's
  *     length later. Events of both have no time if they are far from the middle half of the CPU events: by a day, and
- *     by a hundred times the length of this half.
+ *     by a hundred times the length of this half. GPU activities have none if most would be at the time of the CPU
+ *     events in nanoseconds.
  *   - before launch: the activity starts more than 1 us before the first call with its correlation. If at least 90 % of
  *     the activities with a call do, or start more than a minute after it, the clocks of device and host differ, and no
  *     activity is unusable. Otherwise activities are unusable that are early by more than 1 ms.
