@@ -238,8 +238,6 @@ enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context 
     if (!status)
         status = event_columns_request(context, device, &sequence, 1, event, side->n, &column, error);
     for (row_t i = 0; i < side->n && !status; i++) {
-        if (event[i] == ROW_NONE)
-            continue;
         value_key number = column.key[event[i]];
         side->sequence[i] = key_is_integer(number) && number >= 0 ? number : KEY_ABSENT;
         if (comms_name != STRING_NONE && device->events.name[event[i]] == comms_name)
@@ -248,7 +246,7 @@ enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context 
     if (!status && n)
         status = event_columns_request(context, device, &inputs, 1, comms, n, &column, error);
     for (row_t i = 0; i < side->n && n && !status; i++)
-        if (event[i] != ROW_NONE && device->events.name[event[i]] == comms_name && column.place[event[i]].at)
+        if (device->events.name[event[i]] == comms_name && column.place[event[i]].at)
             side->collective[i] = first_integer(&device->document.source, column.place[event[i]]);
     arena_free(&scratch);
     return status;

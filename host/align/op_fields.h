@@ -80,8 +80,8 @@ enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_cont
 /* The argument of an event that is its sequence number. */
 #define SEQUENCE_FIELD "Sequence number"
 
-/* Fills the numbers of the operators event[0..n) of a device trace; ROW_NONE: no event. SUTRA_SYSTEM: out of memory.
- * O(length of the events). */
+/* Fills the numbers of the operators event[0..n) of a device trace. SUTRA_SYSTEM: out of memory. O(length of the
+ * events). */
 enum sutra_status event_numbers_read(struct op_side *side, struct sutra_context *context,
                                      const struct sutra_device_trace *device, const row_t *event,
                                      struct sutra_error *error);

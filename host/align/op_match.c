@@ -39,16 +39,16 @@ struct op_side op_side_alloc(struct arena *arena, row_t n) {
     return side;
 }
 
-void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena) {
+void op_side_nest(struct op_side *side, const struct device_events *events, const row_t *event, struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
     row_t *top = rows_none(arena, side->n_threads);
     for (row_t i = 0; i < side->n && !arena->failed; i++) {
         row_t above = top[side->thread[i]];
         for (; above != ROW_NONE; above = side->parent[above]) {
-            struct number end = number_add(number_at(ts, above), number_at(dur, above));
+            struct number end = number_add(number_at(events->ts, event[above]), number_at(events->dur, event[above]));
             if (number_is_double(end))
                 end = number_double(number_as_double(end) * (1 - 2 * DBL_EPSILON));
-            if (number_compare(end, number_at(ts, i)) > 0)
+            if (number_compare(end, number_at(events->ts, event[i])) > 0)
                 break;
         }
         side->parent[i] = above;
@@ -138,31 +138,34 @@ static row_t *choose_threads(const struct op_threads *threads, struct arena *are
     return chosen;
 }
 
-/* Sorts the rows of the chosen threads by key; rows of key k: rows[first[k]] .. In `slot`, the index of a row's thread
- * among the chosen ones. Without memory the arena fails. */
+/* Rows by key: the ones of key k are rows[first[k]] .. */
 struct keyed_rows {
     row_t *first;
-    row_t *slot;
+    row_t *rows;
 };
 
+/* Sorts the rows of the chosen threads by key, and replaces each row by the index of its thread among the chosen ones.
+ * Without memory the arena fails. */
 static struct keyed_rows sort_by_key(const struct op_threads *threads, const row_t *chosen, row_t n_chosen,
                                      const uint32_t *key, uint32_t n_keys, struct arena *arena) {
-    struct keyed_rows sorted = {.first = arena_zeros(arena, (size_t)n_keys + 2, sizeof(row_t)),
-                                .slot = arena_alloc(arena, threads->side->n, sizeof(row_t))};
-    for (int pass = 0; pass < 2 && !arena->failed; pass++) {
-        for (row_t c = 0; c < n_chosen; c++)
-            for (row_t i = threads->first[chosen[c]]; i < threads->first[chosen[c] + 1]; i++) {
-                uint32_t k = key[threads->rows[i]];
-                if (k == TOKEN_NONE)
-                    continue;
-                if (pass == 0)
-                    sorted.first[k + 2]++;
-                else
-                    sorted.slot[sorted.first[k + 1]++] = c;
-            }
-        for (uint32_t k = 0; k < n_keys && pass == 0; k++)
-            sorted.first[k + 2] += sorted.first[k + 1];
+    const struct op_side *side = threads->side;
+    struct keyed_rows sorted = {.first = arena_alloc(arena, (size_t)n_keys + 1, sizeof(row_t)),
+                                .rows = arena_alloc(arena, side->n, sizeof(row_t))};
+    struct arena_mark mark = arena_mark(arena);
+    row_t *rows = arena_alloc(arena, side->n, sizeof *rows), n = 0;
+    row_t *index = arena_alloc(arena, side->n_threads, sizeof *index); /* by thread */
+    if (arena->failed)
+        return sorted;
+    for (row_t c = 0; c < n_chosen; c++) {
+        index[chosen[c]] = c;
+        for (row_t i = threads->first[chosen[c]]; i < threads->first[chosen[c] + 1]; i++)
+            if (key[threads->rows[i]] != TOKEN_NONE)
+                rows[n++] = threads->rows[i];
     }
+    rows_bucket(rows, n, key, n_keys, sorted.first, sorted.rows);
+    for (row_t i = 0; i < n; i++)
+        sorted.rows[i] = index[side->thread[sorted.rows[i]]];
+    arena_release(arena, mark);
     return sorted;
 }
 
@@ -171,12 +174,12 @@ static void count_common(const struct keyed_rows *host, const struct keyed_rows 
                          row_t n_device, uint32_t *common) {
     for (uint32_t k = 0; k < n_keys; k++)
         for (row_t i = host->first[k], next; i < host->first[k + 1]; i = next) {
-            for (next = i; next < host->first[k + 1] && host->slot[next] == host->slot[i];)
+            for (next = i; next < host->first[k + 1] && host->rows[next] == host->rows[i];)
                 next++;
             for (row_t j = device->first[k], end; j < device->first[k + 1]; j = end) {
-                for (end = j; end < device->first[k + 1] && device->slot[end] == device->slot[j];)
+                for (end = j; end < device->first[k + 1] && device->rows[end] == device->rows[j];)
                     end++;
-                common[(size_t)host->slot[i] * n_device + device->slot[j]] += MIN(next - i, end - j);
+                common[(size_t)host->rows[i] * n_device + device->rows[j]] += MIN(next - i, end - j);
             }
         }
 }
@@ -619,7 +622,7 @@ static struct keyed_rows list_leftovers(const struct op_threads *threads, const 
                                         struct arena *arena) {
     const struct op_side *side = threads->side;
     struct keyed_rows left = {.first = arena_alloc(arena, (size_t)n_tokens + 1, sizeof(row_t)),
-                              .slot = arena_alloc(arena, side->n, sizeof(row_t))};
+                              .rows = arena_alloc(arena, side->n, sizeof(row_t))};
     row_t *rows = arena_alloc(arena, side->n, sizeof *rows), n = 0;
     struct pair_table matched; /* of names by thread */
     if (arena->failed || !pair_table_init(&matched)) {
@@ -634,7 +637,7 @@ static struct keyed_rows list_leftovers(const struct op_threads *threads, const 
             !pair_table_seek(&matched, side->thread[i], side->token[i]))
             rows[n++] = i;
     if (!arena->failed)
-        rows_bucket(rows, n, side->token, n_tokens, left.first, left.slot);
+        rows_bucket(rows, n, side->token, n_tokens, left.first, left.rows);
     pair_table_free(&matched);
     return left;
 }
@@ -648,7 +651,7 @@ static void match_leftovers(const struct op_threads *host, const struct op_threa
         if (n != b.first[t + 1] - b.first[t])
             continue;
         for (row_t i = 0; i < n; i++) {
-            const row_t row_a = a.slot[a.first[t] + i], row_b = b.slot[b.first[t] + i];
+            const row_t row_a = a.rows[a.first[t] + i], row_b = b.rows[b.first[t] + i];
             const value_key number_a = host->number[row_a], number_b = device->number[row_b];
             if (number_a == number_b || number_a == KEY_ABSENT || number_b == KEY_ABSENT)
                 add_pair(match, row_a, row_b);

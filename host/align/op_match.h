@@ -31,6 +31,7 @@
 #include "base/arena.h"
 #include "columns/numbers.h"
 #include "columns/row.h"
+#include "columns/traces.h"
 #include "context/context.h"
 
 /* A token that matches no other. */
@@ -51,9 +52,10 @@ struct op_side {
 /* Allocates the columns of n rows in the arena, without parents and numbers. All rows are matched. */
 struct op_side op_side_alloc(struct arena *arena, row_t n);
 
-/* Computes `parent` from start times and durations: an operator that starts before the end of another operator of its
- * thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier. O(n). */
-void op_side_nest(struct op_side *side, struct number_column ts, struct number_column dur, struct arena *arena);
+/* Computes `parent` from the times of the events event[0..n): an operator that starts before the end of another operator
+ * of its thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier.
+ * Without memory the arena fails. O(n). */
+void op_side_nest(struct op_side *side, const struct device_events *events, const row_t *event, struct arena *arena);
 
 struct op_match {
     row_t *device;        /* per host operator: the device operator, or ROW_NONE */

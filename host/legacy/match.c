@@ -262,21 +262,15 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
     pair_table_free(&threads);
 
     /* The device's operators. */
-    struct number_column ts = numbers_alloc(arena, device->n_cpu), dur = numbers_alloc(arena, device->n_cpu);
     struct key_index index = {0};
-    if (!status)
-        status = arena_status(arena, error);
-    for (row_t i = 0; i < device->n_cpu && !status; i++) {
+    for (row_t i = 0; i < device->n_cpu && !status; i++)
         ops->device.token[i] = token_of(&sides->names, events->name[device->cpu[i]]);
-        number_set(ts, i, number_at(events->ts, device->cpu[i]));
-        number_set(dur, i, number_at(events->dur, device->cpu[i]));
-    }
     if (!status)
         status = threads_number(events, device->cpu, device->n_cpu, &context->engine, arena, &index, ops->device.thread,
                                 &ops->device.n_threads, error);
     key_index_free(&index);
     if (!status) {
-        op_side_nest(&ops->device, ts, dur, arena);
+        op_side_nest(&ops->device, events, device->cpu, arena);
         status = arena_status(arena, error);
     }
     if (!status)

@@ -257,7 +257,7 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
         device->thread[i] = ops->cpu.thread[i];
     }
     device->n_threads = ops->cpu.n_threads;
-    op_side_nest(device, ops->cpu.ts, ops->cpu.dur, &linking->arena);
+    op_side_nest(device, &linked->device->events, ops->cpu_event, &linking->arena);
     status = arena_status(&linking->arena, linking->error);
     if (!status)
         status = event_numbers_read(device, linking->context, linked->device, ops->cpu_event, linking->error);
