@@ -54,11 +54,20 @@ struct expected {
     uint64_t n_untimed, n_twice;
 };
 
-/* The first two of eight kernels are as recorded: if nearly all were early or late, the clock would be another one. The
- * last kernel of each stream is as recorded, or days late: it may take hours. */
-static void append_kernel(struct buffer *text, int i, int n, uint8_t byte, struct expected *expected) {
-    const unsigned kind = byte % N_CHANGES, amount = byte / N_CHANGES + 1u;
-    const unsigned change = i % 8 < 2 || (i >= n - STREAMS && kind != DAYS_LATE) ? 0 : kind;
+/* The change of kernel i of n. The first two of eight kernels are as recorded: if nearly all were early or late, the
+ * clock would be another one. The last kernel of each stream is as recorded or days late, and if it is late, no kernel
+ * of the stream is long: without a successor, a kernel may take hours. */
+static enum change change_of(const uint8_t *data, int i, int n) {
+    const int last = n - 1 - (n - 1 - i) % STREAMS;
+    const enum change change = data[i] % N_CHANGES;
+    const bool is_fixed =
+        i % 8 < 2 || (i == last && change != DAYS_LATE) || (change == LONG && change_of(data, last, n) == DAYS_LATE);
+    return is_fixed ? AS_RECORDED : change;
+}
+
+static void append_kernel(struct buffer *text, const uint8_t *data, int i, int n, struct expected *expected) {
+    const enum change change = change_of(data, i, n);
+    const unsigned amount = data[i] / N_CHANGES + 1u;
     double start = BEGIN_US + i * INTERVAL_US + 20, dur = 40;
     char ts[64] = "", length[64] = "";
     const bool has_sign = amount & 1;
@@ -103,7 +112,7 @@ static void make_traces(const uint8_t *data, int n, struct buffer *host, struct 
                BEGIN_US + i * INTERVAL_US + 10, i + 3, i + 1);
     }
     for (int i = 0; i < n; i++)
-        append_kernel(device, i, n, data[i], expected);
+        append_kernel(device, data, i, n, expected);
     append(host, "]}");
     append(device, "]}");
     check(!host->failed && !device->failed, "memory");
