@@ -52,8 +52,8 @@ struct op_side {
 /* Allocates the columns of n rows in the arena, without parents and numbers. All rows are matched. */
 struct op_side op_side_alloc(struct arena *arena, row_t n);
 
-/* Computes `parent` from the times of the events event[0..n): an operator that starts before the end of another operator
- * of its thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier.
+/* Computes `parent` from the times of the events event[0..n): an operator that starts before the end of another one of
+ * its thread is its child. Times with fractions are rounded, and so are their sums: ends may be that much earlier.
  * Without memory the arena fails. O(n). */
 void op_side_nest(struct op_side *side, const struct device_events *events, const row_t *event, struct arena *arena);
 
