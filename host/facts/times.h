@@ -54,6 +54,20 @@ static inline bool time_is_usable(const struct device_events *events, row_t even
     return exact_time_is_known(events, event) && !(events->flags[event] & EVENT_UNUSABLE);
 }
 
+/* A range of time in microseconds, without events at first. */
+struct us_range {
+    double begin, end; /* 0 without events */
+    row_t n;
+};
+
+static inline void us_range_add(struct us_range *range, const struct device_events *events, row_t event) {
+    const double begin = number_as_double(number_at(events->ts, event));
+    const double end = begin + number_as_double(number_at(events->dur, event));
+    const bool is_first = range->n++ == 0;
+    range->begin = is_first || begin < range->begin ? begin : range->begin;
+    range->end = is_first || end > range->end ? end : range->end;
+}
+
 /* Sound microseconds as nanoseconds, rounded half to even. */
 static inline int64_t ns_of_us(struct number us) {
     if (!number_is_double(us))

@@ -43,7 +43,7 @@
 #define DAMAGED_SHARE     0.05
 #define EXAMPLE_COLUMNS   40
 
-/* Causes of times that are none. */
+/* Causes of invalid times. */
 static const char in_ns_text[] = "times are in ns, expected us";
 static const char far_text[] = "more than a day from most CPU events";
 
@@ -77,7 +77,7 @@ struct check {
     bool has_processes; /* calls have several pids */
     row_t *gpu, *call;
     double *start, *end;               /* microseconds, by activity of `gpu`; steps of a quarter suffice */
-    double first, last;                /* start and end of all CPU events */
+    struct us_range host;              /* of the CPU events */
     double earliest_start, latest_end; /* that can be true; see find_limits() */
 };
 
@@ -95,6 +95,11 @@ void defect_note(struct trace_defect *defect, const struct sutra_device_trace *t
 
 static void note_defect(struct check *check, enum trace_defect_kind kind, row_t event, double us, double gpu_us) {
     defect_note(&check->validity->defects[kind], check->trace, event, us, gpu_us);
+}
+
+static void mark_unusable(struct check *check, enum trace_defect_kind kind, row_t event, double us, double gpu_us) {
+    check->events->flags[event] |= EVENT_UNUSABLE;
+    note_defect(check, kind, event, us, gpu_us);
 }
 
 static inline double start_us(const struct device_events *events, row_t event) {
@@ -119,8 +124,7 @@ static bool zero_is_no_start(const struct check *check) {
     const struct device_events *events = check->events;
     row_t n = 0, n_after = 0;
     for (row_t event = 0; event < events->n; event++) {
-        uint32_t category = events->category[event];
-        if (category == STRING_NONE || !(check->roles[category].category & CATEGORY_CPU_OP))
+        if (!(category_roles(events, check->roles, event) & CATEGORY_CPU_OP))
             continue;
         n++;
         n_after += start_us(events, event) > 0;
@@ -128,22 +132,14 @@ static bool zero_is_no_start(const struct check *check) {
     return n_after * 2 > n;
 }
 
-/* From the first start after 0 to the last end of usable events. O(n). */
-struct time_span {
-    double first, last;
-};
-
-static struct time_span measure_span(const struct check *check) {
+/* The range of usable events that start after 0. O(n). */
+static struct us_range measure_span(const struct check *check) {
     const struct device_events *events = check->events;
-    struct time_span span = {INFINITY, -INFINITY};
-    for (row_t event = 0; event < events->n; event++) {
-        double start = start_us(events, event);
-        if (!category_roles(events, check->roles, event) || !(events->flags[event] & EVENT_HAS_DUR) ||
-            !time_is_usable(events, event) || start <= 0)
-            continue;
-        span.first = fmin(span.first, start);
-        span.last = fmax(span.last, start + dur_us(events, event));
-    }
+    struct us_range span = {0};
+    for (row_t event = 0; event < events->n; event++)
+        if (category_roles(events, check->roles, event) && events->flags[event] & EVENT_HAS_DUR &&
+            time_is_usable(events, event) && start_us(events, event) > 0)
+            us_range_add(&span, events, event);
     return span;
 }
 
@@ -151,24 +147,20 @@ static struct time_span measure_span(const struct check *check) {
  * event. */
 static void check_host_times(struct check *check) {
     const struct device_events *events = check->events;
-    const struct time_span span = measure_span(check);
-    if (!(span.last > span.first && span.first > ZERO_DISTANCE * (span.last - span.first)))
+    const struct us_range span = measure_span(check);
+    if (!(span.end > span.begin && span.begin > ZERO_DISTANCE * (span.end - span.begin)))
         return;
-    for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || start_us(events, event) > 0)
-            continue;
-        check->events->flags[event] |= EVENT_UNUSABLE;
-        note_defect(check, DEFECT_HOST_NO_TIME, event, NAN, 0);
-    }
+    for (row_t event = 0; event < events->n; event++)
+        if (category_roles(events, check->roles, event) & CATEGORY_HOST && start_us(events, event) <= 0)
+            mark_unusable(check, DEFECT_HOST_NO_TIME, event, NAN, 0);
 }
 
-/* Marks an event whose times cannot be true; the cause of the first one is kept. */
-static void mark_untrue(struct check *check, enum trace_defect_kind kind, row_t event, const char *cause) {
+/* Marks an event whose times cannot be true. The cause of the first one is kept. */
+static void mark_untimed(struct check *check, enum trace_defect_kind kind, row_t event, const char *cause) {
     struct trace_defect *defect = &check->validity->defects[kind];
     if (defect->count == 0)
         snprintf(defect->cause, sizeof defect->cause, "%s", cause);
-    check->events->flags[event] |= EVENT_UNUSABLE;
-    note_defect(check, kind, event, NAN, 0);
+    mark_unusable(check, kind, event, NAN, 0);
 }
 
 /* Finds the limits of times that can be true: FAR_US, and FAR_DISTANCE times the length of the middle half of the CPU
@@ -201,18 +193,15 @@ static enum sutra_status find_limits(struct check *check, struct sutra_error *er
 static enum sutra_status check_far_host_times(struct check *check, struct sutra_error *error) {
     const struct device_events *events = check->events;
     enum sutra_status status = find_limits(check, error);
-    check->first = INFINITY;
-    check->last = -INFINITY;
+    check->host = (struct us_range){0};
     for (row_t event = 0; event < events->n && !status; event++) {
         if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || !time_is_usable(events, event))
             continue;
         const double start = start_us(events, event), end = start + dur_us(events, event);
-        if (start < check->earliest_start || end > check->latest_end) {
-            mark_untrue(check, DEFECT_HOST_NO_TIME, event, far_text);
-        } else {
-            check->first = fmin(check->first, start);
-            check->last = fmax(check->last, end);
-        }
+        if (start < check->earliest_start || end > check->latest_end)
+            mark_untimed(check, DEFECT_HOST_NO_TIME, event, far_text);
+        else
+            us_range_add(&check->host, events, event);
     }
     return status;
 }
@@ -235,8 +224,8 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
                                                             : SIDE_OTHER);
     }
     const struct device_events columns = *events; /* a copy, whose pointers stay in registers */
-    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0, n_host = 0;
-    double first = INFINITY, last = -INFINITY;
+    row_t *gpu = check->gpu, *call = check->call, n_gpu = 0, n_calls = 0;
+    struct us_range host = {0};
     uint64_t host_signs = 0; /* the highest bit is set if a CPU event starts at 0 (or -0) or before */
     bool all_timed = true;
     for (row_t event = 0; event < columns.n; event++) {
@@ -249,22 +238,18 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
             all_timed = all_timed && is_surely_timed(&columns, event);
             continue;
         }
-        const double start = start_us(&columns, event), end = start + dur_us(&columns, event);
         host_signs |= columns.ts.bits[event] | (columns.ts.bits[event] - 1); /* of an integer or a double */
-        first = start < first ? start : first;
-        last = end > last ? end : last;
-        n_host++;
+        us_range_add(&host, &columns, event);
         if (side == SIDE_CALL)
             call[n_calls++] = event;
     }
     check->n_gpu = n_gpu;
     check->n_calls = n_calls;
-    check->first = first;
-    check->last = last;
+    check->host = host;
     check->earliest_start = -INFINITY;
     check->latest_end = INFINITY;
     check->validity->defects[DEFECT_NO_TIME].of = n_gpu;
-    check->validity->defects[DEFECT_HOST_NO_TIME].of = n_host;
+    check->validity->defects[DEFECT_HOST_NO_TIME].of = host.n;
     bool needs_start = !all_timed && zero_is_no_start(check);
     row_t n_in_ns = 0;
     for (row_t i = 0; i < n_gpu && !all_timed; i++) {
@@ -273,8 +258,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
             (!needs_start && events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(events, event)))
             continue;
         double us = dur_us(events, event), start = start_us(events, event);
-        check->events->flags[event] |= EVENT_UNUSABLE;
-        note_defect(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
+        mark_unusable(check, DEFECT_NO_TIME, event, NAN, us > 0 && us_are_sound(us) ? us : 0);
         n_in_ns += start > SOUND_US_MAX && us_are_sound(start / 1e3);
     }
     struct trace_defect *no_time = &check->validity->defects[DEFECT_NO_TIME];
@@ -282,7 +266,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
         snprintf(no_time->cause, sizeof no_time->cause, "%s", in_ns_text);
     if (host_signs >> 63)
         check_host_times(check);
-    return last - first > FAR_US ? check_far_host_times(check, error) : SUTRA_OK;
+    return host.end - host.begin > FAR_US ? check_far_host_times(check, error) : SUTRA_OK;
 }
 
 static inline bool is_usable(const struct check *check, row_t event) {
@@ -291,11 +275,12 @@ static inline bool is_usable(const struct check *check, row_t event) {
 
 /* Starts of GPU activities, compared with their launch calls. */
 struct launch_delays {
-    double *us;               /* per activity of `gpu`, from its call; 0: it has none */
-    row_t n, n_early, n_late; /* activities with a call; of these, early ones, and ones that no queue delays so long */
-    double least, least_late;
-    row_t n_usable, n_in_ns; /* of all activities */
-    double first, last;      /* start and end of all events */
+    double *us;                           /* per activity of `gpu`, from its call; 0: without a call */
+    row_t n;                              /* activities with a call, */
+    row_t n_early, n_late;                /* of these, early ones, and ones that no queue delays so long */
+    double smallest_us, smallest_late_us; /* at most 0; of the late ones */
+    row_t n_in_ns;                        /* of all activities */
+    struct us_range all;                  /* of the CPU events and usable activities */
 };
 
 /* Fills the columns of times, and the delays. */
@@ -305,10 +290,8 @@ static enum sutra_status measure_delays(struct check *check, struct launch_delay
     struct arena *arena = &check->arena;
     value_key *ids = arena_alloc(arena, check->n_calls, sizeof *ids);
     double *call_start = arena_alloc(arena, check->n_calls, sizeof *call_start); /* the first start of each id */
-    *delays = (struct launch_delays){.us = arena_zeros(arena, check->n_gpu, sizeof *delays->us),
-                                     .least_late = INFINITY,
-                                     .first = check->first,
-                                     .last = check->last};
+    *delays = (struct launch_delays){
+        .us = arena_zeros(arena, check->n_gpu, sizeof *delays->us), .smallest_late_us = INFINITY, .all = check->host};
     check->start = arena_alloc(arena, check->n_gpu, sizeof *check->start);
     check->end = arena_alloc(arena, check->n_gpu, sizeof *check->end);
     if (arena->failed)
@@ -332,8 +315,9 @@ static enum sutra_status measure_delays(struct check *check, struct launch_delay
         row_t first = key_index_find(&index, ids[i]);
         call_start[first] = fmin(call_start[first], call_start[i]);
     }
-    const double length = check->last - check->first;
-    const double ns_first = check->first > length ? check->first - length : INFINITY; /* times may count from 0 */
+    const struct us_range *host = &check->host;
+    const double length = host->end - host->begin;
+    const double ns_begin = host->begin > length ? host->begin - length : INFINITY; /* times may count from 0 */
     for (row_t i = 0; i < check->n_gpu; i++) {
         row_t event = check->gpu[i];
         row_t call =
@@ -346,21 +330,18 @@ static enum sutra_status measure_delays(struct check *check, struct launch_delay
         check->start[i] = start;
         check->end[i] = start + dur;
         validity->gpu_us += dur;
-        delays->n_usable++;
-        delays->first = fmin(delays->first, start);
-        delays->last = fmax(delays->last, start + dur);
-        delays->n_in_ns +=
-            start > check->last + LATE_US && start / 1e3 > ns_first && start / 1e3 < check->last + length;
+        us_range_add(&delays->all, events, event);
+        delays->n_in_ns += start > host->end + LATE_US && start / 1e3 > ns_begin && start / 1e3 < host->end + length;
         if (call == ROW_NONE)
             continue;
         const double us = start - call_start[call];
         delays->us[i] = us;
         delays->n++;
         delays->n_early += us < -EARLY_US;
-        delays->least = us < delays->least ? us : delays->least;
+        delays->smallest_us = us < delays->smallest_us ? us : delays->smallest_us;
         if (us > LATE_US) {
             delays->n_late++;
-            delays->least_late = fmin(delays->least_late, us);
+            delays->smallest_late_us = fmin(delays->smallest_late_us, us);
         }
     }
     key_index_free(&index);
@@ -376,10 +357,10 @@ static void check_far_times(struct check *check, const struct launch_delays *del
         if (!is_usable(check, check->gpu[i]))
             continue;
         const double start = check->start[i] - clock_us, end = check->end[i] - clock_us;
-        if (in_ns && start > check->last + LATE_US)
-            mark_untrue(check, DEFECT_NO_TIME, check->gpu[i], in_ns_text);
+        if (in_ns && start > check->host.end + LATE_US)
+            mark_untimed(check, DEFECT_NO_TIME, check->gpu[i], in_ns_text);
         else if (end > check->latest_end || (start < check->earliest_start && delays->us[i] >= 0))
-            mark_untrue(check, DEFECT_NO_TIME, check->gpu[i], far_text);
+            mark_untimed(check, DEFECT_NO_TIME, check->gpu[i], far_text);
         else
             check->validity->gpu_us += dur_us(events, check->gpu[i]);
     }
@@ -392,12 +373,12 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
     enum sutra_status status = measure_delays(check, &delays, error);
     if (status)
         return status;
-    const bool in_ns = 2 * (uint64_t)delays.n_in_ns > delays.n_usable;
+    const bool in_ns = 2 * (uint64_t)delays.n_in_ns > delays.all.n - check->host.n;
     const bool is_late = !in_ns && delays.n_late > 0 && delays.n_late >= CLOCK_SHARE * delays.n;
     const bool is_early = delays.n_early > 0 && delays.n_early >= CLOCK_SHARE * delays.n;
-    const bool clocks_differ = is_late || is_early, is_far = delays.last - delays.first > FAR_US;
+    const bool clocks_differ = is_late || is_early, is_far = delays.all.end - delays.all.begin > FAR_US;
     if (clocks_differ)
-        validity->clock_difference_us = is_late ? delays.least_late : delays.least;
+        validity->clock_difference_us = is_late ? delays.smallest_late_us : delays.smallest_us;
     if (is_far && isinf(check->latest_end) && (status = find_limits(check, error)))
         return status;
     if (is_far || in_ns)
@@ -405,14 +386,14 @@ static enum sutra_status check_launches(struct check *check, struct sutra_error 
 
     enum trace_defect_kind kind = clocks_differ ? DEFECT_DEVICE_CLOCK : DEFECT_BEFORE_LAUNCH;
     for (row_t i = 0; i < check->n_gpu && (delays.n_early || is_late); i++) {
-        const double us = delays.us[i];
-        if (!is_usable(check, check->gpu[i]) || (is_late ? us <= LATE_US : us >= -EARLY_US))
+        const row_t event = check->gpu[i];
+        const double us = delays.us[i], dur = dur_us(check->events, event);
+        if (!is_usable(check, event) || (is_late ? us <= LATE_US : us >= -EARLY_US))
             continue;
-        bool is_unusable = !clocks_differ && us < -EARLY_MAX_US;
-        note_defect(check, kind, check->gpu[i], fabs(us),
-                    is_unusable || clocks_differ ? dur_us(check->events, check->gpu[i]) : 0);
-        if (is_unusable)
-            check->events->flags[check->gpu[i]] |= EVENT_UNUSABLE;
+        if (!clocks_differ && us < -EARLY_MAX_US)
+            mark_unusable(check, kind, event, -us, dur);
+        else
+            note_defect(check, kind, event, fabs(us), clocks_differ ? dur : 0);
     }
     validity->defects[kind].of = check->n_gpu;
     return SUTRA_OK;
@@ -552,10 +533,8 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
         struct gpu_queue *queue = &queues->list[queues->of[i]];
         if (check->start[i] == queue->start) {
             status = find_duplicate(check, queues, same_starts, queue->previous, i, &is_duplicate, error);
-            if (!status && is_duplicate) {
-                note_defect(check, DEFECT_DUPLICATE, event, NAN, dur_us(check->events, event));
-                check->events->flags[event] |= EVENT_UNUSABLE;
-            }
+            if (!status && is_duplicate)
+                mark_unusable(check, DEFECT_DUPLICATE, event, NAN, dur_us(check->events, event));
             if (status || is_duplicate)
                 continue;
         }
@@ -648,8 +627,8 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
     if (!status && check.n_gpu)
         status = check_streams(&check, &queues, &same_starts, error);
     if (!status && trace->validity->defects[DEFECT_NO_TIME].count) {
-        const struct time_span span = measure_span(&check);
-        trace->validity->span_us = fmax(span.last - span.first, 0);
+        const struct us_range span = measure_span(&check);
+        trace->validity->span_us = span.end - span.begin;
     }
     if (!status && trace->document.truncated)
         status = check_end(&check, error);

@@ -18,6 +18,7 @@
 #include "columns/column.h"
 #include "context/context.h"
 #include "facts/names.h"
+#include "facts/times.h"
 #include "facts/validity.h"
 #include "link/link.h"
 #include "read/document.h"
@@ -79,21 +80,8 @@ static void range_add(struct rf_range *range, value_key rf) {
     range->high = MAX(rf, range->high);
 }
 
-/* A time range in us, without events at first. */
-struct op_times {
-    double begin, end;
-    row_t n;
-};
-
-static void op_times_add(struct op_times *range, struct number ts, struct number dur) {
-    double begin = number_as_double(ts), end = begin + number_as_double(dur);
-    bool is_first = range->n++ == 0;
-    range->begin = is_first || begin < range->begin ? begin : range->begin;
-    range->end = is_first || end > range->end ? end : range->end;
-}
-
 /* Whether GPU activities span a hundred times the time of the CPU operators, but as nanoseconds they would fit. */
-static bool fits_in_ns(const struct op_times *gpu, const struct op_times *cpu) {
+static bool fits_in_ns(const struct us_range *gpu, const struct us_range *cpu) {
     double span = cpu->end - cpu->begin;
     return gpu->n && cpu->n && span > 0 && gpu->end > cpu->end + 100 * span && gpu->end / 1e3 <= cpu->end + span &&
            gpu->begin / 1e3 >= cpu->begin && (gpu->end - gpu->begin) / 1e3 > span / 100;
@@ -128,11 +116,11 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
 
     /* Processes, ids and time range of the CPU operators. */
     const struct device_events *events = &device->events;
-    struct op_times cpu = {0}, gpu = {0};
+    struct us_range cpu = {0}, gpu = {0};
     for (row_t event = 0; event < events->n; event++) {
         const uint32_t category = category_roles(events, roles, event);
         if (category & CATEGORY_WORK)
-            op_times_add(&gpu, number_at(events->ts, event), number_at(events->dur, event));
+            us_range_add(&gpu, events, event);
         if (!(category & CATEGORY_CPU_OP))
             continue;
         value_key op_pid = events->pid[event];
@@ -141,7 +129,7 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
         if (!key_is_integer(op_pid) || op_pid == pairing->host_pid)
             pairing->other_process = false;
         range_add(&pairing->device, events->rf[event]);
-        op_times_add(&cpu, number_at(events->ts, event), number_at(events->dur, event));
+        us_range_add(&cpu, events, event);
     }
     pairing->n_cpu_ops = cpu.n;
     pairing->gpu_in_ns = fits_in_ns(&gpu, &cpu);
@@ -479,26 +467,26 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
 static void measure_coverage(struct sutra_linked *linked) {
     const struct device_ops *ops = &linked->ops;
     const struct device_events *events = &linked->device->events;
-    struct op_times covered = {0}, steps = {0}, all = {0};
+    struct us_range covered = {0}, steps = {0}, all = {0};
     for (row_t unit = 0; unit < linked->units.n_units; unit++) {
         row_t op = linked->unit_op[unit], n;
         if (op == ROW_NONE)
             continue;
-        op_times_add(&covered, number_at(ops->cpu.ts, op), number_at(ops->cpu.dur, op));
+        us_range_add(&covered, events, ops->cpu_event[op]);
         const row_t *gpu = device_ops_group(ops, op, &n);
         for (row_t i = 0; i < n; i++)
-            op_times_add(&covered, number_at(events->ts, gpu[i]), number_at(events->dur, gpu[i]));
+            us_range_add(&covered, events, gpu[i]);
     }
     for (row_t i = 0; i < ops->cpu.n; i++)
-        op_times_add(&all, number_at(ops->cpu.ts, i), number_at(ops->cpu.dur, i));
+        us_range_add(&all, events, ops->cpu_event[i]);
     bool has_steps = false;
     for (uint32_t i = 0; i < linked->device->strings.n && !has_steps; i++)
         has_steps = ops->roles[i].name & NAME_STEP;
     if (has_steps)
         for (row_t event = 0; event < events->n; event++)
             if (event_is_step(events, ops->roles, event))
-                op_times_add(&steps, number_at(events->ts, event), number_at(events->dur, event));
-    const struct op_times *whole = steps.n ? &steps : &all;
+                us_range_add(&steps, events, event);
+    const struct us_range *whole = steps.n ? &steps : &all;
     linked->match.covered_us = covered.end - covered.begin;
     linked->match.steps_us = whole->end - whole->begin;
 }
