@@ -43,7 +43,7 @@ struct name_linking {
     struct sutra_error *error;
 
     row_t *op_unit;                   /* per host operator: its unit */
-    value_key *host_tid, *device_tid; /* thread ids of the operators */
+    value_key *host_tid, *device_tid; /* ids of the threads of `host` and `device` */
     row_t n_named;                    /* units whose names were read */
     row_t *marker_unit, n_markers;    /* of these, processes and threads */
     struct op_side host, device;
@@ -197,9 +197,13 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
         return status;
     side->n_threads = key_index_number(&tids, fields.tid, n_ops, side->thread);
     key_index_free(&tids);
+    linking->host_tid = arena_alloc(arena, side->n_threads, sizeof *linking->host_tid);
+    if (arena->failed)
+        return error_memory(linking->error);
     for (row_t i = 0; i < n_ops; i++) {
         row_t above = key_index_find(&units->ids, nodes->parent[unit_node(units, unit_of[i])]);
         above = above == ROW_NONE ? ROW_NONE : op_of[above];
+        linking->host_tid[side->thread[i]] = fields.tid[i];
         side->token[i] = fields.token[i];
         side->sequence[i] = fields.sequence[i];
         side->collective[i] = fields.collective[i];
@@ -207,7 +211,6 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
             side->parent[i] = above;
     }
     linking->op_unit = unit_of;
-    linking->host_tid = fields.tid;
     linking->n_named = n;
     return SUTRA_OK;
 }
@@ -248,13 +251,13 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
         return status;
     struct op_side *device = &linking->device;
     *device = op_side_alloc(&linking->arena, ops->cpu.n);
-    linking->device_tid = arena_alloc(&linking->arena, ops->cpu.n, sizeof *linking->device_tid);
+    linking->device_tid = arena_alloc(&linking->arena, ops->cpu.n_threads, sizeof *linking->device_tid);
     if (linking->arena.failed)
         return error_memory(linking->error);
     for (row_t i = 0; i < ops->cpu.n; i++) {
-        linking->device_tid[i] = linked->device->events.tid[ops->cpu_event[i]];
         device->token[i] = linked->device->events.name[ops->cpu_event[i]];
         device->thread[i] = ops->cpu.thread[i];
+        linking->device_tid[device->thread[i]] = linked->device->events.tid[ops->cpu_event[i]];
     }
     device->n_threads = ops->cpu.n_threads;
     op_side_nest(device, &linked->device->events, ops->cpu_event, &linking->arena);
@@ -282,10 +285,25 @@ static uint64_t *reason_of(struct sutra_unmatched *unmatched, const struct op_si
                                                          : &unmatched->n_between;
 }
 
+/* Lists the ids of the threads without a partner, as many as fit. `tid` and `partner` are per thread. */
+static void list_threads(const value_key *tid, const row_t *partner, row_t n, struct sutra_unmatched *unmatched) {
+    static const char more[] = ", ...";
+    const size_t size = sizeof unmatched->threads, longest = 20; /* characters of an integer */
+    char *text = unmatched->threads;
+    size_t length = 0;
+    for (row_t thread = 0; thread < n; thread++) {
+        if (partner[thread] != ROW_NONE)
+            continue;
+        if (key_is_integer(tid[thread]) && length + sizeof more + longest < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%" PRId64, length ? ", " : "", tid[thread]);
+        else if (length && text[length - 1] != '.')
+            length += (size_t)snprintf(text + length, size - length, "%s", more);
+    }
+}
+
 /* Counts the unmatched operators of one side by reason and name. */
 static enum sutra_status count_unmatched(struct name_linking *linking, const struct op_side *side, const row_t *partner,
-                                         const row_t *thread_partner, const value_key *tid,
-                                         struct sutra_unmatched *unmatched) {
+                                         const row_t *thread_partner, struct sutra_unmatched *unmatched) {
     const struct strings *strings = &linking->linked->device->strings;
     const struct sutra_host_trace *host = linking->linked->host;
     struct field_reader reader = {.source = &host->document.source};
@@ -301,21 +319,9 @@ static enum sutra_status count_unmatched(struct name_linking *linking, const str
     struct sutra_count *list =
         arena_zeros(&linking->arena, (size_t)strings->n + side->n, sizeof *list); /* by string, then by other name */
     ok = ok && list;
-    row_t n_threads = 0; /* that have been seen: threads are numbered in the order of their first operators */
-    size_t length = 0;
-    for (row_t i = 0; i < side->n; i++) {
+    for (row_t i = 0; i < side->n; i++)
         if (partner[i] == ROW_NONE)
             ++*reason_of(unmatched, side, thread_partner, begin, end, i);
-        if (side->thread[i] < n_threads)
-            continue;
-        n_threads++;
-        if (thread_partner[side->thread[i]] == ROW_NONE && key_is_integer(tid[i]) &&
-            length + sizeof ", ..." + 20 < sizeof unmatched->threads)
-            length += (size_t)snprintf(unmatched->threads + length, sizeof unmatched->threads - length, "%s%" PRId64,
-                                       length ? ", " : "", tid[i]);
-        else if (thread_partner[side->thread[i]] == ROW_NONE && length && unmatched->threads[length - 1] != '.')
-            length += (size_t)snprintf(unmatched->threads + length, sizeof unmatched->threads - length, ", ...");
-    }
     uint64_t most = MAX(unmatched->n_before, unmatched->n_after);
     most = MAX(most, unmatched->n_of_threads);
     most = MAX(most, unmatched->n_between);
@@ -386,11 +392,12 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     found->n_positions = match->n_positions;
     found->limits_host = match->limits_host;
     name_step(linking);
+    list_threads(linking->host_tid, match->host_partner, linking->host.n_threads, &found->host);
+    list_threads(linking->device_tid, match->device_partner, linking->device.n_threads, &found->device);
     enum sutra_status status =
-        count_unmatched(linking, &linking->host, match->device, match->host_partner, linking->host_tid, &found->host);
+        count_unmatched(linking, &linking->host, match->device, match->host_partner, &found->host);
     if (!status)
-        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, linking->device_tid,
-                                 &found->device);
+        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, &found->device);
     return status;
 }
 
