@@ -293,16 +293,14 @@ static int64_t find_shift(const struct pair_table *host, const struct pair_table
                           struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
     row_t *first = arena_alloc(arena, (size_t)n_tokens + 1, sizeof *first); /* of a token's entries of the device */
-    row_t *all = arena_alloc(arena, device->n, sizeof *all), *entry = arena_alloc(arena, device->n, sizeof *entry);
+    row_t *entry = arena_alloc(arena, device->n, sizeof *entry);
     uint32_t *token_of = arena_alloc(arena, device->n, sizeof *token_of);
     int64_t *shifts = arena_alloc(arena, VOTES_MAX, sizeof *shifts), best = 0;
     row_t n = 0, n_best = 0;
-    for (row_t i = 0; i < device->n && !arena->failed; i++) {
-        all[i] = i;
+    for (row_t i = 0; i < device->n && !arena->failed; i++)
         token_of[i] = device->entries[i].second;
-    }
     if (!arena->failed)
-        rows_bucket(all, device->n, token_of, n_tokens, first, entry);
+        rows_bucket(NULL, device->n, token_of, n_tokens, first, entry);
 
     /* Tokens with up to 1, 2, 4, ... entries, until there are enough differences. */
     for (row_t low = 0, high = 1; n < VOTES_MAX && low < device->n && !arena->failed; low = high, high *= 2)
@@ -410,7 +408,7 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
     uint64_t *a = make_run_keys(smaller, small_thread, run, arena),
              *b = make_run_keys(larger, large_thread, run, arena);
     uint32_t *number_b = arena_alloc(arena, n_keys_b, sizeof *number_b);
-    row_t *all = arena_alloc(arena, n_keys_b, sizeof *all), *at = arena_alloc(arena, n_keys_b, sizeof *at);
+    row_t *at = arena_alloc(arena, n_keys_b, sizeof *at);
     uint32_t *votes = arena_zeros(arena, (size_t)n_a + n_b, sizeof *votes);
     struct diagonal *diagonals = arena_alloc(arena, (size_t)n_a + n_b, sizeof *diagonals);
     struct pair_table keys = {0};
@@ -427,12 +425,11 @@ static row_t find_window(const struct op_threads *smaller, row_t small_thread, c
         if (entry->number == PAIR_NONE)
             entry->number = keys.n - 1;
         number_b[i] = entry->number;
-        all[i] = i;
     }
     row_t *start = arena_alloc(arena, (size_t)keys.n + 1, sizeof *start); /* of a key's positions in `at` */
     if (arena->failed)
         goto end;
-    rows_bucket(all, n_keys_b, number_b, keys.n, start, at);
+    rows_bucket(NULL, n_keys_b, number_b, keys.n, start, at);
 
     /* Votes of keys that occur 1, 2, 4, ... times, until there are enough. */
     const uint64_t enough = 8 * ((uint64_t)n_a + n_b);

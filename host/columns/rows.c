@@ -79,14 +79,16 @@ row_t rows_find(const row_t *rows, row_t n, row_t row) {
 void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first, row_t *sorted) {
     memset(first, 0, ((size_t)n_numbers + 1) * sizeof *first);
     for (row_t i = 0; i < n; i++)
-        first[number[rows[i]]]++;
+        first[number[rows ? rows[i] : i]]++;
     row_t end = 0;
     for (uint32_t b = 0; b <= n_numbers; b++) {
         end += first[b];
         first[b] = end;
     }
-    for (row_t i = n; i-- > 0;)
-        sorted[--first[number[rows[i]]]] = rows[i];
+    for (row_t i = n; i-- > 0;) {
+        const row_t row = rows ? rows[i] : i;
+        sorted[--first[number[row]]] = row;
+    }
 }
 
 void rows_invert(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned) {

@@ -46,8 +46,8 @@ uint64_t rows_sort_unique(row_t *rows, uint64_t n);
 /* The index of a row among n ascending rows, or ROW_NONE. O(log n). */
 row_t rows_find(const row_t *rows, row_t n, row_t row);
 
-/* Sorts rows by number, stable: the rows of number b are sorted[first[b]] .. sorted[first[b + 1] - 1], for b below
- * n_numbers. O(n + n_numbers). */
+/* Sorts rows (NULL: the rows below n) by number, stable: the rows of number b are sorted[first[b]] ..
+ * sorted[first[b + 1] - 1], for b below n_numbers. O(n + n_numbers). */
 void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first, row_t *sorted);
 
 /* Inverts lists: if row i has the list lists[first[i]] .., row r is on the lists of the rows turned[turned_first[r]]
