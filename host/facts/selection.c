@@ -184,7 +184,7 @@ static bool is_in_time(const struct selection_choice *choice, row_t event) {
 /* ---- Choice ---- */
 
 static enum sutra_status find_communication(struct selection_choice *choice, struct sutra_error *error) {
-    static const char *const prefixes[] = {"nccl:", "gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
+    static const char *const prefixes[] = {"nccl:", "gloo:", "ucc:", "mpi:", "c10d::", COMMS_NAME};
     const struct strings *strings = &choice->trace->strings;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         names_mark(strings, choice->roles, TEXT_BEGINS, prefixes[i], NAME_COMMUNICATES);

@@ -180,7 +180,7 @@ enum colour colour_of_work(const char *name, size_t length) {
 }
 
 enum colour colour_of_operator(const char *name, size_t length) {
-    static const char *const begins[] = {"c10d::", "record_param_comms", "CustomCollective", "MoE_comm"};
+    static const char *const begins[] = {"c10d::", COMMS_NAME, "CustomCollective", "MoE_comm"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (text_begins_with(name, length, begins[i]))
             return COLOUR_COMMUNICATION;

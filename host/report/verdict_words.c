@@ -15,6 +15,7 @@
 
 #include "analyze/overview/findings.h"
 #include "base/shared.h"
+#include "facts/names.h"
 #include "report/markup.h"
 #include "text/names.h"
 #include "text/quantities.h"
@@ -372,7 +373,7 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
     if (*finding->frame) {
         static const char *const communication[] = {"exposed_comm", "straggler", "slow_collective"};
         const char *before = "; mostly in ";
-        bool is_named = strcmp(finding->frame, "record_param_comms") == 0; /* a record of the profiler, no caller */
+        bool is_named = strcmp(finding->frame, COMMS_NAME) == 0; /* a record of the profiler, no caller */
         for (size_t i = 0; i < finding->n_units; i++)
             is_named |= strcmp(units[i].name, finding->frame) == 0;
         for (size_t i = 0; i < sizeof communication / sizeof *communication; i++)
