@@ -255,8 +255,8 @@ struct identity {
 
 static void fill_identity_part(void *arg, size_t i) {
     const struct identity *identity = static_cast<const struct identity *>(arg);
-    size_t end = part_start(identity->n, identity->n_parts, i + 1);
-    for (size_t row = part_start(identity->n, identity->n_parts, i); row < end; row++)
+    size_t end = part_offset(identity->n, identity->n_parts, i + 1);
+    for (size_t row = part_offset(identity->n, identity->n_parts, i); row < end; row++)
         identity->rows[row] = (row_t)row;
 }
 

@@ -106,7 +106,7 @@ static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_err
     if (!status)
         status = job_whole_read(&whole, out, error);
     const struct second_pass_options second = {.folder = out, .context = options.context};
-    if (!status && whole.meetings)
+    if (!status && whole.matched_collectives)
         status = second_pass_run(&whole, &second, error);
     if (!status)
         status = job_whole_write(&whole, context, out, error);

@@ -104,7 +104,7 @@ static enum sutra_status make_overview(struct sutra_context *context, const char
 struct shard_run {
     analysis_run *make;
     const struct folder *traces;
-    struct rank_team team;
+    struct shard_plan plan;
     unsigned n, wanted; /* counts of the result */
 };
 
@@ -115,7 +115,7 @@ static enum sutra_status run_shard(void *arg, struct sutra_error *error) {
     enum sutra_status status = sutra_context_create(&options, &context, error);
     run->n = 0;
     if (!status) {
-        context->team = &run->team;
+        context->plan = &run->plan;
         status = run->make(context, run->traces->list, &run->n, error);
     }
     sutra_context_free(context);
@@ -139,7 +139,7 @@ static void try_analysis(analysis_run *make, bool all, const struct folder *trac
     if (all)
         assert_true(refuse_each(&refusable, false) > 100);
     assert_int_equal(run_shard(&run, &error), SUTRA_OK);
-    run.team.n_shards = 0;
+    run.plan.n_shards = 0;
     assert_true(refuse_each(&refusable, false) > 20);
     assert_true(refuse_each(&refusable, true) > 20);
 }

@@ -65,7 +65,7 @@ static const char device_source[] = DEVICE_OF(
 /* Kernels that overlap, and an operator that waited for one of them. */
 #define TIMED(id, name, more)                                                                                          \
     "{'id':" id ",'name':'" name "','ctrl_deps':" more ",'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[]}"
-static const char plus_source[] =
+static const char et_plus_source[] =
     "{'schema':'1.1.1-chakra.0.0.4','nodes':[" TIMED("1", "root", "1") "," TIMED("2", "a", "1,'ts':10,'inclusive_dur':40") "," TIMED(
         "3", "b",
         "1,'ts':100,'inclusive_dur':40,'sync_dep':[5]") "," TIMED("4", "k1",
@@ -188,7 +188,7 @@ static void any_allocation_may_fail(void **state) {
     struct simulate_texts texts = {{double_quotes(rank_0), double_quotes(rank_1)},
                                    double_quotes(host_source),
                                    double_quotes(device_source),
-                                   double_quotes(plus_source)};
+                                   double_quotes(et_plus_source)};
     struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[FILE_TRACE], "all-reduce"));

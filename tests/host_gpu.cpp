@@ -74,8 +74,8 @@ struct kernel {
 
 static void run_part(void *arg, size_t i) {
     const struct kernel *kernel = static_cast<const struct kernel *>(arg);
-    kernel->rows(kernel->columns, (row_t)part_start(kernel->n, kernel->n_parts, i),
-                 (row_t)part_start(kernel->n, kernel->n_parts, i + 1));
+    kernel->rows(kernel->columns, (row_t)part_offset(kernel->n, kernel->n_parts, i),
+                 (row_t)part_offset(kernel->n, kernel->n_parts, i + 1));
 }
 
 void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),

@@ -19,7 +19,7 @@ struct overviewed {
     struct sutra_context *context;
     struct sutra_device_trace *trace;
     struct arena arena, scratch;
-    struct launch_model reading;
+    struct launch_model model;
     struct overview overview;
 };
 
@@ -29,10 +29,10 @@ static inline void overview_of(const char *text, unsigned n_threads, struct over
     assert_int_equal(sutra_device_trace_parse(made->context, "trace", text, strlen(text), &made->trace, &error),
                      SUTRA_OK);
     assert_int_equal(
-        launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error),
+        launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->model, &error),
         SUTRA_OK);
-    assert_int_equal(
-        overview_make(made->context, &made->reading, &made->arena, &made->scratch, &made->overview, &error), SUTRA_OK);
+    assert_int_equal(overview_make(made->context, &made->model, &made->arena, &made->scratch, &made->overview, &error),
+                     SUTRA_OK);
 }
 
 static inline void overview_forget(struct overviewed *made) {
@@ -52,8 +52,8 @@ static inline void tell_overview(const struct overview *overview, char *text) {
         text += sprintf(text, "%s%s %g-%g", i ? " | " : "", kinds[row->kind], (double)row->begin / 1000,
                         (double)row->end / 1000);
         if (row->frame != ROW_NONE)
-            text += sprintf(text, " %s",
-                            strings_text(overview->reading->strings, host_name(overview->reading, row->frame)));
+            text +=
+                sprintf(text, " %s", strings_text(overview->model->strings, host_name(overview->model, row->frame)));
     }
 }
 

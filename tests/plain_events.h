@@ -54,7 +54,7 @@ static inline uint8_t plain_phase(const char *bytes, struct json_span place) {
 
 /* Whether the recorded offsets, if requested, are the offsets of the fields. */
 static inline bool plain_places(const struct device_events *events, row_t row, const struct json_span *field) {
-    for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
+    for (int value = 0; value < EVENT_N_VALUES && events->keep_offsets; value++) {
         size_t at = field[event_value_fields[value]].at, from = at ? at - events->text[row] : 0;
         if (events->places[row].at[value] != (from < VALUE_FAR ? from : VALUE_FAR))
             return false;

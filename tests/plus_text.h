@@ -1,5 +1,5 @@
 /*
- * plus_text.h - builds ET+ from a few lines for tests and converts it; included after cmocka.h.
+ * et_plus_text.h - builds ET+ from a few lines for tests and converts it; included after cmocka.h.
  */
 #ifndef TESTS_PLUS_TEXT_H
 #define TESTS_PLUS_TEXT_H
@@ -52,7 +52,7 @@ static inline char *text_of(const struct line *lines, size_t n) {
 struct outcome {
     struct sutra_context *context;
     struct sutra_converted *converted;
-    struct plus_texts texts; /* of the nodes */
+    struct et_plus_texts texts; /* of the nodes */
     struct sutra_convert_report report;
     struct sutra_error error;
     enum sutra_status status;
@@ -76,7 +76,7 @@ static inline void convert_text(const char *text, const struct sutra_convert_opt
     if (outcome->status == SUTRA_OK) {
         sutra_converted_report(outcome->converted, &outcome->report);
         const struct et_maker *maker = &outcome->converted->maker;
-        assert_true(plus_texts_begin(&outcome->texts, &outcome->converted->plus.document->source));
+        assert_true(et_plus_texts_begin(&outcome->texts, &outcome->converted->et_plus.document->source));
         assert_int_equal(et_maker_fill(maker, 0, maker->n, &outcome->texts, &outcome->converted->nodes, NULL),
                          SUTRA_OK);
     }
@@ -91,7 +91,7 @@ static inline void convert_with(const struct line *lines, size_t n, const struct
 }
 
 static inline void end(struct outcome *outcome) {
-    plus_texts_end(&outcome->texts);
+    et_plus_texts_end(&outcome->texts);
     sutra_converted_free(outcome->converted);
     sutra_context_free(outcome->context);
 }

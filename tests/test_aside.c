@@ -25,11 +25,11 @@ static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
     (void)state;
     for (int threads = 0; threads < 2; threads++) {
         struct seen seen = {0};
-        struct aside aside;
-        aside_begin(&aside, threads, note, &seen);
+        struct background_call background_call;
+        background_call_begin(&background_call, threads, note, &seen);
         if (!threads)
             assert_int_equal(seen.n, 0);
-        aside_end(&aside);
+        background_call_end(&background_call);
         assert_int_equal(seen.n, 1);
         assert_int_equal(pthread_equal(seen.thread, pthread_self()) != 0, !threads);
     }

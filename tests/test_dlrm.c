@@ -252,7 +252,7 @@ static const struct dlrm_case device_times[] = {
                                                                                                           6,
                                                                                                           73) "," END),
      "aten::a: 7 triton [[2]] 1 4; aten::a: 7 nvjet [[2]] 1 5; aten::a: 7 own [[2]] 1 6; ", OWN},
-    {"an operator of a thread with a large id is charged with its kernels, whatever the main thread does meanwhile",
+    {"an operator of a thread with a large id gets its kernels attributed, regardless of the main thread",
      TRACE(LABEL("## f", 0, 5) "," OP("aten::a", 10, 90, 1) "," OP_ON(3, "backward", 20, 20, 2) "," CALL_ON(
          3, "cudaLaunchKernel", 22, 1, 70) "," KERNEL("k", 7, 25, 4, 70) "," END),
      "backward: 7 k [[-1]] 1 4; ", OWN},

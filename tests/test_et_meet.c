@@ -65,7 +65,7 @@ static void expect_deps(const struct met *met, row_t row, const char *expected) 
 
 static struct matched_collective collective(void) {
     return (struct matched_collective){.node = 4,
-                                       .meeting = 12,
+                                       .matched_collective = 12,
                                        .kind = COMM_ALL_REDUCE,
                                        .n_ranks = 8,
                                        .n_files = 8,
@@ -149,7 +149,7 @@ static void unmatched_collectives_keep_their_time(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {.astra = true, .nodes = &node, .n = 1};
     (void)state;
-    node.meeting = NOT_MATCHED;
+    node.matched_collective = NOT_MATCHED;
     node.group = 0;
     struct met met = meet(&rank, SUTRA_OK);
     assert_int_equal(met.nodes.n, 4);

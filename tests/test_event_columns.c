@@ -114,14 +114,14 @@ static void inputs_are_one_text(void **state) {
     };
     static const struct requested_field fields_of[] = {{"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
     static const struct requested_field id = {"id", ASK_KEY, true};
-    for (unsigned ahead = AHEAD_NOTHING; ahead <= AHEAD_ALL; ahead++) {
+    for (unsigned ahead = PREFETCH_NOTHING; ahead <= PREFETCH_ALL; ahead++) {
         struct sutra_context *context = make_context(1);
-        context->ahead = ahead;
+        context->prefetch_columns = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
         struct requested_column columns[2];
-        assert_int_equal(event_columns_are_complete(trace, &fields_of[0]), !!(ahead & AHEAD_ARGUMENTS));
-        assert_int_equal(event_columns_are_complete(trace, &fields_of[1]), !!(ahead & AHEAD_LAUNCHES));
-        assert_int_equal(event_columns_are_complete(trace, &id), !!(ahead & AHEAD_IDS));
+        assert_int_equal(event_columns_are_complete(trace, &fields_of[0]), !!(ahead & PREFETCH_ARGUMENTS));
+        assert_int_equal(event_columns_are_complete(trace, &fields_of[1]), !!(ahead & PREFETCH_LAUNCHES));
+        assert_int_equal(event_columns_are_complete(trace, &id), !!(ahead & PREFETCH_IDS));
         assert_int_equal(event_columns_request(context, trace, fields_of, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
         const uint32_t *arguments = columns[0].string, *launches = columns[1].string;
         for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {

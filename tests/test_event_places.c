@@ -188,8 +188,8 @@ static struct reading read_in_parts(const struct buffer *text, unsigned n_thread
     struct reading reading = {0};
     assert_int_equal(sutra_context_create(&options, &reading.context, NULL), SUTRA_OK);
     reading.context->part_bytes = part_bytes;
-    reading.context->notes_places = true;
-    reading.context->ahead = AHEAD_ALL;
+    reading.context->keep_offsets = true;
+    reading.context->prefetch_columns = PREFETCH_ALL;
     reading.status =
         sutra_device_trace_parse(reading.context, "trace", text->bytes, text->length, &reading.trace, &reading.error);
     return reading;

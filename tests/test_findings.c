@@ -19,7 +19,7 @@ static void find_as(const char *text, bool alone, struct overview_findings *find
     struct rank_collectives collectives = {0};
     assert_int_equal(overview_steps_make(&made.overview, NULL, &made.arena, &made.scratch, &steps, &error), SUTRA_OK);
     assert_int_equal(rank_collectives_read(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
-    assert_int_equal(find_findings(made.context, &made.reading, &made.overview, &steps, &collectives.calls, alone,
+    assert_int_equal(find_findings(made.context, &made.model, &made.overview, &steps, &collectives.calls, alone,
                                    &made.arena, &made.scratch, &verdict, &error),
                      SUTRA_OK);
     *findings = (struct overview_findings){.n = verdict.n_findings, .n_all = verdict.n_findings};
@@ -526,7 +526,7 @@ static void tell(const struct overview_findings *findings) {
     for (unsigned i = 0; i < findings->n; i++) {
         char text[TEXT_MOST];
         finding_text(&findings->list[i], text, sizeof text);
-        print_error("  %s %.1f: %s\n", finding_names[findings->list[i].rule], findings->list[i].win, text);
+        print_error("  %s %.1f: %s\n", finding_names[findings->list[i].rule], findings->list[i].saving_percent, text);
     }
 }
 
@@ -541,8 +541,8 @@ static void every_rule_fires_on_its_positive_case(void **state) {
         char text[TEXT_MOST] = "";
         if (finding)
             finding_text(finding, text, sizeof text);
-        bool right = finding && strstr(text, tried->words) && isnan(finding->win) == !claims &&
-                     (!claims || (finding->win >= tried->least && finding->win <= tried->most));
+        bool right = finding && strstr(text, tried->words) && isnan(finding->saving_percent) == !claims &&
+                     (!claims || (finding->saving_percent >= tried->least && finding->saving_percent <= tried->most));
         if (!right) {
             print_error("case %zu, %s:\n", i, finding_names[tried->rule]);
             tell(&findings);
@@ -615,8 +615,8 @@ static void every_rule_has_a_case(void **state) {
 
 /* ---- Order ---- */
 
-static void add(struct overview_findings *findings, enum finding_rule rule, double win) {
-    findings->list[findings->n_all++] = (struct overview_finding){.rule = rule, .win = win};
+static void add(struct overview_findings *findings, enum finding_rule rule, double saving_percent) {
+    findings->list[findings->n_all++] = (struct overview_finding){.rule = rule, .saving_percent = saving_percent};
 }
 
 static void findings_are_sorted_by_saving(void **state) {
@@ -692,7 +692,7 @@ static void window_begins_after_dropped_activities(void **state) {
         assert_int_equal(of.overview.device.n_lost, n_lost);
         int64_t from = of.overview.window.from;
         assert_int_equal(overview_steps_make(&of.overview, NULL, &of.arena, &of.scratch, &steps, &error), SUTRA_OK);
-        assert_int_equal(find_findings(of.context, &of.reading, &of.overview, &steps, &calls, true, &of.arena,
+        assert_int_equal(find_findings(of.context, &of.model, &of.overview, &steps, &calls, true, &of.arena,
                                        &of.scratch, &verdict, &error),
                          SUTRA_OK);
         assert_int_equal(of.overview.window.from, n_lost < 10 ? from : of.overview.device.first_kept);

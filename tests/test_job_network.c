@@ -26,7 +26,7 @@ static struct astra_group groups[] = {{1, members[0], 2}, {2, members[1], 2}, {3
 struct network_case {
     struct matched_collective nodes[RANKS][NODES_MAX];
     struct matched_collectives ranks[RANKS];
-    struct job_meetings meetings;
+    struct job_matches matched_collectives;
     struct job_astra network;
     struct arena arena;
     struct sutra_error error;
@@ -36,7 +36,7 @@ static void network_begin(struct network_case *of) {
     memset(of, 0, sizeof *of);
     for (int r = 0; r < RANKS; r++)
         of->ranks[r].nodes = of->nodes[r];
-    of->meetings = (struct job_meetings){.ranks = of->ranks, .groups = groups, .n_groups = 4};
+    of->matched_collectives = (struct job_matches){.ranks = of->ranks, .groups = groups, .n_groups = 4};
 }
 
 /* Adds a collective of a group (0: all ranks) that takes ALPHA_US and the time of its bytes; the last member has a
@@ -49,7 +49,7 @@ static void collective(struct network_case *of, uint32_t group, enum comm_kind k
         struct matched_collectives *rank = &of->ranks[group ? (int64_t)groups[group - 1].ranks[i] : (int64_t)i];
         rank->nodes[rank->n++] =
             (struct matched_collective){.node = rank->n,
-                                        .meeting = of->meetings.n_meetings,
+                                        .matched_collective = of->matched_collectives.n_matched_collectives,
                                         .kind = kind,
                                         .n_ranks = n,
                                         .n_files = n,
@@ -58,11 +58,11 @@ static void collective(struct network_case *of, uint32_t group, enum comm_kind k
                                         .duration_us = (uint64_t)llround(ALPHA_US + moving_us) + (i + 1 == n ? 3 : 0),
                                         .run_ns = (uint64_t)llround((ALPHA_US + moving_us) * 1e3)};
     }
-    of->meetings.n_meetings++;
+    of->matched_collectives.n_matched_collectives++;
 }
 
 static enum sutra_status network_find(struct network_case *of) {
-    return job_network_find(&of->meetings, RANKS, RANKS, &of->arena, &of->network, &of->error);
+    return job_network_find(&of->matched_collectives, RANKS, RANKS, &of->arena, &of->network, &of->error);
 }
 
 static void expect_near(double found, double expected, double tolerance) {

@@ -462,7 +462,7 @@ static int plain_launcher(const struct random_trace *trace, int work) {
     return op < 0 ? call : op;
 }
 
-/* For how many ticks any work runs that is charged to a host, or that was started below it. */
+/* Ticks with any GPU activity that is attributed to a host row, or that was launched below it. */
 static int plain_busy(const struct random_trace *trace, int host, bool below) {
     char busy[TICKS + 200] = {0};
     int n = 0;
@@ -475,28 +475,28 @@ static int plain_busy(const struct random_trace *trace, int host, bool below) {
     return n;
 }
 
-static void check_random(const struct random_trace *trace, const struct launch_model *reading) {
-    const struct attribution_table *charges = &reading->charges;
-    row_t n_charged = 0;
-    int64_t all = 0, charged = 0, nobodys = 0;
+static void check_random(const struct random_trace *trace, const struct launch_model *model) {
+    const struct attribution_table *attributions = &model->attributions;
+    row_t n_attributed = 0;
+    int64_t all = 0, attributed = 0, nobodys = 0;
     for (int i = 0; i < WORKS; i++) {
-        row_t launcher = reading->devices.launcher[i];
-        int64_t length = reading->devices.stop[i] - reading->devices.start[i];
-        int found = launcher == ROW_NONE ? -1 : (int)reading->hosts.event[launcher];
+        row_t launcher = model->devices.launcher[i];
+        int64_t length = model->devices.stop[i] - model->devices.start[i];
+        int found = launcher == ROW_NONE ? -1 : (int)model->hosts.event[launcher];
         assert_int_equal(found, plain_launcher(trace, i));
         all += length;
         nobodys += launcher == ROW_NONE ? length : 0;
     }
-    for (row_t i = 0; i < charges->n; i++) {
-        int host = (int)reading->hosts.event[charges->host[i]];
-        assert_int_equal(charges->direct[i], 1000 * plain_busy(trace, host, false));
-        assert_int_equal(charges->subtree[i], 1000 * plain_busy(trace, host, true));
-        n_charged += charges->first[i + 1] - charges->first[i];
-        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++)
-            charged += reading->devices.stop[charges->device[k]] - reading->devices.start[charges->device[k]];
+    for (row_t i = 0; i < attributions->n; i++) {
+        int host = (int)model->hosts.event[attributions->host[i]];
+        assert_int_equal(attributions->direct[i], 1000 * plain_busy(trace, host, false));
+        assert_int_equal(attributions->subtree[i], 1000 * plain_busy(trace, host, true));
+        n_attributed += attributions->first[i + 1] - attributions->first[i];
+        for (row_t k = attributions->first[i]; k < attributions->first[i + 1]; k++)
+            attributed += model->devices.stop[attributions->device[k]] - model->devices.start[attributions->device[k]];
     }
-    assert_true(n_charged <= WORKS);
-    assert_int_equal(charged + nobodys, all);
+    assert_true(n_attributed <= WORKS);
+    assert_int_equal(attributed + nobodys, all);
 }
 
 static void random_traces_are_attributed_by_the_rule(void **state) {
@@ -508,13 +508,13 @@ static void random_traces_are_attributed_by_the_rule(void **state) {
         struct sutra_context *context = make_context(1);
         struct sutra_device_trace *trace = NULL;
         struct arena arena = {0}, scratch = {0};
-        struct launch_model reading;
+        struct launch_model model;
         struct sutra_error error;
         make_random(&made, &random);
         assert_int_equal(sutra_device_trace_parse(context, "random", made.text.bytes, made.text.length, &trace, &error),
                          SUTRA_OK);
-        assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
-        check_random(&made, &reading);
+        assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &model, &error), SUTRA_OK);
+        check_random(&made, &model);
         arena_free(&arena);
         arena_free(&scratch);
         sutra_device_trace_free(trace);
@@ -525,27 +525,27 @@ static void random_traces_are_attributed_by_the_rule(void **state) {
 
 /* ---- Recorded traces ---- */
 
-static int64_t length_of(const struct launch_model *reading, row_t device) {
-    return reading->devices.stop[device] - reading->devices.start[device];
+static int64_t length_of(const struct launch_model *model, row_t device) {
+    return model->devices.stop[device] - model->devices.start[device];
 }
 
 /* Attributed (each GPU activity once) plus unattributed time is the total. */
-static int64_t check_sums(const struct launch_model *reading) {
-    const struct attribution_table *charges = &reading->charges;
-    uint8_t *seen = calloc((size_t)reading->devices.n + 1, 1);
+static int64_t check_sums(const struct launch_model *model) {
+    const struct attribution_table *attributions = &model->attributions;
+    uint8_t *seen = calloc((size_t)model->devices.n + 1, 1);
     int64_t sum = 0;
     assert_non_null(seen);
-    for (row_t i = 0; i < charges->n; i++)
-        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++) {
-            assert_int_equal(seen[charges->device[k]]++, 0);
-            assert_int_equal(reading->devices.launcher[charges->device[k]], charges->host[i]);
-            sum += length_of(reading, charges->device[k]);
+    for (row_t i = 0; i < attributions->n; i++)
+        for (row_t k = attributions->first[i]; k < attributions->first[i + 1]; k++) {
+            assert_int_equal(seen[attributions->device[k]]++, 0);
+            assert_int_equal(model->devices.launcher[attributions->device[k]], attributions->host[i]);
+            sum += length_of(model, attributions->device[k]);
         }
-    for (row_t i = 0; i < reading->devices.n; i++) {
-        assert_int_equal(seen[i], reading->devices.launcher[i] != ROW_NONE);
-        sum += seen[i] ? 0 : length_of(reading, i);
+    for (row_t i = 0; i < model->devices.n; i++) {
+        assert_int_equal(seen[i], model->devices.launcher[i] != ROW_NONE);
+        sum += seen[i] ? 0 : length_of(model, i);
     }
-    assert_true((wide_t)sum == op_reading_device_time(reading));
+    assert_true((wide_t)sum == op_reading_device_time(model));
     free(seen);
     return sum;
 }
@@ -554,12 +554,12 @@ static int64_t check_sums(const struct launch_model *reading) {
 static int64_t time_of_part(struct sutra_context *context, const struct sutra_device_trace *trace,
                             const struct sutra_restriction *part) {
     struct arena arena = {0}, scratch = {0};
-    struct launch_model reading;
+    struct launch_model model;
     struct sutra_error error;
     int64_t sum = -1;
-    assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
-    if (!launch_model_restrict(context, part, &reading, &arena, &scratch, &error))
-        sum = check_sums(&reading);
+    assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &model, &error), SUTRA_OK);
+    if (!launch_model_restrict(context, part, &model, &arena, &scratch, &error))
+        sum = check_sums(&model);
     arena_free(&arena);
     arena_free(&scratch);
     return sum;

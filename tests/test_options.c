@@ -489,7 +489,7 @@ ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
 ASK(ask_change, sutra_simulation_change(all.simulation, all.simulation, report))
 ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
 ASK(ask_wait, sutra_simulation_wait(all.job, 0, report))
-ASK(ask_meeting, sutra_simulation_collective(all.job, 0, report))
+ASK(ask_matched_collective, sutra_simulation_collective(all.job, 0, report))
 ASK(ask_network, sutra_simulation_link(all.job, 0, report))
 ASK(ask_faithful, assert_int_equal(make_faithful(NULL, report, NULL), SUTRA_OK))
 
@@ -574,7 +574,7 @@ static const struct {
     {SIZED(sutra_simulated_name), ask_name},
     {SIZED(sutra_simulated_change), ask_change},
     {SIZED(sutra_simulated_wait), ask_wait},
-    {SIZED(sutra_simulated_collective), ask_meeting},
+    {SIZED(sutra_simulated_collective), ask_matched_collective},
     {SIZED(sutra_network_link), ask_network},
     {SIZED(sutra_faithful_report), ask_faithful},
 };

@@ -180,16 +180,16 @@ static void add_events(struct random *random, char *text) {
     sprintf(text, "]}");
 }
 
-static bool runs_at(const struct launch_model *reading, int64_t moment) {
-    for (row_t i = 0; i < reading->devices.n; i++)
-        if (reading->devices.start[i] <= moment && moment < reading->devices.stop[i])
+static bool runs_at(const struct launch_model *model, int64_t moment) {
+    for (row_t i = 0; i < model->devices.n; i++)
+        if (model->devices.start[i] <= moment && moment < model->devices.stop[i])
             return true;
     return false;
 }
 
 /* The shortest event of the gap's thread that covers enough of a row has the frame's length. */
 static int64_t shortest_cover(const struct overview *overview, const struct overview_row *row) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     int64_t shortest = INT64_MAX;
     for (row_t i = 0; i < hosts->n; i++) {
         int64_t from = hosts->start[i] > row->begin ? hosts->start[i] : row->begin;
@@ -205,14 +205,14 @@ static int64_t shortest_cover(const struct overview *overview, const struct over
 }
 
 static void check_random(const struct overview *overview) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     int64_t moment = overview->window.from, sum = 0;
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         assert_int_equal(row->begin, moment);
         assert_true(row->end > row->begin);
-        assert_int_equal(row->kind < OVERVIEW_FIRST_IDLE, runs_at(overview->reading, row->begin));
-        assert_int_equal(row->kind < OVERVIEW_FIRST_IDLE, runs_at(overview->reading, row->end - 1));
+        assert_int_equal(row->kind < OVERVIEW_FIRST_IDLE, runs_at(overview->model, row->begin));
+        assert_int_equal(row->kind < OVERVIEW_FIRST_IDLE, runs_at(overview->model, row->end - 1));
         assert_int_equal(row->kind < OVERVIEW_FIRST_IDLE, row->gap == ROW_NONE);
         if (row->gap != ROW_NONE && overview->gaps[row->gap].thread != THREAD_UNKNOWN) {
             int64_t shortest = shortest_cover(overview, row);

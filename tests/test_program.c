@@ -193,7 +193,7 @@ static void job_make(struct made_job *job, const char *words) {
     if (et_ranks_of(job->context, (const struct sutra_et *const *)job->ets, NULL, job->n, &job->ranks, &job->error))
         fail_msg("%s", job->error.message);
     const struct change_target target = {job->ranks->graphs, job->ranks->ranks, job->n, &job->ranks->names};
-    if (programs_make(&job->programs, &target, job->ranks->n_meetings, &job->arena, &job->error))
+    if (programs_make(&job->programs, &target, job->ranks->n_matched_collectives, &job->arena, &job->error))
         fail_msg("%s", job->error.message);
 }
 

@@ -25,7 +25,7 @@
 struct drawn_node {
     uint64_t dur;
     uint32_t resource;
-    uint32_t meeting; /* number + 1, or 0 */
+    uint32_t matched_collective; /* number + 1, or 0 */
     int after[WAITS_MAX + 1];
 };
 
@@ -37,7 +37,7 @@ struct drawn_rank {
 /* The same rank as input of replay(). */
 struct made_rank {
     uint64_t dur[NODES_MAX], first_waiter[NODES_MAX + 1];
-    uint32_t resource[NODES_MAX], meeting[NODES_MAX];
+    uint32_t resource[NODES_MAX], matched_collective[NODES_MAX];
     row_t n_waits[NODES_MAX], waiters[NODES_MAX * WAITS_MAX];
     uint64_t start[NODES_MAX], run[NODES_MAX], end[NODES_MAX];
     struct replay_node cause[NODES_MAX];
@@ -48,7 +48,7 @@ static struct replay_graph graph_make(const struct drawn_rank *drawn, struct mad
     for (row_t i = 0; i < drawn->n; i++) {
         made->dur[i] = drawn->nodes[i].dur;
         made->resource[i] = drawn->nodes[i].resource;
-        made->meeting[i] = drawn->nodes[i].meeting - 1;
+        made->matched_collective[i] = drawn->nodes[i].matched_collective - 1;
         made->n_waits[i] = 0;
         while (drawn->nodes[i].after[made->n_waits[i]] >= 0)
             made->n_waits[i]++;
@@ -66,7 +66,7 @@ static struct replay_graph graph_make(const struct drawn_rank *drawn, struct mad
                                  .n_waits = made->n_waits,
                                  .first_waiter = made->first_waiter,
                                  .waiters = made->waiters,
-                                 .meeting = made->meeting};
+                                 .matched_collective = made->matched_collective};
 }
 
 static void run(const struct drawn_rank *drawn, uint32_t n_ranks, struct made_rank *made, struct replay_times *times) {
@@ -168,7 +168,7 @@ static void ranks_with_different_collective_orders_deadlock(void **state) {
 
 static void draw_rank(struct drawn_rank *rank, struct random *random) {
     rank->n = 1 + (row_t)random_below(random, NODES_MAX);
-    uint32_t order[NODES_MAX], next_meeting = 1;
+    uint32_t order[NODES_MAX], next_match = 1;
     for (row_t i = 0; i < rank->n; i++)
         order[i] = i;
     for (row_t i = rank->n; i > 1; i--) {
@@ -184,8 +184,8 @@ static void draw_rank(struct drawn_rank *rank, struct random *random) {
         for (int k = 0; k < n_after; k++)
             node->after[k] = (int)order[random_below(random, i)];
         node->after[n_after] = -1;
-        if (node->resource == LINK && next_meeting <= MEETINGS_MAX && random_below(random, 2))
-            node->meeting = next_meeting++;
+        if (node->resource == LINK && next_match <= MEETINGS_MAX && random_below(random, 2))
+            node->matched_collective = next_match++;
     }
 }
 
@@ -225,11 +225,11 @@ static void plain_run(struct plain *plain, uint32_t r, row_t i, uint64_t now) {
 }
 
 /* Runs the collective if all ranks have arrived; `order` is the order of arrival. */
-static void plain_meet(struct plain *plain, uint32_t meeting, uint64_t now) {
+static void plain_meet(struct plain *plain, uint32_t matched_collective, uint64_t now) {
     uint32_t n_members = 0, n_arrived = 0;
     for (uint32_t r = 0; r < plain->n_ranks; r++)
         for (row_t i = 0; i < plain->ranks[r].n; i++)
-            if (plain->ranks[r].nodes[i].meeting == meeting) {
+            if (plain->ranks[r].nodes[i].matched_collective == matched_collective) {
                 n_members++;
                 n_arrived += plain->nodes[r][i].phase == STARTED;
             }
@@ -238,7 +238,8 @@ static void plain_meet(struct plain *plain, uint32_t meeting, uint64_t now) {
         row_t first = ROW_NONE;
         for (uint32_t r = 0; r < plain->n_ranks; r++)
             for (row_t i = 0; i < plain->ranks[r].n; i++)
-                if (plain->ranks[r].nodes[i].meeting == meeting && plain->nodes[r][i].phase == STARTED &&
+                if (plain->ranks[r].nodes[i].matched_collective == matched_collective &&
+                    plain->nodes[r][i].phase == STARTED &&
                     (first == ROW_NONE || plain->nodes[r][i].order < plain->nodes[first_rank][first].order)) {
                     first_rank = r;
                     first = i;
@@ -253,12 +254,12 @@ static void plain_start_all(struct plain *plain, uint32_t r, uint64_t now) {
     for (row_t i = 0; i < plain->ranks[r].n; i++)
         if (plain_may_start(plain, r, i)) {
             plain->nodes[r][i].start = now;
-            if (plain->ranks[r].nodes[i].meeting == 0) {
+            if (plain->ranks[r].nodes[i].matched_collective == 0) {
                 plain_run(plain, r, i, now);
             } else {
                 plain->nodes[r][i].phase = STARTED;
                 plain->nodes[r][i].order = plain->n_started++;
-                plain_meet(plain, plain->ranks[r].nodes[i].meeting, now);
+                plain_meet(plain, plain->ranks[r].nodes[i].matched_collective, now);
             }
         }
 }

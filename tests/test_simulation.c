@@ -200,7 +200,7 @@ static void path_goes_through_the_last_arriving_rank(void **state) {
     sutra_simulation_rank(job.simulation, 0, &rank);
     assert_int_equal(rank.wait_ns, 60 * US);
     assert_int_equal(rank.comm_ns, 30 * US);
-    assert_int_equal(rank.n_meetings, 1);
+    assert_int_equal(rank.n_matched_collectives, 1);
     job_free(&job);
 }
 
@@ -436,13 +436,14 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
 
 /* ---- Ranks of a job ---- */
 
-#define MET(id, name, us, after, meeting, bytes, run_ns)                                                               \
+#define MET(id, name, us, after, matched_collective, bytes, run_ns)                                                    \
     NODE_LINE(                                                                                                         \
         id, name, "COMM_COLL_NODE", us, AFTER(after),                                                                  \
         IS_CPU("false") ",{'name':'meeting_kind','stringVal':'all-reduce'}," NUMBER_OF("stream", "20") "," NUMBER_OF(  \
-            "meeting", meeting) "," NUMBER_OF("meeting_ranks",                                                         \
-                                              "2") "," NUMBER_OF("meeting_bytes",                                      \
-                                                                 bytes) "," NUMBER_OF("kernel_exec_ns", run_ns))
+            "meeting", matched_collective) "," NUMBER_OF("meeting_ranks",                                              \
+                                                         "2") "," NUMBER_OF("meeting_bytes",                           \
+                                                                            bytes) "," NUMBER_OF("kernel_exec_ns",     \
+                                                                                                 run_ns))
 
 /* Rank 1 computes 1.3 times as long, and starts 3 us later, which stays. Transfers take 10 us and 20 us a megabyte.
  * Their numbers say who meets, not their order in the files. */
@@ -466,7 +467,7 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
     (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_simulated_wait wait = {.size = sizeof wait};
-    struct sutra_simulated_collective meeting = {.size = sizeof meeting};
+    struct sutra_simulated_collective matched_collective = {.size = sizeof matched_collective};
     expect_time(&job, (struct sutra_simulate_options){0}, 223);
     assert_int_equal(sutra_simulation_n_waits(job.simulation), 1);
     sutra_simulation_wait(job.simulation, 0, &wait);
@@ -475,15 +476,15 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
     assert_int_equal(wait.ns, 33 * US);
     assert_int_equal(wait.n, 1);
     assert_int_equal(sutra_simulation_n_collectives(job.simulation), 2);
-    sutra_simulation_collective(job.simulation, 0, &meeting);
-    assert_string_equal(meeting.kind, "all-reduce");
-    assert_int_equal(meeting.n_ranks, 2);
-    assert_int_equal(meeting.bytes, 1000000);
-    assert_int_equal(meeting.last, 1);
-    assert_int_equal(meeting.start_ns, 110 * US);
-    assert_int_equal(meeting.run_ns, 143 * US);
-    assert_int_equal(meeting.end_ns, 173 * US);
-    assert_int_equal(meeting.wait_ns, 33 * US);
+    sutra_simulation_collective(job.simulation, 0, &matched_collective);
+    assert_string_equal(matched_collective.kind, "all-reduce");
+    assert_int_equal(matched_collective.n_ranks, 2);
+    assert_int_equal(matched_collective.bytes, 1000000);
+    assert_int_equal(matched_collective.last, 1);
+    assert_int_equal(matched_collective.start_ns, 110 * US);
+    assert_int_equal(matched_collective.run_ns, 143 * US);
+    assert_int_equal(matched_collective.end_ns, 173 * US);
+    assert_int_equal(matched_collective.wait_ns, 33 * US);
     job_free(&job);
 }
 
@@ -592,7 +593,7 @@ static void files_remove(const struct rank_files *files) {
 static void describe(const struct sutra_simulation *simulation, char *text, size_t size) {
     struct sutra_simulated_name name = {.size = sizeof name};
     struct sutra_simulated_step step = {.size = sizeof step};
-    struct sutra_simulated_collective meeting = {.size = sizeof meeting};
+    struct sutra_simulated_collective matched_collective = {.size = sizeof matched_collective};
     struct sutra_simulated_wait wait = {.size = sizeof wait};
     size_t n = 0;
 #define SAY(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__), assert_true(n < size)
@@ -606,9 +607,9 @@ static void describe(const struct sutra_simulation *simulation, char *text, size
         SAY("%" PRIu64 " %" PRIu64 " %s %" PRIu64 "\n", step.rank, step.id, step.name, step.end_ns);
     }
     for (uint64_t i = 0; i < sutra_simulation_n_collectives(simulation); i++) {
-        sutra_simulation_collective(simulation, i, &meeting);
-        SAY("%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", meeting.name, meeting.kind, meeting.n_ranks, meeting.bytes,
-            meeting.wait_ns);
+        sutra_simulation_collective(simulation, i, &matched_collective);
+        SAY("%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", matched_collective.name, matched_collective.kind,
+            matched_collective.n_ranks, matched_collective.bytes, matched_collective.wait_ns);
     }
     for (uint64_t i = 0; i < sutra_simulation_n_waits(simulation); i++) {
         sutra_simulation_wait(simulation, i, &wait);

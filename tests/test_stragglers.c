@@ -164,7 +164,7 @@ static void last_arriving_rank_is_the_straggler(void **state) {
             finding_text(&finding, text, sizeof text);
         if (found)
             right = right && finding.rule == FINDING_STRAGGLER && finding.numbers[0].value == jobs[i].late &&
-                    strstr(text, jobs[i].words) && waits[jobs[i].late] == 0 && finding.win > 5;
+                    strstr(text, jobs[i].words) && waits[jobs[i].late] == 0 && finding.saving_percent > 5;
         for (int rank = 0; rank < jobs[i].n_ranks; rank++)
             right &= !found ? waits[rank] == 0 : rank == jobs[i].late || waits[rank] > 5;
         if (!right)
@@ -260,17 +260,17 @@ static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
         struct sutra_overview *overview = overview_of_job(context, &beside[i].job, &told);
         struct sutra_finding finding;
         bool straggler = false, slow = false;
-        double win = 0;
+        double saving_percent = 0;
         print_message("%s\n", beside[i].job.name);
         for (size_t k = 0; sutra_overview_finding(overview, k, &finding); k++) {
             straggler |= strcmp(finding.rule, "straggler") == 0;
             slow |= strcmp(finding.rule, "slow_collective") == 0;
-            win += strstr("straggler slow_collective", finding.rule) ? finding.saving_percent : 0;
+            saving_percent += strstr("straggler slow_collective", finding.rule) ? finding.saving_percent : 0;
         }
         assert_int_equal(straggler, beside[i].straggler);
         assert_int_equal(slow, beside[i].slow_collective);
         assert_int_equal(told, straggler ? 1 : -1); /* one rule for both */
-        assert_true(win < 100);                     /* no time is won twice */
+        assert_true(saving_percent < 100);          /* no time is won twice */
         sutra_overview_free(overview);
     }
     sutra_context_free(context);

@@ -22,7 +22,7 @@ static struct rank_verdict verdict_on(const char *text) {
     overview_of(text, 1, &made);
     assert_int_equal(overview_steps_make(&made.overview, NULL, &made.arena, &made.scratch, &steps, &error), SUTRA_OK);
     assert_int_equal(rank_collectives_read(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
-    assert_int_equal(find_findings(made.context, &made.reading, &made.overview, &steps, &collectives.calls, true,
+    assert_int_equal(find_findings(made.context, &made.model, &made.overview, &steps, &collectives.calls, true,
                                    &made.arena, &made.scratch, &verdict, &error),
                      SUTRA_OK);
     collective_calls_free(&collectives.calls);
@@ -78,8 +78,8 @@ static void overlapping_savings_count_once(void **state) {
     double whole = (double)verdict.window / 3000,
            both = step_us(&verdict, BIT(HOST_BOUND) | BIT(SMALL_KERNELS_OPTIMIZER), &bound);
     assert_true(both >= step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * 0.01);
-    assert_true(both > whole * (1 - (host->win + optimizer->win) / 100) + whole * 0.2);
-    assert_true(fabs(step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * (1 - host->win / 100)) < 0.001);
+    assert_true(both > whole * (1 - (host->saving_percent + optimizer->saving_percent) / 100) + whole * 0.2);
+    assert_true(fabs(step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * (1 - host->saving_percent / 100)) < 0.001);
     assert_int_equal(bound, BOUND_NONE);
     verdict_parts(&verdict, parts);
     for (int part = 0; part < SUTRA_N_PARTS; part++)
@@ -316,8 +316,10 @@ static struct rank_verdict rank_of(int64_t compute_us, int64_t host_us, struct v
                                    .n_findings = 1};
     atoms[0] = (struct verdict_atom){.part = SUTRA_PART_COMPUTE, .ticks = compute_us * 1000};
     atoms[1] = (struct verdict_atom){.rules = BIT(HOST_BOUND), .part = SUTRA_PART_HOST, .ticks = host_us * 1000};
-    verdict.findings[0] = (struct overview_finding){
-        .rule = FINDING_HOST_BOUND, .weight = 1, .win = 100.0 * (double)host_us / (double)(compute_us + host_us)};
+    verdict.findings[0] =
+        (struct overview_finding){.rule = FINDING_HOST_BOUND,
+                                  .weight = 1,
+                                  .saving_percent = 100.0 * (double)host_us / (double)(compute_us + host_us)};
     return verdict;
 }
 

@@ -159,8 +159,8 @@ static void read_nodes(void *arg, size_t task) {
     struct node_fields *fields = reading->fields;
     struct field_reader reader = {.source = source};
     struct event_forms forms = {0};
-    const size_t begin = part_start(reading->n, reading->n_tasks, task);
-    const size_t end = part_start(reading->n, reading->n_tasks, task + 1);
+    const size_t begin = part_offset(reading->n, reading->n_tasks, task);
+    const size_t end = part_offset(reading->n, reading->n_tasks, task + 1);
     for (size_t i = begin; i < end; i++) {
         struct node_places places;
         int64_t integer;

@@ -225,7 +225,8 @@ ORDER_BY(compare_expert_sums, struct expert_sum, ASCENDING(program))
 static bool exchanges_tokens(const struct rank_graph *graph, const struct program_item *item, double min_bytes) {
     const struct transfer *transfer = item_transfer(graph, item);
     return transfer && (transfer->kind == COMM_ALL_TO_ALL || transfer->kind == COMM_ALL_TO_ALL_V) &&
-           (double)transfer->bytes >= min_bytes && graph->meeting && graph->meeting[item->node] != NO_MATCH;
+           (double)transfer->bytes >= min_bytes && graph->matched_collective &&
+           graph->matched_collective[item->node] != NO_MATCH;
 }
 
 /* Lists the pairs of dispatch and combine of a pass in `list`. Returns the new number of elements. */
@@ -246,8 +247,10 @@ static uint64_t list_experts(const struct pipeline_job *job, uint32_t p, const s
         if (is_open)
             list[n++] = open;
         is_open = !is_open;
-        open = (struct expert_time){
-            .group = item->group, .layer = (uint32_t)(n - first), .match = graph->meeting[item->node], .program = p};
+        open = (struct expert_time){.group = item->group,
+                                    .layer = (uint32_t)(n - first),
+                                    .match = graph->matched_collective[item->node],
+                                    .program = p};
     }
     for (uint64_t k = first; k < n && pass->is_backward; k++)
         list[k].layer = (uint32_t)(n - first) - 1 - list[k].layer;
@@ -334,7 +337,8 @@ static enum sutra_status make_tables(struct pipeline_job *job, struct sutra_pipe
             made->result.reasons[id] = "nodes never ran";
         return SUTRA_OK;
     }
-    enum sutra_status status = programs_make(&job->programs, &target, simulation->job->n_meetings, &job->arena, error);
+    enum sutra_status status =
+        programs_make(&job->programs, &target, simulation->job->n_matched_collectives, &job->arena, error);
     if (status)
         return status;
     job->units = arena_alloc(&job->arena, job->programs.n, sizeof *job->units);

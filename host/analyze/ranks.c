@@ -27,9 +27,9 @@ struct rank_run {
     const struct rank_analysis *analysis;
     struct sutra_context *context;
     void *arg;
-    const struct rank_team *team; /* or NULL */
-    size_t next;                  /* trace of the shard */
-    unsigned n_threads;           /* for each trace */
+    const struct shard_plan *plan; /* or NULL */
+    size_t next;                   /* trace of the shard */
+    unsigned n_threads;            /* for each trace */
     pthread_mutex_t mutex, visiting;
     pthread_cond_t turn;
     bool stopped;             /* a visitor failed: no visitor runs again */
@@ -124,7 +124,7 @@ static struct file_stamp trace_stamp(const char *path) {
 
 static char *path_of_result(const struct rank_run *run, size_t number) {
     char *path;
-    return asprintf(&path, "%s/%zu", run->team->folder, run->tasks->list[number].place) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%zu", run->plan->folder, run->tasks->list[number].place) < 0 ? NULL : path;
 }
 
 /* The ranks of a trace with several; their texts remain in the process that has read it. */
@@ -183,7 +183,7 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
  * time, which a signal must remove. */
 static void write_result(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
-    const struct codec_shard shard = {(uint32_t)run->team->shard, (uint32_t)run->team->n_shards};
+    const struct codec_shard shard = {(uint32_t)run->plan->shard, (uint32_t)run->plan->n_shards};
     const char *trace = task->path;
     struct buffer out = {0};
     struct codec codec = {.out = &out};
@@ -320,8 +320,8 @@ static enum sutra_status read_file(const struct rank_run *run, size_t number, st
     struct rank_task *task = &tasks->list[number];
     const struct rank_task *holder = tasks->first_pass ? &tasks->first_pass->list[number] : task;
     enum sutra_status status;
-    context->notes_places = tasks->notes_places;
-    context->ahead = tasks->ahead;
+    context->keep_offsets = tasks->keep_offsets;
+    context->prefetch_columns = tasks->prefetch_columns;
     context->report = task->report;
     context->holds_defects = tasks->n > 1;
     context->keeps_processes = true;
@@ -332,8 +332,8 @@ static enum sutra_status read_file(const struct rank_run *run, size_t number, st
     if (task->texts && !task->is_split && !tasks->keeps_texts)
         buffer_free(&task->texts->list[task->text].json);
     context->keeps_processes = false;
-    context->notes_places = false;
-    context->ahead = AHEAD_NOTHING;
+    context->keep_offsets = false;
+    context->prefetch_columns = PREFETCH_NOTHING;
     context->report = NULL;
     context->holds_defects = false;
     return status || task->is_split ? status : device_trace_check_events(*trace, &task->error);
@@ -387,9 +387,9 @@ static void run_task_in(struct rank_run *run, size_t number, struct sutra_contex
     struct sutra_device_trace *trace = NULL;
     const struct rank_task *first = run->tasks->first_pass ? &run->tasks->first_pass->list[number] : NULL;
     task->stamp = trace_stamp(task->path); /* before reading: later changes differ from it */
-    task->status = first && first->status ? error_hand_on(&task->error, first->status, &first->error)
+    task->status = first && first->status ? error_copy(&task->error, first->status, &first->error)
                                           : read_trace(run, number, context, &trace);
-    if (!run->team) { /* else the process that decodes all results claims the ranks */
+    if (!run->plan) { /* else the process that decodes all results claims the ranks */
         wait_turn(run, number);
         if (is_analyzed(task))
             task->status = claim_rank(run, number, &task->error);
@@ -399,11 +399,11 @@ static void run_task_in(struct rank_run *run, size_t number, struct sutra_contex
         task->status = analysis->analyze(run->arg, run, number, context, trace, &task->error);
     else
         sutra_device_trace_free(trace);
-    if (is_analyzed(task) && !run->team && analysis->visit && !task->is_idle)
+    if (is_analyzed(task) && !run->plan && analysis->visit && !task->is_idle)
         task->status = rank_run_visit(run, number, analysis->visit, run->arg, &task->error);
     if (task->status)
         free_result(run->tasks, number);
-    if (run->team)
+    if (run->plan)
         write_result(run, number);
 }
 
@@ -422,10 +422,10 @@ static void run_task(struct rank_run *run, size_t number) {
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
-        context->own_names = run->context->own_names;
+        context->may_replace_links = run->context->may_replace_links;
         run_task_in(run, number, context);
         sutra_context_free(context);
-    } else if (!run->team) { /* no task waits for a claim in a team, where a missing result shows the failure */
+    } else if (!run->plan) { /* no task waits for a claim among processes, where a missing result shows the failure */
         wait_turn(run, number);
         pass_turn(run, number);
     }
@@ -497,7 +497,7 @@ static enum sutra_status find_fatal_error(const struct rank_run *run, bool warns
         bool is_fatal = task->ends_run || task->status == SUTRA_SYSTEM || task->status == SUTRA_CANCELLED ||
                         run->context->options.strict;
         if (task->status && is_fatal && !task->is_unselected)
-            return error_hand_on(error, task->status, &task->error);
+            return error_copy(error, task->status, &task->error);
     }
     return SUTRA_OK;
 }
@@ -505,17 +505,17 @@ static enum sutra_status find_fatal_error(const struct rank_run *run, bool warns
 /* Runs the traces of a shard in one thread of the pool. */
 static void run_worker(void *arg, size_t worker) {
     struct rank_run *run = arg;
-    const struct rank_team *team = run->team;
+    const struct shard_plan *plan = run->plan;
     (void)worker;
     for (bool more = true; more;) {
         size_t number = 0;
         pthread_mutex_lock(&run->mutex);
-        if (team->next) {
-            more = team->next(team->arg, &number);
+        if (plan->next) {
+            more = plan->next(plan->arg, &number);
         } else {
             number = run->next;
-            more = team->n_shards > 0 && run->next < run->tasks->n;
-            run->next += team->n_shards;
+            more = plan->n_shards > 0 && run->next < run->tasks->n;
+            run->next += plan->n_shards;
         }
         pthread_mutex_unlock(&run->mutex);
         more = more && number < run->tasks->n;
@@ -539,7 +539,7 @@ static enum sutra_status report_no_rank(const struct rank_run *run, struct sutra
     struct rank_list ranks = {0};
     for (size_t i = 0; i < tasks->n; i++)
         if (!tasks->list[i].is_unselected && !(tasks->n_selected < tasks->n && is_host_trace(run, &tasks->list[i])))
-            return error_hand_on(error, tasks->list[i].status, &tasks->list[i].error);
+            return error_copy(error, tasks->list[i].status, &tasks->list[i].error);
     for (size_t i = 0; i < tasks->n; i++)
         if (tasks->list[tasks->order[i]].is_unselected)
             rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
@@ -572,7 +572,7 @@ static void warn_about_skipped(const struct rank_run *run) {
 /* Skips traces without GPU activity, unless no trace has any: then they are ranks, whose results are shown here. */
 static void settle_idle_tasks(struct rank_run *run) {
     const struct rank_tasks *tasks = run->tasks;
-    rank_visit *visit = run->team ? run->analysis->visit_decoded : run->analysis->visit;
+    rank_visit *visit = run->plan ? run->analysis->visit_decoded : run->analysis->visit;
     bool is_idle_job = true;
     for (size_t i = 0; i < tasks->n; i++)
         is_idle_job = is_idle_job && (tasks->list[i].status || tasks->list[i].is_idle);
@@ -636,14 +636,14 @@ static int compare_tasks(const void *left, const void *right, void *arg) {
 /* Sorts the tasks, reports warnings, and fails if the run or all traces failed. */
 static enum sutra_status finish_tasks(struct rank_run *run, struct sutra_error *error) {
     struct rank_tasks *tasks = run->tasks;
-    if (!tasks->is_elsewhere)
+    if (!tasks->is_combined_by_other_process)
         settle_idle_tasks(run);
     qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     for (size_t i = 0; i < tasks->n; i++) {
         tasks->n_selected += !tasks->list[i].is_unselected;
         tasks->n_analyzed += !tasks->list[i].status;
     }
-    if (tasks->is_elsewhere)
+    if (tasks->is_combined_by_other_process)
         return SUTRA_OK;
     enum sutra_status status = find_fatal_error(run, !tasks->first_pass, error);
     if (status)
@@ -721,7 +721,7 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
     struct rank_tasks *tasks = run->tasks;
     const struct rank_tasks before = *tasks;
     const bool *claimed = run->claimed, *ended = run->ended;
-    const bool warns = !tasks->first_pass && (!run->team || run->team->combines);
+    const bool warns = !tasks->first_pass && (!run->plan || run->plan->combines);
     struct pair_table claims;
     size_t n = 0, made = 0;
     *any = false;
@@ -769,7 +769,7 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
 static enum sutra_status run_split(struct rank_run *run, struct sutra_error *error) {
     bool any;
     enum sutra_status status = replace_split(run, &any, error);
-    if (!status && any && run->team)
+    if (!status && any && run->plan)
         run_pool(run, run_split_task, run->tasks->n);
     else if (!status && any)
         run_here(run, run_split_task);
@@ -787,21 +787,21 @@ static enum sutra_status combine_results(struct rank_run *run, struct sutra_erro
 }
 
 static enum sutra_status run_shard(struct rank_run *run, struct sutra_error *error) {
-    const struct rank_team *team = run->team;
+    const struct shard_plan *plan = run->plan;
     if (!run->analysis->codec)
         return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     run->n_threads = 1;
-    run->next = team->shard;
+    run->next = plan->shard;
     run_pool(run, run_worker, pool_threads(run->context->pool));
     enum sutra_status status = find_fatal_error(run, false, error);
     if (!status)
         status = run_split(run, error);
     if (!status)
         status = find_fatal_error(run, false, error);
-    if (team->end)
-        team->end(team->arg);
-    run->tasks->is_elsewhere = !team->combines;
-    return status || !team->combines ? status : combine_results(run, error);
+    if (plan->end)
+        plan->end(plan->arg);
+    run->tasks->is_combined_by_other_process = !plan->combines;
+    return status || !plan->combines ? status : combine_results(run, error);
 }
 
 static void free_texts(struct rank_tasks *tasks) {
@@ -817,7 +817,7 @@ static void free_texts(struct rank_tasks *tasks) {
 static enum sutra_status run_tasks(struct rank_run *run, struct sutra_error *error) {
     struct rank_tasks *tasks = run->tasks;
     enum sutra_status status = share_reports(tasks) ? SUTRA_OK : error_memory(error);
-    if (!status && run->team) {
+    if (!status && run->plan) {
         status = run_shard(run, error);
     } else if (!status) {
         run_here(run, run_pool_task);
@@ -836,7 +836,7 @@ static enum sutra_status run_tasks(struct rank_run *run, struct sutra_error *err
 enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
                                  struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error) {
-    struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .team = context->team};
+    struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .plan = context->plan};
     tasks->analysis = analysis;
     tasks->n_paths = n_paths;
     enum sutra_status status = make_tasks(&run, n_paths, error);
@@ -857,7 +857,7 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     pair_table_free(&run.claims);
     if (!tasks->keeps_texts)
         free_texts(tasks);
-    if (!status && !tasks->is_elsewhere && analysis->merge)
+    if (!status && !tasks->is_combined_by_other_process && analysis->merge)
         status = analysis->merge(arg, context, error);
     return status;
 }

@@ -64,7 +64,7 @@ struct rank_analysis {
 
 /* Shards: how a process shares the ranks of a job. It writes each result to a file of the directory, named by the index
  * of the trace; the process that `combines` decodes all results in the end. */
-struct rank_team {
+struct shard_plan {
     const char *folder;
     size_t shard, n_shards;                  /* analyzes traces shard, shard + n_shards, ...; n_shards 0: none */
     bool (*next)(void *arg, size_t *number); /* or the traces that this returns to one thread at a time */
@@ -100,12 +100,12 @@ struct rank_tasks {
     struct arena arena; /* of all members, and of whatever lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order;                  /* tasks by rank, then skipped ones, then unselected ones */
-    size_t n_selected;              /* tasks of selected ranks, */
-    size_t n_analyzed;              /* and of them, the analyzed ones */
-    void *results;                  /* of the analysis, by task */
-    bool is_elsewhere;              /* another process combines the results; there are none here */
-    struct trace_validity validity; /* of all analyzed traces */
+    size_t *order;                     /* tasks by rank, then skipped ones, then unselected ones */
+    size_t n_selected;                 /* tasks of selected ranks, */
+    size_t n_analyzed;                 /* and of them, the analyzed ones */
+    void *results;                     /* of the analysis, by task */
+    bool is_combined_by_other_process; /* another process combines the results; there are none here */
+    struct trace_validity validity;    /* of all analyzed traces */
     struct sutra_trace_defect *defects;
     uint32_t n_defects;
     const struct rank_analysis *analysis;
@@ -116,8 +116,8 @@ struct rank_tasks {
     const struct rank_tasks *first_pass;  /* over the same traces, which reported all warnings and skipped traces */
     bool keeps_truncated;                 /* by the rules of another tool: traces are not cut to their complete part */
     bool names_traces;                    /* warnings name the trace even if it is the only one */
-    bool notes_places;                    /* this and the next are fields of the context for readers */
-    unsigned ahead;
+    bool keep_offsets;                    /* this and the next are fields of the context for readers */
+    unsigned prefetch_columns;
     struct sutra_device_trace **traces; /* by task: a trace that is still in memory, which is moved; or NULL */
     bool keeps_texts;                   /* a second pass reads the ranks of traces with several ranks again */
 
@@ -139,7 +139,7 @@ void rank_tasks_free(struct rank_tasks *tasks);
 
 /* Whether this process analyzes traces, and does not only combine the results of others. */
 static inline bool rank_tasks_analyze(const struct sutra_context *context) {
-    return !context->team || context->team->n_shards || context->team->next;
+    return !context->plan || context->plan->n_shards || context->plan->next;
 }
 
 /* The result of the task at this position of the list, and of the i-th rank. */

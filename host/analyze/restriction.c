@@ -95,7 +95,7 @@ static bool category_fits(const struct filter *f, row_t event) {
     row_t launcher = launcher_of(f, event);
     if (launcher == ROW_NONE)
         return false;
-    const char *category = op_category_names[f->categories[f->model->charges.of_host[launcher]]];
+    const char *category = op_category_names[f->categories[f->model->attributions.of_host[launcher]]];
     return strcasecmp(category, f->restriction->category) == 0;
 }
 
@@ -136,7 +136,7 @@ static void list_streams(const struct filter *f, char *list, size_t size) {
 static void list_categories(const struct filter *f, char *list, size_t size) {
     bool occurs[OP_N_CATEGORIES] = {false};
     size_t length = 0;
-    for (row_t i = 0; f && i < f->model->charges.n; i++)
+    for (row_t i = 0; f && i < f->model->attributions.n; i++)
         occurs[f->categories[i]] = true;
     *list = '\0';
     int category = 0;

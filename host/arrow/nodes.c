@@ -205,74 +205,82 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
  * over the list.
  */
 
-struct plus_entry {
+struct et_plus_entry {
     row_t unit, node; /* of the host trace: the unit's, and its row */
     row_t sorted;     /* the node among those in order */
     row_t gpu;        /* the event of a GPU operator, or ROW_NONE */
     int64_t id;
 };
 
-struct plus_source {
+struct et_plus_source {
     struct sutra_context *context;
     const struct sutra_linked *linked;
-    struct plus_entry *entries;
+    struct et_plus_entry *entries;
 };
 
-static struct plus_entry *list_entries(const struct sutra_linked *linked, uint64_t n_entries) {
+static struct et_plus_entry *list_entries(const struct sutra_linked *linked, uint64_t n_entries) {
     const struct host_ops *units = &linked->units;
-    struct plus_entry *made = column_new(n_entries, sizeof *made), *at = made;
+    struct et_plus_entry *made = column_new(n_entries, sizeof *made), *at = made;
     for (row_t unit = 0; unit < units->n_units && made; unit++) {
         row_t first = units->unit_start[unit], n_gpu;
         for (row_t sorted = first; sorted < units->unit_start[unit + 1]; sorted++)
-            *at++ = (struct plus_entry){unit, units->node[sorted], sorted, ROW_NONE, linked->unit_id[unit]};
+            *at++ = (struct et_plus_entry){unit, units->node[sorted], sorted, ROW_NONE, linked->unit_id[unit]};
         const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
         for (row_t i = 0; i < n_gpu; i++)
             *at++ =
-                (struct plus_entry){unit, units->node[first], first, gpu[i], (int64_t)linked->unit_id[unit] + 1 + i};
+                (struct et_plus_entry){unit, units->node[first], first, gpu[i], (int64_t)linked->unit_id[unit] + 1 + i};
     }
     return made;
 }
 
 /* ---- Columns of integers ---- */
 
-enum plus_integer { PLUS_ID, PLUS_HOST_ID, PLUS_CTRL_DEPS, PLUS_INTER_THREAD, PLUS_STREAM, PLUS_HOST_ROW, PLUS_EVENT };
+enum et_plus_integer {
+    ET_PLUS_ID,
+    ET_PLUS_HOST_ID,
+    ET_PLUS_CTRL_DEPS,
+    ET_PLUS_INTER_THREAD,
+    ET_PLUS_STREAM,
+    ET_PLUS_HOST_ROW,
+    ET_PLUS_EVENT
+};
 
-#define PLUS_NONE INT64_MIN
+#define ET_PLUS_NONE INT64_MIN
 
 static int64_t key_or_none(value_key key) {
-    return key_is_integer(key) ? key : PLUS_NONE;
+    return key_is_integer(key) ? key : ET_PLUS_NONE;
 }
 
-static int64_t event_of(const struct sutra_linked *linked, const struct plus_entry *entry) {
+static int64_t event_of(const struct sutra_linked *linked, const struct et_plus_entry *entry) {
     row_t op = linked->unit_op[entry->unit];
     if (entry->gpu != ROW_NONE)
         return entry->gpu;
-    return op == ROW_NONE ? PLUS_NONE : linked->ops.cpu_event[op];
+    return op == ROW_NONE ? ET_PLUS_NONE : linked->ops.cpu_event[op];
 }
 
-static int64_t ctrl_deps_of(const struct sutra_linked *linked, const struct plus_entry *entry) {
+static int64_t ctrl_deps_of(const struct sutra_linked *linked, const struct et_plus_entry *entry) {
     if (entry->gpu != ROW_NONE)
         return linked->unit_id[entry->unit];
     int64_t id = linked->ctrl_deps[entry->sorted];
-    return id == CTRL_DEPS_NONE ? PLUS_NONE : id;
+    return id == CTRL_DEPS_NONE ? ET_PLUS_NONE : id;
 }
 
-static int64_t integer_of(const struct sutra_linked *linked, const struct plus_entry *entry, uint32_t which) {
+static int64_t integer_of(const struct sutra_linked *linked, const struct et_plus_entry *entry, uint32_t which) {
     bool linked_op = linked->unit_op[entry->unit] != ROW_NONE;
     switch (which) {
-    case PLUS_ID:
+    case ET_PLUS_ID:
         return entry->id;
-    case PLUS_HOST_ID:
+    case ET_PLUS_HOST_ID:
         return key_or_none(linked->host->nodes.id[entry->node]);
-    case PLUS_CTRL_DEPS:
+    case ET_PLUS_CTRL_DEPS:
         return ctrl_deps_of(linked, entry);
-    case PLUS_INTER_THREAD:
+    case ET_PLUS_INTER_THREAD:
         return linked_op && linked->unit_after[entry->unit] != ROW_NONE
                    ? (int64_t)linked->unit_id[linked->unit_after[entry->unit]]
-                   : PLUS_NONE;
-    case PLUS_STREAM:
-        return entry->gpu == ROW_NONE ? PLUS_NONE : key_or_none(linked->device->events.stream[entry->gpu]);
-    case PLUS_HOST_ROW:
+                   : ET_PLUS_NONE;
+    case ET_PLUS_STREAM:
+        return entry->gpu == ROW_NONE ? ET_PLUS_NONE : key_or_none(linked->device->events.stream[entry->gpu]);
+    case ET_PLUS_HOST_ROW:
         return entry->node;
     default:
         return event_of(linked, entry);
@@ -281,17 +289,17 @@ static int64_t integer_of(const struct sutra_linked *linked, const struct plus_e
 
 static enum sutra_status make_integers(const void *of, const struct column_maker *maker, struct batch *batch,
                                        struct sutra_error *error) {
-    const struct plus_source *source = of;
-    bool row = maker->which >= PLUS_HOST_ROW;
+    const struct et_plus_source *source = of;
+    bool row = maker->which >= ET_PLUS_HOST_ROW;
     char *made = column_new(batch->n_rows, row ? sizeof(row_t) : sizeof(int64_t));
     struct batch_values values = {.data = made, .valid = valid_new(batch->n_rows)};
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
         int64_t value = integer_of(source->linked, &source->entries[i], maker->which);
-        valid_append(&values.valid, i, value != PLUS_NONE);
-        if (value != PLUS_NONE && row)
+        valid_append(&values.valid, i, value != ET_PLUS_NONE);
+        if (value != ET_PLUS_NONE && row)
             ((row_t *)(void *)made)[i] = (row_t)value;
-        else if (value != PLUS_NONE)
+        else if (value != ET_PLUS_NONE)
             ((int64_t *)(void *)made)[i] = value;
     }
     batch_values(batch, maker->name, row ? "I" : "l", NULL, values);
@@ -300,22 +308,22 @@ static enum sutra_status make_integers(const void *of, const struct column_maker
 
 /* ---- Times ---- */
 
-enum plus_time { PLUS_TS, PLUS_INCLUSIVE, PLUS_EXCLUSIVE };
+enum et_plus_time { ET_PLUS_TS, ET_PLUS_INCLUSIVE, ET_PLUS_EXCLUSIVE };
 
-static struct number time_of(const struct sutra_linked *linked, const struct plus_entry *entry, uint32_t which) {
+static struct number time_of(const struct sutra_linked *linked, const struct et_plus_entry *entry, uint32_t which) {
     const struct device_events *events = &linked->device->events;
     row_t op = linked->unit_op[entry->unit];
     if (entry->gpu != ROW_NONE)
-        return number_at(which == PLUS_TS ? events->ts : events->dur, entry->gpu);
-    return number_at(which == PLUS_TS          ? linked->ops.cpu.ts
-                     : which == PLUS_INCLUSIVE ? linked->ops.cpu.dur
-                                               : linked->ops.exclusive,
+        return number_at(which == ET_PLUS_TS ? events->ts : events->dur, entry->gpu);
+    return number_at(which == ET_PLUS_TS          ? linked->ops.cpu.ts
+                     : which == ET_PLUS_INCLUSIVE ? linked->ops.cpu.dur
+                                                  : linked->ops.exclusive,
                      op);
 }
 
 static enum sutra_status make_times(const void *of, const struct column_maker *maker, struct batch *batch,
                                     struct sutra_error *error) {
-    const struct plus_source *source = of;
+    const struct et_plus_source *source = of;
     struct number_column made = {0};
     uint8_t *there = column_new(batch->n_rows, 1);
     bool ok = numbers_new(&made, batch->n_rows) && there;
@@ -337,7 +345,7 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
 
 static enum sutra_status make_linked_names(const void *of, const struct column_maker *maker, struct batch *batch,
                                            struct sutra_error *error) {
-    const struct plus_source *source = of;
+    const struct et_plus_source *source = of;
     const struct sutra_device_trace *device = source->linked->device;
     struct strings strings;
     bool ok = strings_init(&strings);
@@ -346,7 +354,7 @@ static enum sutra_status make_linked_names(const void *of, const struct column_m
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
     ok = of_nodes && of_events && made;
     for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
-        const struct plus_entry *entry = &source->entries[i];
+        const struct et_plus_entry *entry = &source->entries[i];
         made[i] = entry->gpu == ROW_NONE ? of_nodes[entry->node] : of_events[device->events.name[entry->gpu]];
     }
     if (ok)
@@ -360,7 +368,7 @@ static enum sutra_status make_linked_names(const void *of, const struct column_m
 
 static enum sutra_status make_categories(const void *of, const struct column_maker *maker, struct batch *batch,
                                          struct sutra_error *error) {
-    const struct plus_source *source = of;
+    const struct et_plus_source *source = of;
     const struct sutra_device_trace *device = source->linked->device;
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
@@ -373,7 +381,7 @@ static enum sutra_status make_categories(const void *of, const struct column_mak
 
 static enum sutra_status make_gpu(const void *of, const struct column_maker *maker, struct batch *batch,
                                   struct sutra_error *error) {
-    const struct plus_source *source = of;
+    const struct et_plus_source *source = of;
     struct valid_rows made = valid_new(batch->n_rows);
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
@@ -386,7 +394,7 @@ static enum sutra_status make_gpu(const void *of, const struct column_maker *mak
 
 static enum sutra_status make_waits(const void *of, const struct column_maker *maker, struct batch *batch,
                                     struct sutra_error *error) {
-    const struct plus_source *source = of;
+    const struct et_plus_source *source = of;
     struct buffer items = {0};
     int32_t *starts = column_new(batch->n_rows + 1, sizeof *starts);
     struct valid_rows valid = valid_new(batch->n_rows);
@@ -411,20 +419,20 @@ static enum sutra_status make_waits(const void *of, const struct column_maker *m
 }
 
 static const struct column_maker linked_makers[] = {
-    {"id", make_integers, PLUS_ID, false},
+    {"id", make_integers, ET_PLUS_ID, false},
     {"name", make_linked_names, 0, false},
     {"gpu", make_gpu, 0, false},
-    {"host_id", make_integers, PLUS_HOST_ID, false},
-    {"host_row", make_integers, PLUS_HOST_ROW, false},
-    {"event", make_integers, PLUS_EVENT, false},
-    {"ctrl_deps", make_integers, PLUS_CTRL_DEPS, false},
-    {"inter_thread_dep", make_integers, PLUS_INTER_THREAD, false},
+    {"host_id", make_integers, ET_PLUS_HOST_ID, false},
+    {"host_row", make_integers, ET_PLUS_HOST_ROW, false},
+    {"event", make_integers, ET_PLUS_EVENT, false},
+    {"ctrl_deps", make_integers, ET_PLUS_CTRL_DEPS, false},
+    {"inter_thread_dep", make_integers, ET_PLUS_INTER_THREAD, false},
     {"sync_dep", make_waits, 0, false},
-    {"ts", make_times, PLUS_TS, false},
-    {"inclusive_dur", make_times, PLUS_INCLUSIVE, false},
-    {"exclusive_dur", make_times, PLUS_EXCLUSIVE, false},
+    {"ts", make_times, ET_PLUS_TS, false},
+    {"inclusive_dur", make_times, ET_PLUS_INCLUSIVE, false},
+    {"exclusive_dur", make_times, ET_PLUS_EXCLUSIVE, false},
     {"category", make_categories, 0, false},
-    {"stream", make_integers, PLUS_STREAM, false},
+    {"stream", make_integers, ET_PLUS_STREAM, false},
 };
 
 enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct sutra_linked *linked,
@@ -432,7 +440,7 @@ enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct
                                      struct sutra_error *error) {
     struct sutra_columns_options taken;
     struct batch batch = {.n_rows = linked->report.n_nodes};
-    struct plus_source source = {context, linked, NULL};
+    struct et_plus_source source = {context, linked, NULL};
     enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", batch.n_rows);
     if (!status && !(source.entries = list_entries(linked, batch.n_rows)))

@@ -225,7 +225,7 @@ static void add_rank(const struct member_array *array) {
     MEMBER_COUNT(array, sutra_simulated_rank, compute_ns, "ns");
     MEMBER_COUNT(array, sutra_simulated_rank, comm_ns, "ns");
     MEMBER_COUNT(array, sutra_simulated_rank, wait_ns, "ns");
-    MEMBER_COUNT(array, sutra_simulated_rank, n_meetings, NULL);
+    MEMBER_COUNT(array, sutra_simulated_rank, n_matched_collectives, NULL);
     MEMBER_COUNT(array, sutra_simulated_rank, n_absent, NULL);
     MEMBER_REAL(array, sutra_simulated_rank, cpu_slowness, NULL);
     MEMBER_REAL(array, sutra_simulated_rank, gpu_slowness, NULL);

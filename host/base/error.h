@@ -27,8 +27,8 @@ enum sutra_status error_os(struct sutra_error *error, enum sutra_status status, 
 enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file);
 
 /* Copies an error of another thread; returns `status`, and does nothing for SUTRA_OK. */
-static inline enum sutra_status error_hand_on(struct sutra_error *error, enum sutra_status status,
-                                              const struct sutra_error *noted) {
+static inline enum sutra_status error_copy(struct sutra_error *error, enum sutra_status status,
+                                           const struct sutra_error *noted) {
     if (status && error)
         *error = *noted;
     return status;
@@ -39,5 +39,14 @@ static inline enum sutra_status error_memory(struct sutra_error *error) {
     error_set(error, SUTRA_SYSTEM, "out of memory");
     return SUTRA_SYSTEM;
 }
+
+/* Returns the status of a call that failed. For functions that own nothing to release when they return: their memory is
+ * in an arena, or the caller frees their outputs. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        const enum sutra_status try_status = (call);                                                                   \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
+    } while (0)
 
 #endif

@@ -13,25 +13,25 @@
 #include "base/error.h"
 #include "base/threads.h"
 
-static _Thread_local bool is_aside; /* this thread was started by aside_begin() */
+static _Thread_local bool is_background_call; /* this thread was started by background_call_begin() */
 
 static void *run(void *arg) {
-    struct aside *aside = arg;
-    is_aside = true;
-    aside->work(aside->arg);
+    struct background_call *call = arg;
+    is_background_call = true;
+    call->work(call->arg);
     return NULL;
 }
 
-void aside_begin(struct aside *aside, bool threads, void (*work)(void *arg), void *arg) {
-    *aside = (struct aside){.work = work, .arg = arg};
-    aside->runs = threads && pthread_create(&aside->thread, NULL, run, aside) == 0;
+void background_call_begin(struct background_call *call, bool threads, void (*work)(void *arg), void *arg) {
+    *call = (struct background_call){.work = work, .arg = arg};
+    call->runs = threads && pthread_create(&call->thread, NULL, run, call) == 0;
 }
 
-void aside_end(struct aside *aside) {
-    if (aside->runs)
-        pthread_join(aside->thread, NULL);
+void background_call_end(struct background_call *call) {
+    if (call->runs)
+        pthread_join(call->thread, NULL);
     else
-        aside->work(aside->arg);
+        call->work(call->arg);
 }
 
 struct pool {
@@ -154,7 +154,7 @@ void pool_follow(struct pool *pool, const struct pool *other) {
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
     bool alone = pool->n_threads == 1 || n <= 1;
-    if (is_aside || atomic_exchange(&pool->runs, true)) {
+    if (is_background_call || atomic_exchange(&pool->runs, true)) {
         for (size_t i = 0; i < n; i++)
             task(arg, i);
         return;
@@ -206,7 +206,7 @@ enum sutra_status pool_try(struct pool *pool, size_t n, pool_trial *task, void *
         return error_memory(error);
     pool_run(pool, n, run_trial, &trials);
     for (size_t i = 0; i < n && !status; i++)
-        status = error_hand_on(error, trials.list[i].status, &trials.list[i].error);
+        status = error_copy(error, trials.list[i].status, &trials.list[i].error);
     free(trials.list);
     return status;
 }

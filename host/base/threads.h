@@ -17,22 +17,24 @@
 /*
  * A function on a background thread, concurrent with the caller.
  *
- *     aside_begin(&aside, threads > 1, work, &arg);    ... code that does not use arg ...    aside_end(&aside);
+ *     background_call_begin(&call, threads > 1, work, &arg);
+ *     ... code that does not use arg ...
+ *     background_call_end(&call);
  *
- * Without `threads`, or if the system has no more threads, aside_end() runs the function. A pool_run() of the
+ * Without `threads`, or if the system has no more threads, background_call_end() runs the function. A pool_run() of the
  * background thread does not use the threads of the pool.
  */
-struct aside {
+struct background_call {
     void (*work)(void *arg);
     void *arg;
     pthread_t thread;
     bool runs;
 };
 
-void aside_begin(struct aside *aside, bool threads, void (*work)(void *arg), void *arg);
+void background_call_begin(struct background_call *call, bool threads, void (*work)(void *arg), void *arg);
 
-/* Waits until the function has returned; call once per aside_begin(). */
-void aside_end(struct aside *aside);
+/* Waits until the function has returned; call once per background_call_begin(). */
+void background_call_end(struct background_call *call);
 
 struct pool;
 
@@ -61,7 +63,7 @@ bool pool_is_cancelled(const struct pool *pool);
 void pool_follow(struct pool *pool, const struct pool *other);
 
 /* Start of part `i` of `n` equal, adjacent parts of `total`. */
-static inline size_t part_start(size_t total, size_t n, size_t i) {
+static inline size_t part_offset(size_t total, size_t n, size_t i) {
     return total / n * i + (total % n * i) / n;
 }
 

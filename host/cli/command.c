@@ -294,15 +294,15 @@ static int check_arguments(struct job *job) {
                          : paths_check_inputs(job->inputs, job->n_inputs);
 }
 
-int command_run(const struct command *command, int argc, char **argv, const struct job_team *team) {
+int command_run(const struct command *command, int argc, char **argv, const struct process_plan *plan) {
     /* A word that is neither a file nor a file name must be the name of a subcommand. */
     const char *word = command->commands && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command *subcommand = word ? command_find(command->commands, word) : NULL;
     if (subcommand)
-        return command_run(subcommand, argc - 1, argv + 1, team);
+        return command_run(subcommand, argc - 1, argv + 1, plan);
     if (word && !strpbrk(word, "./") && access(word, F_OK))
         return command_unknown(command->commands, command->called, "command or file", word);
-    if (team && !command->is_shared)
+    if (plan && !command->is_shared)
         return message_fail(SUTRA_USAGE, "%s runs in one process: call sutra without mpirun", command->called);
 
     size_t size = command->size ? command->size : sizeof(struct job);
@@ -312,7 +312,7 @@ int command_run(const struct command *command, int argc, char **argv, const stru
     if (command->defaults)
         memcpy(job, command->defaults, size);
     job->command = command;
-    job->team = team;
+    job->plan = plan;
     job->operands.words = argv;
     job->log_level = LOG_INFO;
     bool help = false;

@@ -84,7 +84,7 @@ struct example {
 };
 
 struct job;
-struct job_team;
+struct process_plan;
 
 /*
  * A command: its texts and options, and the functions that command_run() calls.
@@ -124,9 +124,9 @@ struct command {
 #define COMMAND_TEXTS .synopses = synopses, .description = description, .options = options, .examples = examples
 
 /* Runs a command: parses its arguments, reports missing operands and conflicting flags, calls `check`, reports an
- * output that would overwrite an input, starts the job, and calls `work`. argv[0] is the command's name. `team`: the
+ * output that would overwrite an input, starts the job, and calls `work`. argv[0] is the command's name. `plan`: the
  * MPI processes that share the work, or NULL. Returns the exit code. */
-int command_run(const struct command *command, int argc, char **argv, const struct job_team *team);
+int command_run(const struct command *command, int argc, char **argv, const struct process_plan *plan);
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
     correlate_command, analyze_command, analyze_collectives_command, analyze_dlrm_command, analyze_hta_command,

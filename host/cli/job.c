@@ -149,7 +149,7 @@ static unsigned count_usable_cpus(void) {
 
 void job_start(struct job *job) {
     if (job->options.n_threads == 0)
-        job->options.n_threads = job->team ? job->team->n_threads : count_usable_cpus();
+        job->options.n_threads = job->plan ? job->plan->n_threads : count_usable_cpus();
     job->options.device = (enum sutra_device)job->device.choice;
     job->options.device_number = job->device.number;
     job->watch = (struct watch){

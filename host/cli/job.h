@@ -52,7 +52,7 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
 
 struct job {
     const struct command *command;
-    const struct job_team *team; /* MPI processes that share the work, or NULL */
+    const struct process_plan *plan; /* MPI processes that share the work, or NULL */
     /* Set by options, if the command has them. */
     const char *output, *stats;
     struct sutra_context_options options;
@@ -78,7 +78,7 @@ struct job {
 
 /* MPI processes that share the work. They read the same files and compute the same plan. Each process calls all
  * functions. */
-struct job_team {
+struct process_plan {
     bool is_first;      /* reports the results at the end */
     unsigned n_threads; /* of this process */
     /* Compares the number of pairs or traces of all processes; SIZE_MAX: this process failed. False: they differ. */

@@ -517,7 +517,7 @@ static int check(struct job *job) {
             exit_code = path_check_format(job->output, "");
         return exit_code == SUTRA_OK ? link_check_job(link) : exit_code;
     }
-    if (job->team)
+    if (job->plan)
         return message_fail(
             SUTRA_USAGE, "several processes can only link a job: name directories of traces; see 'sutra link --help'");
 
@@ -683,12 +683,12 @@ static int run_link(struct job *job) {
         if (exit_code != SUTRA_OK)
             return exit_code;
     }
-    const struct linked_traces spent = {link->linked, pair->host, pair->device};
+    const struct linked_traces inputs_to_free = {link->linked, pair->host, pair->device};
     link->output.astra_folder = link->astra.value;
     if (link->astra.value && folder_create(link->astra.value, &error))
         return job_fail(job, &error);
-    if (link_output_write(job->context, &spent, &link->output, NULL, job->output, &job->figures.output_bytes, &faithful,
-                          &error))
+    if (link_output_write(job->context, &inputs_to_free, &link->output, NULL, job->output, &job->figures.output_bytes,
+                          &faithful, &error))
         return job_fail(job, &error);
     job_measure_inputs(job);
     if (link->output.faithful && job->log_level <= LOG_WARNING)

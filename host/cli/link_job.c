@@ -167,8 +167,8 @@ static int plan_ranks(struct ranks_run *run) {
 
 static bool next_pair(void *arg, size_t *pair) {
     struct ranks_run *run = arg;
-    if (run->job->team)
-        return run->job->team->next(run->job->team->arg, pair);
+    if (run->job->plan)
+        return run->job->plan->next(run->job->plan->arg, pair);
     *pair = run->next;
     run->next += run->link->n_shards;
     return *pair < run->plan.n_pairs;
@@ -207,7 +207,7 @@ static void on_rank_temporary(void *arg, unsigned worker, const char *path) {
 }
 
 static unsigned threads_of(const struct job *job) {
-    return job->team ? job->team->n_threads : job->options.n_threads;
+    return job->plan ? job->plan->n_threads : job->options.n_threads;
 }
 
 static int link_planned_ranks(struct ranks_run *run) {
@@ -313,15 +313,15 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
         {network ? network->n_modeled : 0, "nodes of collectives in ASTRA-sim's network model", network != NULL},
         {network ? network->n_unsized : 0, "  replayed with their durations: unknown size", false},
         {network ? network->n_other_kinds : 0, "  replayed with their durations: kinds without a model", false},
-        {network && whole->meetings ? whole->meetings->n_beside : 0, "  that overlap another collective of their rank",
-         network != NULL},
+        {network && whole->matched_collectives ? whole->matched_collectives->n_beside : 0,
+         "  that overlap another collective of their rank", network != NULL},
     };
     fprintf(stderr, "sutra: linked into %s\n", folder);
     summary_print(rows, COUNT_OF(rows));
     fprintf(stderr, "%16s  read\n%16s  written\n", bytes_text(n_read).text, bytes_text(n_written).text);
-    if (whole->meetings)
+    if (whole->matched_collectives)
         fprintf(stderr, "%16s  measured, from the first start to the last end of a rank\n",
-                time_text(whole->meetings->measured_us).text);
+                time_text(whole->matched_collectives->measured_us).text);
     print_coverage(whole);
 }
 
@@ -331,7 +331,7 @@ static int combine_records(struct ranks_run *run, const char *folder) {
     struct job_whole whole;
     struct sutra_error error;
     enum sutra_status status = job_whole_read(&whole, folder, &error);
-    if (!status && whole.meetings) {
+    if (!status && whole.matched_collectives) {
         struct second_pass_options options = {
             .folder = folder,
             .context = {.size = sizeof options.context,
@@ -367,14 +367,14 @@ static int combine_records(struct ranks_run *run, const char *folder) {
 
 /* `exit_code`: of the plan; a failure is also reported to the other processes. */
 static int link_and_combine(struct ranks_run *run, int exit_code) {
-    const struct job_team *team = run->job->team;
-    if (team && !team->begin(team->arg, exit_code == SUTRA_OK ? run->plan.n_pairs : SIZE_MAX))
+    const struct process_plan *plan = run->job->plan;
+    if (plan && !plan->begin(plan->arg, exit_code == SUTRA_OK ? run->plan.n_pairs : SIZE_MAX))
         return exit_code != SUTRA_OK ? exit_code : SUTRA_NO_INPUT;
     if (exit_code == SUTRA_OK)
         exit_code = link_planned_ranks(run);
-    if (team)
-        team->end(team->arg);
-    if (exit_code != SUTRA_OK || (team && !team->is_first))
+    if (plan)
+        plan->end(plan->arg);
+    if (exit_code != SUTRA_OK || (plan && !plan->is_first))
         return exit_code;
     return run->link->shard ? (int)run->failure : combine_records(run, run->job->output);
 }
@@ -386,7 +386,7 @@ int link_ranks(struct link_job *link) {
     job->watch.notes = false;
     int exit_code = job_open(job, NULL, &error) ? message_error(&error) : SUTRA_OK;
     if (exit_code == SUTRA_OK)
-        job->context->own_names = true;
+        job->context->may_replace_links = true;
     if (exit_code == SUTRA_OK && link->combine) {
         exit_code = combine_records(&run, job->output);
     } else {

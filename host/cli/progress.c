@@ -34,14 +34,14 @@
 #define ATTEMPTS    1000 /* to empty a folder that other threads fill */
 #define CREATED_MAX 8    /* folders that a run creates: outputs, and folders in them */
 
-struct guarded {
+struct file_to_remove {
     atomic_int armed;
     char path[PATH_MAX];
 };
 
 enum run_state { RUNNING, HELD, ENDING };
 
-static struct guarded guarded[INTERRUPT_SLOTS], guarded_folder, created[CREATED_MAX];
+static struct file_to_remove file_to_remove[INTERRUPT_SLOTS], guarded_folder, created[CREATED_MAX];
 static unsigned n_created;
 static atomic_int interrupt_state; /* enum run_state */
 static atomic_int held_signal;     /* the signal that arrived while held, or 0 */
@@ -90,8 +90,8 @@ void interrupt_guard_remove_empty(void) {
 
 static void remove_guarded(void) {
     for (size_t i = 0; i < INTERRUPT_SLOTS; i++)
-        if (atomic_exchange(&guarded[i].armed, 0))
-            unlink(guarded[i].path);
+        if (atomic_exchange(&file_to_remove[i].armed, 0))
+            unlink(file_to_remove[i].path);
     if (atomic_exchange(&guarded_folder.armed, 0))
         remove_folder(AT_FDCWD, guarded_folder.path, 0);
     interrupt_guard_remove_empty();
@@ -177,7 +177,7 @@ void interrupt_wait_if_ending(void) {
 
 /* ---- Names ---- */
 
-static void arm(struct guarded *at, const char *path) {
+static void arm(struct file_to_remove *at, const char *path) {
     atomic_store(&at->armed, 0);
     if (!path || strlen(path) >= sizeof at->path)
         return;
@@ -186,7 +186,7 @@ static void arm(struct guarded *at, const char *path) {
 }
 
 void interrupt_guard_set_at(unsigned slot, const char *path) {
-    arm(&guarded[slot], path);
+    arm(&file_to_remove[slot], path);
 }
 
 void interrupt_guard_set(const char *path) {

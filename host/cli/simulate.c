@@ -66,7 +66,7 @@ static void add_ranks(struct json_out *json, const struct sutra_simulation *simu
         add_us(json, "computation_us", rank.compute_ns);
         add_us(json, "communication_us", rank.comm_ns);
         add_us(json, "wait_us", rank.wait_ns);
-        json_add_count(json, "collectives", rank.n_meetings);
+        json_add_count(json, "collectives", rank.n_matched_collectives);
         json_add_count(json, "absent_dependencies", rank.n_absent);
         json_add_format(json, "gpu_slowness", "%.4f", rank.gpu_slowness);
         json_add_format(json, "processor_slowness", "%.4f", rank.cpu_slowness);
@@ -474,7 +474,7 @@ static enum sutra_status read_streams_of_job(struct simulate_job *simulate, stru
     enum sutra_status status = job_streams_read(job->context, job->inputs, simulate->numbers, (uint32_t)job->n_inputs,
                                                 &simulate->reference, &reason);
     if (status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
-        return error_hand_on(error, status, &reason);
+        return error_copy(error, status, &reason);
     if (status)
         sutra_error_text(&reason, simulate->no_reference, sizeof simulate->no_reference);
     return SUTRA_OK;

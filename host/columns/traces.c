@@ -33,13 +33,14 @@ static const struct column_form columns[DEVICE_EVENT_N_COLUMNS] = {
     {offsetof(struct device_events, launches), sizeof(uint32_t)},
 };
 
-size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]) {
+size_t device_event_forms(bool keep_offsets, unsigned prefetch_columns,
+                          struct column_form forms[DEVICE_EVENT_N_COLUMNS]) {
     enum { N_AHEAD = 3, FIRST_AHEAD = DEVICE_EVENT_N_COLUMNS - N_AHEAD };
     size_t n = 0;
-    for (size_t i = notes_places ? 0 : 1; i < FIRST_AHEAD; i++)
+    for (size_t i = keep_offsets ? 0 : 1; i < FIRST_AHEAD; i++)
         forms[n++] = columns[i];
     for (size_t i = 0; i < N_AHEAD; i++)
-        if (ahead >> i & 1)
+        if (prefetch_columns >> i & 1)
             forms[n++] = columns[FIRST_AHEAD + i];
     return n;
 }
@@ -48,7 +49,8 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (capacity <= events->capacity)
         return true;
     struct column_form forms[DEVICE_EVENT_N_COLUMNS];
-    if (!columns_resize(events, forms, device_event_forms(events->notes_places, events->ahead, forms), capacity))
+    if (!columns_resize(events, forms, device_event_forms(events->keep_offsets, events->prefetch_columns, forms),
+                        capacity))
         return false;
     events->capacity = capacity;
     return true;
@@ -72,7 +74,7 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
         number_set(events->ts, n, number_at(events->ts, row));
         number_set(events->usable_dur, n, number_at(events->usable_dur, row));
         number_set(events->dur, n, number_at(events->dur, row));
-        if (events->notes_places)
+        if (events->keep_offsets)
             events->places[n] = events->places[row];
 #define X(type, name) events->name[n] = events->name[row];
         DEVICE_EVENT_COLUMNS(X)

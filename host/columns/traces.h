@@ -111,12 +111,18 @@ enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_pla
 #undef X
 
 /* Optional columns for later requests, as a set: ids, inputs of operators, inputs of launches. */
-enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS = 1, AHEAD_ARGUMENTS = 2, AHEAD_LAUNCHES = 4, AHEAD_ALL = 7 };
+enum reading_ahead {
+    PREFETCH_NOTHING,
+    PREFETCH_IDS = 1,
+    PREFETCH_ARGUMENTS = 2,
+    PREFETCH_LAUNCHES = 4,
+    PREFETCH_ALL = 7
+};
 
 struct device_events {
     row_t n, capacity;
-    bool notes_places; /* has the column of value offsets; set before the first row, as `ahead` */
-    unsigned ahead;
+    bool keep_offsets; /* has the column of value offsets; set before the first row, as `prefetch_columns` */
+    unsigned prefetch_columns;
     struct value_places *places;
     row_t *begin;  /* by row: the B event that an E event ends, or ROW_NONE; NULL without such events or after
                      device_events_keep() */
@@ -133,7 +139,8 @@ struct device_events {
 #define DEVICE_EVENT_N_COLUMNS 20
 
 /* Lists the columns that exist, and returns their number. */
-size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]);
+size_t device_event_forms(bool keep_offsets, unsigned prefetch_columns,
+                          struct column_form forms[DEVICE_EVENT_N_COLUMNS]);
 
 /* Grows the columns to `capacity` rows; false: out of memory. */
 bool device_events_reserve(struct device_events *events, row_t capacity);

@@ -46,31 +46,31 @@ static void add_time(struct part_side *side, enum diff_part part, int64_t ns) {
 static enum sutra_status find_windows(struct part_work *work, struct sutra_error *error) {
     struct overview overview;
     enum sutra_status status =
-        overview_make(work->context, &work->reading, &work->arena, &work->scratch, &overview, error);
+        overview_make(work->context, &work->model, &work->arena, &work->scratch, &overview, error);
     if (status)
         return status;
     work->windows = arena_alloc(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
     if (!work->windows)
         return error_memory(error);
     /* From each selected step to the next. */
-    const struct host_rows *hosts = &work->reading.hosts;
+    const struct host_rows *hosts = &work->model.hosts;
     for (row_t i = 0; i < overview.window.n_steps; i++) {
         int64_t from = hosts->start[overview.window.steps[i]];
         int64_t to = i + 1 < overview.window.n_steps ? hosts->start[overview.window.steps[i + 1]] : INT64_MAX;
-        if (from < to && launch_model_includes(&work->reading, from))
+        if (from < to && launch_model_includes(&work->model, from))
             work->windows[work->n_windows++] = (struct step_window){from, to, overview.window.steps[i]};
     }
     work->side->has_steps = work->n_windows > 0;
     if (work->n_windows) {
         /* Measure the steps of the overview with the name of a window; the overview skips steps without time. */
         struct overview_steps steps;
-        uint8_t *wanted = arena_zeros(&work->scratch, work->reading.strings->n, 1);
+        uint8_t *wanted = arena_zeros(&work->scratch, work->model.strings->n, 1);
         status = arena_status(&work->scratch, error);
         if (status)
             return status;
         status = overview_steps_make(&overview, NULL, &work->arena, &work->scratch, &steps, error);
         for (row_t i = 0; i < work->n_windows && !status; i++)
-            wanted[host_name(&work->reading, work->windows[i].host)] = true;
+            wanted[host_name(&work->model, work->windows[i].host)] = true;
         for (row_t i = 0; !status && i < steps.n; i++) {
             const struct overview_step *step = &steps.list[i];
             if (!wanted[step->name])
@@ -81,7 +81,7 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
         }
         return status;
     }
-    work->windows[work->n_windows++] = (struct step_window){work->reading.from, work->reading.to, ROW_NONE};
+    work->windows[work->n_windows++] = (struct step_window){work->model.from, work->model.to, ROW_NONE};
     /* Without steps, the trace is one. */
     int64_t ns[N_DIFF_PARTS] = {[DIFF_PART_STEP] = overview_length(&overview)};
     for (int kind = 0; kind < OVERVIEW_N_KINDS; kind++)
@@ -92,8 +92,8 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
 }
 
 enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *error) {
-    const struct host_rows *hosts = &work->reading.hosts;
-    const struct device_rows *devices = &work->reading.devices;
+    const struct host_rows *hosts = &work->model.hosts;
+    const struct device_rows *devices = &work->model.devices;
     struct arena_mark mark = arena_mark(&work->scratch);
     enum sutra_status status = find_windows(work, error);
     arena_release(&work->scratch, mark);
@@ -249,24 +249,24 @@ struct path_steps {
 
 /* ---- Rows of a step ---- */
 
-static bool is_call(const struct launch_model *reading, row_t row) {
-    return reading->hosts.kind[row] == HOST_CALL && reading->links.first[row] < reading->links.first[row + 1];
+static bool is_call(const struct launch_model *model, row_t row) {
+    return model->hosts.kind[row] == HOST_CALL && model->links.first[row] < model->links.first[row + 1];
 }
 
 /* Whether a row becomes a node. */
 static bool is_node(const struct path_steps *steps, row_t row) {
-    const struct launch_model *reading = &steps->work->reading;
-    uint32_t name = host_name(reading, row);
-    if (!(reading->links.first[row] < reading->links.first[reading->hosts.end[row]]))
+    const struct launch_model *model = &steps->work->model;
+    uint32_t name = host_name(model, row);
+    if (!(model->links.first[row] < model->links.first[model->hosts.end[row]]))
         return false;
-    switch (reading->hosts.kind[row]) {
+    switch (model->hosts.kind[row]) {
     case HOST_OPERATOR:
     case HOST_ANNOTATION:
-        return !text_compare(reading->strings, name, TEXT_BEGINS, STEP_NAME);
+        return !text_compare(model->strings, name, TEXT_BEGINS, STEP_NAME);
     case HOST_FRAME:
         return steps->module_text[name] != STRING_NONE;
     default:
-        return reading->charges.of_host[row] != ROW_NONE;
+        return model->attributions.of_host[row] != ROW_NONE;
     }
 }
 
@@ -286,9 +286,9 @@ static void partition_rows(const row_t *sample, const row_t *rows, row_t n, row_
 
 static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
-    const struct launch_model *reading = &work->reading;
-    const struct device_rows *devices = &reading->devices;
-    row_t n_hosts = reading->hosts.n, n = 0;
+    const struct launch_model *model = &work->model;
+    const struct device_rows *devices = &model->devices;
+    row_t n_hosts = model->hosts.n, n = 0;
     size_t n_first = (size_t)work->n_windows + 2;
     steps->host_first = arena_alloc(&work->arena, n_first, sizeof(row_t));
     steps->host_order = arena_alloc(&work->arena, n_hosts, sizeof(row_t));
@@ -301,7 +301,7 @@ static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error 
     if (status)
         return status;
     for (row_t row = 0; row < n_hosts; row++)
-        if (is_call(reading, row) || is_node(steps, row))
+        if (is_call(model, row) || is_node(steps, row))
             rows[n++] = row;
     partition_rows(work->host_sample, rows, n, work->n_windows, steps->host_first, steps->host_order);
     n = 0;
@@ -328,29 +328,29 @@ static uint32_t text_of_kind(struct strings *texts, const struct strings *string
 /* CPU threads are named by their role: "backward" or "thread". */
 static enum sutra_status name_threads(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
-    const struct launch_model *reading = &work->reading;
+    const struct launch_model *model = &work->model;
     struct strings *texts = &work->part->texts;
     uint32_t thread = strings_intern(texts, "thread", 6), backward = strings_intern(texts, "backward", 8);
     steps->no_call_text = strings_intern(texts, "(no call)", 9);
     steps->root_text = strings_intern(texts, "step", 4);
-    steps->module_text = arena_alloc(&work->arena, reading->strings->n, sizeof *steps->module_text);
-    steps->thread_text = arena_alloc(&work->arena, reading->hosts.n_threads, sizeof *steps->thread_text);
-    uint8_t *is_backward = arena_alloc(&work->scratch, reading->strings->n, 1);
+    steps->module_text = arena_alloc(&work->arena, model->strings->n, sizeof *steps->module_text);
+    steps->thread_text = arena_alloc(&work->arena, model->hosts.n_threads, sizeof *steps->thread_text);
+    uint8_t *is_backward = arena_alloc(&work->scratch, model->strings->n, 1);
     if (work->arena.failed || work->scratch.failed || thread == STRING_NONE || backward == STRING_NONE ||
         steps->no_call_text == STRING_NONE || steps->root_text == STRING_NONE)
         return error_memory(error);
-    for (uint32_t string = 0; string < reading->strings->n; string++) {
+    for (uint32_t string = 0; string < model->strings->n; string++) {
         steps->module_text[string] = STRING_NONE;
-        if (text_compare(reading->strings, string, TEXT_BEGINS, MODULE_PREFIX) &&
-            !(steps->module_text[string] = text_of_kind(texts, reading->strings, string)))
+        if (text_compare(model->strings, string, TEXT_BEGINS, MODULE_PREFIX) &&
+            !(steps->module_text[string] = text_of_kind(texts, model->strings, string)))
             return error_memory(error);
-        is_backward[string] = text_compare(reading->strings, string, TEXT_BEGINS, BACKWARD_PREFIX);
+        is_backward[string] = text_compare(model->strings, string, TEXT_BEGINS, BACKWARD_PREFIX);
     }
-    for (uint32_t t = 0; t < reading->hosts.n_threads; t++)
+    for (uint32_t t = 0; t < model->hosts.n_threads; t++)
         steps->thread_text[t] = thread;
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        if (is_backward[host_name(reading, row)])
-            steps->thread_text[reading->hosts.thread[row]] = backward;
+    for (row_t row = 0; row < model->hosts.n; row++)
+        if (is_backward[host_name(model, row)])
+            steps->thread_text[model->hosts.thread[row]] = backward;
     return SUTRA_OK;
 }
 
@@ -377,9 +377,9 @@ static bool append_node(struct path_steps *steps, enum path_kind kind, uint32_t 
 }
 
 static bool append_activity(struct path_steps *steps, row_t device, row_t parent) {
-    const struct launch_model *reading = &steps->work->reading;
-    const struct device_rows *devices = &reading->devices;
-    uint32_t name = steps->work->work_text[reading->events->name[devices->event[device]]];
+    const struct launch_model *model = &steps->work->model;
+    const struct device_rows *devices = &model->devices;
+    uint32_t name = steps->work->work_text[model->events->name[devices->event[device]]];
     if (!append_node(steps, PATH_WORK, name, STRING_NONE, devices->class[device], parent))
         return false;
     steps->tree.nodes[steps->tree.n - 1].ticks[steps->side] = devices->stop[device] - devices->start[device];
@@ -388,26 +388,26 @@ static bool append_activity(struct path_steps *steps, row_t device, row_t parent
 
 /* Appends the node of a row below the innermost open node. */
 static bool open_row(struct path_steps *steps, row_t row) {
-    const struct launch_model *reading = &steps->work->reading;
-    row_t charge = reading->charges.of_host[row];
-    bool is_module = reading->hosts.kind[row] == HOST_FRAME;
-    uint32_t name = host_name(reading, row), text = steps->work->host_text[name];
-    steps->until[steps->tree.n] = reading->hosts.end[row];
+    const struct launch_model *model = &steps->work->model;
+    row_t attribution = model->attributions.of_host[row];
+    bool is_module = model->hosts.kind[row] == HOST_FRAME;
+    uint32_t name = host_name(model, row), text = steps->work->host_text[name];
+    steps->until[steps->tree.n] = model->hosts.end[row];
     if (!append_node(steps, is_module ? PATH_MODULE : PATH_CALLED, text, is_module ? steps->module_text[name] : text,
-                     charge == ROW_NONE ? 0 : steps->work->shapes_text[charge], steps->top))
+                     attribution == ROW_NONE ? 0 : steps->work->shapes_text[attribution], steps->top))
         return false;
     steps->top = steps->tree.n - 1;
     return true;
 }
 
 static bool append_row(struct path_steps *steps, row_t row) {
-    const struct launch_model *reading = &steps->work->reading;
+    const struct launch_model *model = &steps->work->model;
     while (steps->until[steps->top] <= row)
         steps->top = steps->tree.nodes[steps->top].parent;
     bool ok = !is_node(steps, row) || open_row(steps, row);
-    if (is_call(reading, row))
-        for (row_t i = reading->links.first[row]; i < reading->links.first[row + 1] && ok; i++)
-            ok = append_activity(steps, reading->links.device[i], steps->top);
+    if (is_call(model, row))
+        for (row_t i = model->links.first[row]; i < model->links.first[row + 1] && ok; i++)
+            ok = append_activity(steps, model->links.device[i], steps->top);
     return ok;
 }
 
@@ -419,15 +419,15 @@ static bool open_thread(struct path_steps *steps, uint32_t name) {
 }
 
 static bool make_tree(struct path_steps *steps, row_t step) {
-    const struct launch_model *reading = &steps->work->reading;
+    const struct launch_model *model = &steps->work->model;
     uint32_t thread = UINT32_MAX;
     steps->tree.n = 0;
     steps->until[0] = ROW_NONE;
     bool ok = append_node(steps, PATH_ROOT, steps->root_text, STRING_NONE, 0, ROW_NONE);
     for (row_t i = steps->host_first[step]; i < steps->host_first[step + 1] && ok; i++) {
         row_t row = steps->host_order[i];
-        if (reading->hosts.thread[row] != thread) {
-            thread = reading->hosts.thread[row];
+        if (model->hosts.thread[row] != thread) {
+            thread = model->hosts.thread[row];
             ok = open_thread(steps, steps->thread_text[thread]);
         }
         ok = ok && append_row(steps, row);
@@ -442,13 +442,13 @@ static bool make_tree(struct path_steps *steps, row_t step) {
 static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
     /* The largest tree of a step: a node for each row and GPU activity, and two for each thread. */
-    const struct launch_model *reading = &work->reading;
+    const struct launch_model *model = &work->model;
     uint64_t largest = 0;
     for (row_t step = 0; step < work->n_windows; step++) {
         uint64_t n = 2 + (uint64_t)steps->device_first[step + 1] - steps->device_first[step];
         for (row_t i = steps->host_first[step]; i < steps->host_first[step + 1]; i++) {
             row_t row = steps->host_order[i];
-            n += 2 + (is_call(reading, row) ? reading->links.first[row + 1] - reading->links.first[row] : 0);
+            n += 2 + (is_call(model, row) ? model->links.first[row + 1] - model->links.first[row] : 0);
         }
         largest = MAX(n, largest);
     }

@@ -82,7 +82,7 @@ static enum sutra_status read_side(struct sutra_context *context, struct diff_si
         .size = sizeof side->tasks.restriction, .ranks = side->options->ranks, .n_ranks = side->options->n_ranks};
     side->tasks.names_traces = true;
     side->tasks.keeps_truncated = side->options->compat;
-    side->tasks.ahead = side->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
+    side->tasks.prefetch_columns = side->options->compat ? PREFETCH_NOTHING : PREFETCH_IDS | PREFETCH_ARGUMENTS;
     enum sutra_status status =
         rank_tasks_run(&side->tasks, &compare_analysis, context, side->paths, side->n_paths, side, error);
     if (status == SUTRA_DATA && error && side->tasks.n_selected == 0)
@@ -93,27 +93,27 @@ static enum sutra_status read_side(struct sutra_context *context, struct diff_si
 /* ---- Reading both sides concurrently ---- */
 
 static void keep_warning(void *arg, const char *message) {
-    struct diff_side *reading = arg;
-    buffer_append(&reading->warnings, message, strlen(message) + 1);
+    struct diff_side *model = arg;
+    buffer_append(&model->warnings, message, strlen(message) + 1);
 }
 
 static void read_alone(void *arg, size_t side) {
-    struct diff_side *reading = (struct diff_side *)arg + side;
-    const struct sutra_context_options *of_all = &reading->context->options;
+    struct diff_side *model = (struct diff_side *)arg + side;
+    const struct sutra_context_options *of_all = &model->context->options;
     const struct sutra_context_options options = {.size = sizeof options,
-                                                  .n_threads = reading->n_threads,
+                                                  .n_threads = model->n_threads,
                                                   .device = SUTRA_DEVICE_CPU,
                                                   .strict = of_all->strict,
                                                   .lenient = of_all->lenient,
                                                   .most_input_bytes = of_all->most_input_bytes,
                                                   .warning = keep_warning,
-                                                  .arg = reading};
+                                                  .arg = model};
     struct sutra_context *context = NULL;
-    reading->status = sutra_context_create(&options, &context, &reading->error);
-    if (reading->status)
+    model->status = sutra_context_create(&options, &context, &model->error);
+    if (model->status)
         return;
-    pool_follow(context->pool, reading->context->pool);
-    reading->status = read_side(context, reading, &reading->error);
+    pool_follow(context->pool, model->context->pool);
+    model->status = read_side(context, model, &model->error);
     sutra_context_free(context);
 }
 
@@ -137,7 +137,7 @@ static enum sutra_status read_sides(struct sutra_context *context, struct diff_s
                 for (size_t at = 0; at < lines->length; at += strlen(lines->bytes + at) + 1)
                     context_warn(context, "%s", lines->bytes + at);
                 status = sides[side].status || !lines->failed
-                             ? error_hand_on(error, sides[side].status, &sides[side].error)
+                             ? error_copy(error, sides[side].status, &sides[side].error)
                              : error_memory(error);
             }
             buffer_free(&sides[side].warnings);

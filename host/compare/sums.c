@@ -102,9 +102,9 @@ static uint32_t collective_key_of(struct part_work *work, const struct collectiv
 
 /* Finds the key of each GPU activity that is a collective; TUPLE_NONE for others. */
 static enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error) {
-    const struct device_rows *devices = &work->reading.devices;
+    const struct device_rows *devices = &work->model.devices;
     struct collective_calls *calls = &work->side->calls;
-    row_t *row_of = rows_none(&work->scratch, work->reading.events->n);
+    row_t *row_of = rows_none(&work->scratch, work->model.events->n);
     calls->keep_unrecorded = true;
     enum sutra_status status =
         row_of ? collective_calls_read(calls, work->context, work->trace, work->options->rank, error)
@@ -222,8 +222,8 @@ static uint32_t text_of_name(struct part_work *work, const char *name, size_t le
 
 /* Interns the names of operators, and the short names of kernels. */
 static enum sutra_status make_texts(struct part_work *work, struct sutra_error *error) {
-    const struct launch_model *reading = &work->reading;
-    uint32_t n = reading->strings->n;
+    const struct launch_model *model = &work->model;
+    uint32_t n = model->strings->n;
     char reduced[KERNEL_NAME_MAX];
     bool ok = true;
     work->host_text = arena_alloc(&work->arena, n, sizeof *work->host_text);
@@ -231,18 +231,18 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
     enum sutra_status status = arena_status(&work->arena, error);
     for (uint32_t string = 0; string < n && !status; string++)
         work->host_text[string] = work->work_text[string] = STRING_NONE;
-    for (row_t row = 0; row < reading->hosts.n && !status && ok; row++) {
-        uint32_t string = host_name(reading, row);
+    for (row_t row = 0; row < model->hosts.n && !status && ok; row++) {
+        uint32_t string = host_name(model, row);
         if (work->host_text[string] == STRING_NONE)
             work->host_text[string] =
-                text_of_name(work, strings_text(reading->strings, string), strings_length(reading->strings, string));
+                text_of_name(work, strings_text(model->strings, string), strings_length(model->strings, string));
         ok = work->host_text[string] != STRING_NONE;
     }
-    for (row_t i = 0; i < reading->devices.n && !status && ok; i++) {
-        uint32_t string = reading->events->name[reading->devices.event[i]];
+    for (row_t i = 0; i < model->devices.n && !status && ok; i++) {
+        uint32_t string = model->events->name[model->devices.event[i]];
         if (work->work_text[string] != STRING_NONE)
             continue;
-        const char *name = strings_text(reading->strings, string);
+        const char *name = strings_text(model->strings, string);
         if (kernel_name_reduce(name, reduced))
             name = reduced;
         work->work_text[string] = text_of_name(work, name, strlen(name));
@@ -260,17 +260,17 @@ struct attributed {
 };
 
 static enum sutra_status make_shapes(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
-    const struct attribution_table *charges = &work->reading.charges;
+    const struct attribution_table *attributions = &work->model.attributions;
     struct op_arguments arguments = {0};
     struct strings *to = &work->part->texts;
-    keys->dims = arena_alloc(&work->arena, charges->n, sizeof *keys->dims);
-    keys->types = arena_alloc(&work->arena, charges->n, sizeof *keys->types);
+    keys->dims = arena_alloc(&work->arena, attributions->n, sizeof *keys->dims);
+    keys->types = arena_alloc(&work->arena, attributions->n, sizeof *keys->types);
     enum sutra_status status = arena_status(&work->arena, error);
     if (!status)
-        status = op_arguments_read(work->context, &work->reading, charges->host, charges->n, &work->scratch, &arguments,
-                                   error);
+        status = op_arguments_read(work->context, &work->model, attributions->host, attributions->n, &work->scratch,
+                                   &arguments, error);
     uint32_t *joined = status ? NULL : strings_join(to, &arguments.texts);
-    for (row_t i = 0; i < charges->n && joined; i++) {
+    for (row_t i = 0; i < attributions->n && joined; i++) {
         keys->dims[i] = joined[op_argument_text(&arguments, ARGUMENT_DIMS, i)];
         keys->types[i] = joined[op_argument_text(&arguments, ARGUMENT_TYPES, i)];
     }
@@ -285,20 +285,20 @@ static enum sutra_status make_shapes(struct part_work *work, struct attributed *
 /* ---- Sums ---- */
 
 static struct tuple operator_key(const struct part_work *work, row_t host) {
-    bool is_operator = work->reading.hosts.kind[host] == HOST_OPERATOR;
-    return (struct tuple){{work->host_text[host_name(&work->reading, host)], is_operator ? KIND_OPERATOR : KIND_CALL}};
+    bool is_operator = work->model.hosts.kind[host] == HOST_OPERATOR;
+    return (struct tuple){{work->host_text[host_name(&work->model, host)], is_operator ? KIND_OPERATOR : KIND_CALL}};
 }
 
 static enum sutra_status find_keys(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
-    const struct attribution_table *charges = &work->reading.charges;
+    const struct attribution_table *attributions = &work->model.attributions;
     struct ledger *ledgers = work->side->ledgers;
     uint32_t text = strings_intern(&work->part->texts, "(no operator)", strlen("(no operator)"));
-    keys->operators = arena_alloc(&work->scratch, charges->n, sizeof *keys->operators);
-    keys->shapes = arena_alloc(&work->scratch, charges->n, sizeof *keys->shapes);
-    keys->collectives = arena_alloc(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
+    keys->operators = arena_alloc(&work->scratch, attributions->n, sizeof *keys->operators);
+    keys->shapes = arena_alloc(&work->scratch, attributions->n, sizeof *keys->shapes);
+    keys->collectives = arena_alloc(&work->scratch, work->model.devices.n, sizeof *keys->collectives);
     bool ok = !work->scratch.failed && text != STRING_NONE;
-    for (row_t i = 0; i < charges->n && ok; i++) {
-        struct tuple key = operator_key(work, charges->host[i]);
+    for (row_t i = 0; i < attributions->n && ok; i++) {
+        struct tuple key = operator_key(work, attributions->host[i]);
         keys->operators[i] = ledger_key(&ledgers[LEDGER_OPERATORS], key);
         key.part[2] = keys->dims[i];
         key.part[3] = keys->types[i];
@@ -311,27 +311,28 @@ static enum sutra_status find_keys(struct part_work *work, struct attributed *ke
 }
 
 static bool add_activity(struct part_work *work, const struct attributed *keys, row_t device) {
-    const struct device_rows *devices = &work->reading.devices;
+    const struct device_rows *devices = &work->model.devices;
     struct ledger *ledgers = work->side->ledgers;
     row_t sample = work->device_sample[device];
     row_t launcher = devices->launcher[device];
-    row_t charge = launcher == ROW_NONE ? ROW_NONE : work->reading.charges.of_host[launcher];
+    row_t attribution = launcher == ROW_NONE ? ROW_NONE : work->model.attributions.of_host[launcher];
     int64_t ns = devices->stop[device] - devices->start[device];
-    uint32_t string = work->reading.events->name[devices->event[device]];
+    uint32_t string = work->model.events->name[devices->event[device]];
     uint32_t kernel =
         ledger_key(&ledgers[LEDGER_KERNELS], (struct tuple){{work->work_text[string], devices->class[device]}});
     if (kernel == TUPLE_NONE)
         return false;
     ledger_add(&ledgers[LEDGER_KERNELS], kernel, sample, ns);
     ledgers[LEDGER_KERNELS].sums[kernel].calls++;
-    ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->no_operator[0] : keys->operators[charge], sample,
-               ns);
-    ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->no_operator[1] : keys->shapes[charge], sample, ns);
+    ledger_add(&ledgers[LEDGER_OPERATORS],
+               attribution == ROW_NONE ? keys->no_operator[0] : keys->operators[attribution], sample, ns);
+    ledger_add(&ledgers[LEDGER_SHAPES], attribution == ROW_NONE ? keys->no_operator[1] : keys->shapes[attribution],
+               sample, ns);
     if (keys->collectives[device] != TUPLE_NONE) {
         ledger_add(&ledgers[LEDGER_COLLECTIVES], keys->collectives[device], sample, ns);
         ledgers[LEDGER_COLLECTIVES].sums[keys->collectives[device]].calls++;
     }
-    for (int k = 0; k < 2 && charge == ROW_NONE; k++)
+    for (int k = 0; k < 2 && attribution == ROW_NONE; k++)
         ledgers[k].sums[keys->no_operator[k]].calls++;
     work->side->device_ns += ns;
     return true;
@@ -339,7 +340,7 @@ static bool add_activity(struct part_work *work, const struct attributed *keys, 
 
 static enum sutra_status add_activities(struct part_work *work, const struct attributed *keys,
                                         struct sutra_error *error) {
-    const struct device_rows *devices = &work->reading.devices;
+    const struct device_rows *devices = &work->model.devices;
     row_t *first = arena_alloc(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
     row_t *order = arena_alloc(&work->scratch, devices->n, sizeof *order);
     bool ok = !work->scratch.failed;
@@ -375,24 +376,24 @@ static enum sutra_status add_activities(struct part_work *work, const struct att
 /* Counts the calls of operators, and their CPU self time: an operator loses the time during which a nested operator
  * runs. */
 static enum sutra_status add_hosts(struct part_work *work, const struct attributed *keys, struct sutra_error *error) {
-    const struct launch_model *reading = &work->reading;
-    const struct host_rows *hosts = &reading->hosts;
+    const struct launch_model *model = &work->model;
+    const struct host_rows *hosts = &model->hosts;
     struct ledger *ledgers = work->side->ledgers;
     uint32_t *key_of = arena_alloc(&work->scratch, hosts->n, sizeof *key_of);
     enum sutra_status status = arena_status(&work->scratch, error);
     for (row_t row = 0; row < hosts->n && !status; row++) {
-        row_t charge = reading->charges.of_host[row];
+        row_t attribution = model->attributions.of_host[row];
         bool is_operator = hosts->kind[row] == HOST_OPERATOR;
         key_of[row] = TUPLE_NONE;
-        if (work->host_sample[row] == ROW_NONE || (!is_operator && charge == ROW_NONE))
+        if (work->host_sample[row] == ROW_NONE || (!is_operator && attribution == ROW_NONE))
             continue;
         key_of[row] = ledger_key(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
         if (key_of[row] == TUPLE_NONE)
             return error_memory(error);
         struct ledger_sum *sum = &ledgers[LEDGER_OPERATORS].sums[key_of[row]];
         sum->calls++;
-        if (charge != ROW_NONE)
-            ledgers[LEDGER_SHAPES].sums[keys->shapes[charge]].calls++;
+        if (attribution != ROW_NONE)
+            ledgers[LEDGER_SHAPES].sums[keys->shapes[attribution]].calls++;
         if (!is_operator)
             continue;
         sum->host += hosts->stop[row] - hosts->start[row];
@@ -434,11 +435,11 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .stream = diff->stream,
                                                   .category = diff->category};
     enum sutra_status status =
-        launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
+        launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->model, error);
     if (status)
         return status;
-    launch_model_warn(work->context, &work->reading);
-    return launch_model_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
+    launch_model_warn(work->context, &work->model);
+    return launch_model_restrict(work->context, &restriction, &work->model, &work->arena, &work->scratch, error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,

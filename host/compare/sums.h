@@ -123,7 +123,7 @@ struct part_work {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct part_options *options;
-    struct launch_model reading;
+    struct launch_model model;
     struct arena arena, scratch;
     struct part *part;
     struct part_side *side;

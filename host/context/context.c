@@ -219,12 +219,12 @@ bool context_is_cancelled(const struct sutra_context *context) {
     return pool_is_cancelled(context->pool);
 }
 
-enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error) {
+enum sutra_status context_check_cancelled(const struct sutra_context *context, struct sutra_error *error) {
     return context_is_cancelled(context) ? error_set(error, SUTRA_CANCELLED, "cancelled") : SUTRA_OK;
 }
 
 enum sutra_status context_early_end_error(const struct sutra_context *context, struct sutra_error *error) {
-    enum sutra_status status = context_go_on(context, error);
+    enum sutra_status status = context_check_cancelled(context, error);
     return status ? status : error_memory(error);
 }
 

@@ -45,7 +45,7 @@ enum sutra_status context_cuda_engine(struct sutra_context *context, struct engi
 
 #define STAGES_MAX 32
 
-struct rank_team;
+struct shard_plan;
 
 struct sutra_context {
     struct sutra_context_options options;
@@ -58,13 +58,13 @@ struct sutra_context {
     double stage_began;
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
-    size_t part_bytes;            /* smallest part of a file for a thread */
-    const struct rank_team *team; /* processes that share ranks (analyze/ranks.h), or NULL */
-    struct nsys_shared *report;   /* of the next device trace, which other contexts read, too (read/nsys.h), or NULL */
-    bool notes_places;            /* readers of device traces keep offsets of values that a copy may replace */
-    unsigned ahead;               /* and read these columns ahead (read/event_columns.h) */
-    bool stage_held;              /* threads work in this stage: begin and end no other stage */
-    bool own_names;               /* the program chose the names of outputs: replace links (write/sink.h) */
+    size_t part_bytes;             /* smallest part of a file for a thread */
+    const struct shard_plan *plan; /* processes that share ranks (analyze/ranks.h), or NULL */
+    struct nsys_shared *report;    /* of the next device trace, which other contexts read, too (read/nsys.h), or NULL */
+    bool keep_offsets;             /* readers of device traces keep offsets of values that a copy may replace */
+    unsigned prefetch_columns;     /* and read these columns ahead (read/event_columns.h) */
+    bool stage_held;               /* threads work in this stage: begin and end no other stage */
+    bool may_replace_links;        /* the program chose the names of outputs: replace links (write/sink.h) */
     bool holds_defects;   /* neither defects of traces (facts/validity.h) nor operators that are matched by names
                                      are reported: the caller does this */
     bool keeps_processes; /* readers return a trace of several ranks, unchecked (facts/processes.h) */
@@ -82,7 +82,7 @@ bool context_is_cancelled(const struct sutra_context *context);
 enum sutra_status context_early_end_error(const struct sutra_context *context, struct sutra_error *error);
 
 /* SUTRA_OK, or the error of cancellation. */
-enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error);
+enum sutra_status context_check_cancelled(const struct sutra_context *context, struct sutra_error *error);
 
 /* Sends a line to the caller's warning callback. */
 __attribute__((format(printf, 2, 3))) void context_warn(struct sutra_context *context, const char *format, ...);

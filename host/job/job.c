@@ -254,7 +254,7 @@ static enum sutra_status read_rank(struct job_whole *whole, const char *folder, 
         status = parse_record(whole, folder, name, text, rank, &reason);
     free(text);
     if (!status || status == SUTRA_SYSTEM)
-        return error_hand_on(error, status, &reason);
+        return error_copy(error, status, &reason);
     sutra_error_text(&reason, damage, sizeof damage - sizeof again);
     memcpy(damage + strlen(damage), again, sizeof again);
     *rank = missing;
@@ -312,47 +312,48 @@ static void find_hosts(struct job_whole *whole) {
 }
 
 /* Matches the collectives of a job that is to be simulated, for files of this form. */
-static enum sutra_status find_meetings(struct job_whole *whole, bool per_stream, bool astra,
-                                       struct job_meetings **found, struct sutra_error *error) {
+static enum sutra_status find_matched_collectives(struct job_whole *whole, bool per_stream, bool astra,
+                                                  struct job_matches **found, struct sutra_error *error) {
     struct arena *arena = &whole->arena;
-    struct meeting_rank *ranks = arena_alloc(arena, whole->n_ranks, sizeof *ranks);
-    struct job_meetings *meetings = arena_alloc(arena, 1, sizeof *meetings);
+    struct match_rank *ranks = arena_alloc(arena, whole->n_ranks, sizeof *ranks);
+    struct job_matches *matched_collectives = arena_alloc(arena, 1, sizeof *matched_collectives);
     if (arena->failed)
         return error_memory(error);
     for (size_t i = 0; i < whole->n_ranks; i++)
-        ranks[i] = (struct meeting_rank){whole->ranks[i].rank, whole->ranks[i].start};
+        ranks[i] = (struct match_rank){whole->ranks[i].rank, whole->ranks[i].start};
     /* One visible GPU is often one of several: each process sees its own. */
     const int64_t per_host = ranks_per_host(whole);
-    const struct meeting_job job = {.ranks = ranks,
-                                    .n = whole->n_ranks,
-                                    .calls = &whole->calls,
-                                    .matches = &whole->matches,
-                                    .clocks = whole->clocks,
-                                    .n_clocks = whole->n_clocks,
-                                    .world_size = whole->world_size,
-                                    .ranks_per_host = per_host > 1 && per_host < UINT32_MAX ? (uint32_t)per_host : 0,
-                                    .per_stream = per_stream,
-                                    .astra = astra};
-    *found = meetings;
-    return job_meetings_find(&job, arena, meetings, error);
+    const struct match_job job = {.ranks = ranks,
+                                  .n = whole->n_ranks,
+                                  .calls = &whole->calls,
+                                  .matches = &whole->matches,
+                                  .clocks = whole->clocks,
+                                  .n_clocks = whole->n_clocks,
+                                  .world_size = whole->world_size,
+                                  .ranks_per_host = per_host > 1 && per_host < UINT32_MAX ? (uint32_t)per_host : 0,
+                                  .per_stream = per_stream,
+                                  .astra = astra};
+    *found = matched_collectives;
+    return job_matches_find(&job, arena, matched_collectives, error);
 }
 
-enum sutra_status job_streams_match(struct job_whole *whole, struct job_meetings **meetings,
+enum sutra_status job_streams_match(struct job_whole *whole, struct job_matches **matched_collectives,
                                     struct sutra_error *error) {
-    return find_meetings(whole, true, false, meetings, error);
+    return find_matched_collectives(whole, true, false, matched_collectives, error);
 }
 
 static enum sutra_status match_collectives(struct job_whole *whole, struct sutra_error *error) {
     struct arena *arena = &whole->arena;
     whole->astra = strstr(whole->options, " --astra") != NULL;
     whole->per_stream = strstr(whole->options, " --gpu streams") != NULL;
-    enum sutra_status status = find_meetings(whole, whole->per_stream, whole->astra, &whole->meetings, error);
+    enum sutra_status status =
+        find_matched_collectives(whole, whole->per_stream, whole->astra, &whole->matched_collectives, error);
     if (status || !strstr(whole->options, " --astra network"))
         return status;
     whole->network = arena_alloc(arena, 1, sizeof *whole->network);
-    return whole->network
-               ? job_network_find(whole->meetings, whole->n_ranks, whole->world_size, arena, whole->network, error)
-               : error_memory(error);
+    return whole->network ? job_network_find(whole->matched_collectives, whole->n_ranks, whole->world_size, arena,
+                                             whole->network, error)
+                          : error_memory(error);
 }
 
 /* ---- Findings ---- */
@@ -565,16 +566,16 @@ static void find_inferred_groups(struct job_whole *whole) {
 
 /* Causes of wrong simulated times. */
 static void find_simulation_limits(struct job_whole *whole) {
-    const struct job_meetings *meetings = whole->meetings;
-    if (!meetings)
+    const struct job_matches *matched_collectives = whole->matched_collectives;
+    if (!matched_collectives)
         return;
-    if (meetings->n_lacking + meetings->n_alone)
+    if (matched_collectives->n_lacking + matched_collectives->n_alone)
         add_finding(
             whole, CHECK_WARNING, "simulation", "",
             "%" PRIu64
             " collectives lack ranks, and a simulation does not wait for these ranks: the time of the job is within "
             "0.3 %%, but what-ifs may be up to 53 %% off if the slowest rank is missing",
-            meetings->n_lacking + meetings->n_alone);
+            matched_collectives->n_lacking + matched_collectives->n_alone);
     if (whole->calls.n_untold)
         add_finding(
             whole, CHECK_WARNING, "simulation", "",
@@ -582,30 +583,30 @@ static void find_simulation_limits(struct job_whole *whole) {
             " collectives, as in older PyTorch versions: the time of the job is right, but what-ifs do not change "
             "the waits in the durations of these collectives",
             whole->calls.n_untold);
-    if (meetings->n_different)
+    if (matched_collectives->n_different)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "%" PRIu64
                     " collectives differ in kind between ranks: the simulated ranks do not wait for each other there",
-                    meetings->n_different);
-    if (meetings->n_apart)
+                    matched_collectives->n_different);
+    if (matched_collectives->n_apart)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "no collective connects %" PRIu32
                     " %s with the first rank: their start times come from their own clocks",
-                    meetings->n_apart, meetings->n_apart == 1 ? "rank" : "ranks");
-    if (meetings->n_beside && whole->network)
+                    matched_collectives->n_apart, matched_collectives->n_apart == 1 ? "rank" : "ranks");
+    if (matched_collectives->n_beside && whole->network)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "%" PRIu64
                     " collectives overlap with another collective of their rank: the simulated time of this job is "
                     "right, but network what-ifs of this job are not; use 'sutra simulate' with files of --gpu streams",
-                    meetings->n_beside);
-    else if (meetings->n_beside)
+                    matched_collectives->n_beside);
+    else if (matched_collectives->n_beside)
         add_finding(
             whole, CHECK_WARNING, "simulation", "",
             "%" PRIu64
             " collectives overlap with another collective of their rank, but these files are for one resource "
             "per GPU: the time of the job is right, but what-ifs are inexact; 'sutra simulate' prints the error, and "
             "'--gpu streams' avoids it",
-            meetings->n_beside);
+            matched_collectives->n_beside);
 }
 
 /* Finds everything that is wrong with a job, in order of severity. Out of memory: the arena fails. */

@@ -33,14 +33,14 @@
  */
 
 /* A rank of a simulated job, from its record. */
-struct meeting_rank {
+struct match_rank {
     int64_t rank;
     struct rank_start start;
 };
 
 /* The input; n ranks in ascending order. */
-struct meeting_job {
-    const struct meeting_rank *ranks;
+struct match_job {
+    const struct match_rank *ranks;
     size_t n;
     const struct collective_calls *calls;
     const struct collective_matches *matches;
@@ -51,12 +51,12 @@ struct meeting_job {
     bool per_stream, astra;
 };
 
-struct job_meetings {
+struct job_matches {
     struct matched_collectives *ranks; /* one per rank of the job */
     uint32_t *group_number;            /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
     struct astra_group *groups; /* groups with a number above 0; also the two ranks of messages in larger groups */
     uint32_t n_groups;
-    uint64_t n_meetings;
+    uint64_t n_matched_collectives;
     uint64_t n_lacking;   /* matched collectives of groups in which ranks have no file */
     uint64_t n_alone;     /* collectives of one rank, because the other members have no file */
     uint64_t n_different; /* collectives whose members record different kinds; they do not wait for each other */
@@ -66,8 +66,8 @@ struct job_meetings {
 };
 
 /* Allocates the result in the arena. SUTRA_SYSTEM: out of memory. */
-enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena *arena, struct job_meetings *meetings,
-                                    struct sutra_error *error);
+enum sutra_status job_matches_find(const struct match_job *job, struct arena *arena,
+                                   struct job_matches *matched_collectives, struct sutra_error *error);
 
 /* ASTRA-sim's network model of a job (network.c). */
 struct job_astra {
@@ -77,9 +77,9 @@ struct job_astra {
     uint64_t n_other_kinds; /* nodes of kinds without a model, such as broadcast, which ASTRA-sim replays */
 };
 
-/* Fits the network, and sets the modeled part of each collective of `meetings`. SUTRA_DATA: a collective other than
- * all-reduce spans both dimensions. SUTRA_SYSTEM: out of memory. */
-enum sutra_status job_network_find(const struct job_meetings *meetings, size_t n_ranks, int64_t world_size,
+/* Fits the network, sets the modeled part of each matched collective. SUTRA_DATA: a collective other than all-reduce
+ * spans both dimensions. SUTRA_SYSTEM: out of memory. */
+enum sutra_status job_network_find(const struct job_matches *matched_collectives, size_t n_ranks, int64_t world_size,
                                    struct arena *arena, struct job_astra *network, struct sutra_error *error);
 
 /* ---- Records and findings ---- */
@@ -137,8 +137,8 @@ struct job_whole {
     struct rank_clock *clocks;
     struct host_clock *hosts;
     row_t n_clocks, n_hosts;
-    struct job_meetings *meetings; /* of a job to be simulated, in the order of `ranks`; or NULL */
-    struct job_astra *network;     /* with --astra network; or NULL */
+    struct job_matches *matched_collectives; /* of a job to be simulated, in the order of `ranks`; or NULL */
+    struct job_astra *network;               /* with --astra network; or NULL */
     bool astra, per_stream;
     struct job_finding *findings;
     uint64_t n_findings, findings_capacity, n_errors;
@@ -152,7 +152,8 @@ void job_whole_free(struct job_whole *whole);
 
 /* Matches the collectives again, for files with a resource per stream. The result is in the arena of `whole`, whose
  * files are for one resource. SUTRA_SYSTEM: out of memory. */
-enum sutra_status job_streams_match(struct job_whole *whole, struct job_meetings **meetings, struct sutra_error *error);
+enum sutra_status job_streams_match(struct job_whole *whole, struct job_matches **matched_collectives,
+                                    struct sutra_error *error);
 
 /* Writes job.json into the folder, and comm_groups.json if the files of the ranks are for simulators. */
 enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_context *context, const char *folder,

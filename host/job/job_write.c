@@ -171,8 +171,8 @@ static bool write_job(const void *of, struct text_out *text) {
     add_count(&json, "done", whole->n_done);
     add_count(&json, "broken", whole->n_broken);
     add_count(&json, "not_linked", whole->n_missing);
-    if (whole->meetings)
-        add_real(&json, "measured_us", whole->meetings->measured_us);
+    if (whole->matched_collectives)
+        add_real(&json, "measured_us", whole->matched_collectives->measured_us);
     json_name(&json, "ranks");
     json_open(&json, '[');
     for (size_t i = 0; i < whole->n_ranks; i++)

@@ -51,7 +51,7 @@ struct network_match {
 };
 
 struct network_fitting {
-    const struct job_meetings *meetings;
+    const struct job_matches *matched_collectives;
     size_t n_ranks;
     int64_t world_size;
     struct astra_job *astra;
@@ -84,29 +84,29 @@ static uint32_t dimension_of(const struct network_fitting *fitting, uint32_t gro
 
 /* Lists the matches, and the extents of their groups. */
 static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
-    const struct job_meetings *meetings = fitting->meetings;
+    const struct job_matches *matched_collectives = fitting->matched_collectives;
     uint32_t most = 0;
-    for (uint32_t g = 0; g < meetings->n_groups; g++)
-        most = MAX(meetings->groups[g].number, most);
-    fitting->matches = arena_zeros(arena, meetings->n_meetings, sizeof *fitting->matches);
+    for (uint32_t g = 0; g < matched_collectives->n_groups; g++)
+        most = MAX(matched_collectives->groups[g].number, most);
+    fitting->matches = arena_zeros(arena, matched_collectives->n_matched_collectives, sizeof *fitting->matches);
     fitting->low = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->low);
     fitting->high = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->high);
     if (arena->failed)
         return false;
     fitting->high[0] = fitting->world_size - 1;
-    for (uint32_t g = 0; g < meetings->n_groups; g++) {
-        const struct astra_group *group = &meetings->groups[g];
+    for (uint32_t g = 0; g < matched_collectives->n_groups; g++) {
+        const struct astra_group *group = &matched_collectives->groups[g];
         if (group->n_ranks) {
             fitting->low[group->number] = group->ranks[0];
             fitting->high[group->number] = group->ranks[group->n_ranks - 1];
         }
     }
     for (size_t r = 0; r < fitting->n_ranks; r++)
-        for (row_t i = 0; i < meetings->ranks[r].n; i++) {
-            const struct matched_collective *node = &meetings->ranks[r].nodes[i];
-            if (node->meeting == NOT_MATCHED)
+        for (row_t i = 0; i < matched_collectives->ranks[r].n; i++) {
+            const struct matched_collective *node = &matched_collectives->ranks[r].nodes[i];
+            if (node->matched_collective == NOT_MATCHED)
                 continue;
-            struct network_match *match = &fitting->matches[node->meeting];
+            struct network_match *match = &fitting->matches[node->matched_collective];
             const bool is_first = match->n_ranks == 0;
             match->group = node->group;
             match->n_ranks = node->n_ranks;
@@ -121,7 +121,7 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
 /* Two dimensions if collectives run in groups of neighboring ranks that divide the job: the largest such group. */
 static void find_dimensions(struct network_fitting *fitting) {
     int64_t inner = 0;
-    for (uint64_t m = 0; m < fitting->meetings->n_meetings; m++) {
+    for (uint64_t m = 0; m < fitting->matched_collectives->n_matched_collectives; m++) {
         const uint32_t group = fitting->matches[m].group;
         const int64_t n = fitting->high[group] - fitting->low[group] + 1;
         if (group != 0 && n == fitting->matches[m].n_ranks && fitting->world_size % n == 0)
@@ -137,7 +137,7 @@ static bool number_fits(struct network_fitting *fitting, struct arena *arena) {
     struct pair_table known;
     uint64_t capacity = 0;
     bool done = pair_table_init(&known);
-    for (uint64_t m = 0; m < fitting->meetings->n_meetings && done; m++) {
+    for (uint64_t m = 0; m < fitting->matched_collectives->n_matched_collectives && done; m++) {
         struct network_match *match = &fitting->matches[m];
         match->fit = PAIR_NONE;
         match->bytes = match->bytes ? match->bytes : match->op_bytes;
@@ -160,11 +160,11 @@ static bool number_fits(struct network_fitting *fitting, struct arena *arena) {
 /* Adds the transfers of all members to their fits: sums, then squares around the means. */
 static void add_transfers(struct network_fitting *fitting, bool squares) {
     for (size_t r = 0; r < fitting->n_ranks; r++)
-        for (row_t i = 0; i < fitting->meetings->ranks[r].n; i++) {
-            const struct matched_collective *node = &fitting->meetings->ranks[r].nodes[i];
-            if (node->meeting == NOT_MATCHED || fitting->matches[node->meeting].fit == PAIR_NONE)
+        for (row_t i = 0; i < fitting->matched_collectives->ranks[r].n; i++) {
+            const struct matched_collective *node = &fitting->matched_collectives->ranks[r].nodes[i];
+            if (node->matched_collective == NOT_MATCHED || fitting->matches[node->matched_collective].fit == PAIR_NONE)
                 continue;
-            const struct network_match *match = &fitting->matches[node->meeting];
+            const struct network_match *match = &fitting->matches[node->matched_collective];
             struct transfer_fit *fit = &fitting->fits[match->fit];
             double x = modeled_factor(match->kind, match->n_ranks) * (double)match->bytes;
             double y = (double)node->run_ns / 1e3;
@@ -237,9 +237,10 @@ static double size_of(const struct network_fitting *fitting, const struct networ
 static enum sutra_status divide_durations(struct network_fitting *fitting, struct job_astra *made,
                                           struct sutra_error *error) {
     for (size_t r = 0; r < fitting->n_ranks; r++)
-        for (row_t i = 0; i < fitting->meetings->ranks[r].n; i++) {
-            struct matched_collective *node = &fitting->meetings->ranks[r].nodes[i];
-            const struct network_match *match = node->meeting == NOT_MATCHED ? NULL : &fitting->matches[node->meeting];
+        for (row_t i = 0; i < fitting->matched_collectives->ranks[r].n; i++) {
+            struct matched_collective *node = &fitting->matched_collectives->ranks[r].nodes[i];
+            const struct network_match *match =
+                node->matched_collective == NOT_MATCHED ? NULL : &fitting->matches[node->matched_collective];
             if (!match || match->fit == PAIR_NONE) {
                 const bool has_kind = !isnan(modeled_factor(node->kind, node->n_ranks));
                 made->n_unsized += has_kind && match;
@@ -268,12 +269,15 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
     return SUTRA_OK;
 }
 
-enum sutra_status job_network_find(const struct job_meetings *meetings, size_t n_ranks, int64_t world_size,
+enum sutra_status job_network_find(const struct job_matches *matched_collectives, size_t n_ranks, int64_t world_size,
                                    struct arena *arena, struct job_astra *network, struct sutra_error *error) {
-    *network = (struct job_astra){
-        .astra = {.groups = meetings->groups, .n_groups = meetings->n_groups, .n_ranks = (uint32_t)world_size}};
-    struct network_fitting fitting = {
-        .meetings = meetings, .n_ranks = n_ranks, .world_size = world_size, .astra = &network->astra};
+    *network = (struct job_astra){.astra = {.groups = matched_collectives->groups,
+                                            .n_groups = matched_collectives->n_groups,
+                                            .n_ranks = (uint32_t)world_size}};
+    struct network_fitting fitting = {.matched_collectives = matched_collectives,
+                                      .n_ranks = n_ranks,
+                                      .world_size = world_size,
+                                      .astra = &network->astra};
     if (!list_matches(&fitting, arena))
         return error_memory(error);
     find_dimensions(&fitting);

@@ -79,7 +79,7 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
         if (status == SUTRA_NO_INPUT)
             skip(plan, path, "%s", why.message);
         else if (status)
-            return error_hand_on(error, status, &why);
+            return error_copy(error, status, &why);
         else if (file->head.side == side)
             ++*n_files;
         else if (given->mixed && file->head.side != SIDE_UNKNOWN)

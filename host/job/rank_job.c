@@ -151,7 +151,7 @@ static enum sutra_status link_into(struct linked_rank *rank, struct sutra_contex
     enum sutra_status status = record_write(context, options->folder, of, &outcome, error);
     rank_result_free(&result);
     *ends_job = status != SUTRA_OK;
-    return status ? status : error_hand_on(error, outcome.status, &reason);
+    return status ? status : error_copy(error, outcome.status, &reason);
 }
 
 /* Links the rank in a context of its own. *ends_job: the error concerns the job, not the rank. */
@@ -174,7 +174,7 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
                  asprintf(&streams_path, "%s/" RECORD_FOLDER "/%s", workers->options->folder, streams_name) >= 0;
     enum sutra_status status = named ? sutra_context_create(&options, &context, error) : error_memory(error);
     if (!status) {
-        context->own_names = true;
+        context->may_replace_links = true;
         context->holds_defects = true; /* job.json and the findings of the job report them for all ranks */
         status = link_into(rank, context, of, path, streams_path, ends_job, error);
     }
@@ -286,5 +286,5 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
     pthread_cond_destroy(&workers.room);
     pthread_mutex_destroy(&workers.mutex);
     pool_free(pool);
-    return error_hand_on(error, workers.status, &workers.error);
+    return error_copy(error, workers.status, &workers.error);
 }

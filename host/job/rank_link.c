@@ -31,16 +31,16 @@ static enum sutra_status write_astra_copies(struct sutra_context *context, const
     return status;
 }
 
-enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
+enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *inputs_to_free,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
                                     uint64_t *n_bytes, struct sutra_faithful_report *faithful,
                                     struct sutra_error *error) {
     if (!output->et)
-        return sutra_linked_write(context, spent->linked, path, n_bytes, error);
+        return sutra_linked_write(context, inputs_to_free->linked, path, n_bytes, error);
     struct sutra_converted *converted = NULL;
     struct sutra_convert_options what = output->what;
     what.keep_times = output->faithful;
-    enum sutra_status status = linked_convert_and_free(context, spent, &what, &converted, error);
+    enum sutra_status status = linked_convert_and_free(context, inputs_to_free, &what, &converted, error);
     if (job)
         job->needs_streams = output->streams_path != NULL;
     if (!status && job && job->needs_streams)
@@ -81,11 +81,11 @@ static enum sutra_status check_pair(const struct rank_pair *pair, const struct s
 
 /* Writes the output. For a rank of a simulated job, also fills the node and the times of each collective and the start
  * of the rank. */
-static enum sutra_status write_output(struct sutra_context *context, const struct linked_traces *spent, int64_t base_ns,
-                                      const struct link_output *output, const char *path, struct rank_result *result,
-                                      struct sutra_error *error) {
+static enum sutra_status write_output(struct sutra_context *context, const struct linked_traces *inputs_to_free,
+                                      int64_t base_ns, const struct link_output *output, const char *path,
+                                      struct rank_result *result, struct sutra_error *error) {
     if (!output->of_job)
-        return link_output_write(context, spent, output, NULL, path, NULL, &result->faithful, error);
+        return link_output_write(context, inputs_to_free, output, NULL, path, NULL, &result->faithful, error);
     struct arena arena = {0};
     struct collective_calls *calls = &result->calls;
     row_t *events = arena_alloc(&arena, calls->n, sizeof *events);
@@ -94,7 +94,7 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
     struct rank_of_job job = {.arena = &arena, .events = events, .n_events = (row_t)calls->n};
     enum sutra_status status = events ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = link_output_write(context, spent, output, &job, path, NULL, &result->faithful, error);
+        status = link_output_write(context, inputs_to_free, output, &job, path, NULL, &result->faithful, error);
     /* calls are in the order of their events, marks are not */
     const struct rank_marks *marks = &job.marks;
     for (row_t i = 0; !status && i < marks->n; i++) {
@@ -136,12 +136,12 @@ static enum sutra_status link_traces(struct sutra_context *context, struct sutra
         status = error_file(error, SUTRA_DATA, device->document.source.name, "nothing of it matches %.100s: %s",
                             host->document.source.name,
                             *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");
-    const struct linked_traces spent = {linked, host, device};
+    const struct linked_traces inputs_to_free = {linked, host, device};
     int64_t base_ns = trace_base_ns(device);
     if (!status)
         status = collective_records_read(&result->calls, context, linked, rank, error);
     if (!status)
-        status = write_output(context, &spent, base_ns, output, path, result, error);
+        status = write_output(context, &inputs_to_free, base_ns, output, path, result, error);
     sutra_linked_free(linked);
     return status;
 }

@@ -114,7 +114,7 @@ struct rank_start {
 /* Writes the output; a file for simulators consumes the traces. Fills `faithful`, whose size is set, for a faithful
  * output, and `job` for a rank of a job (else NULL). *n_bytes may be NULL. Errors as of sutra_linked_write() and
  * sutra_linked_convert(). */
-enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
+enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *inputs_to_free,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
                                     uint64_t *n_bytes, struct sutra_faithful_report *faithful,
                                     struct sutra_error *error);

@@ -50,7 +50,7 @@ struct rewritten_rank {
     struct second_pass *pass;
     unsigned slot;
     const struct whole_rank *of;
-    const struct matched_collectives *meetings;
+    const struct matched_collectives *matched_collectives;
     char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
     char *streams;             /* path of the kernels for a resource per stream */
     char note_name[RECORD_NAME_MAX + 4];
@@ -68,17 +68,20 @@ static uint64_t fnv1a_number(uint64_t hash, uint64_t number) {
 }
 
 /* Hash of everything that determines the bytes of the output. */
-static uint64_t hash_inputs(const struct whole_rank *rank, const struct matched_collectives *meetings) {
+static uint64_t hash_inputs(const struct whole_rank *rank, const struct matched_collectives *matched_collectives) {
     uint64_t hash = fnv1a_bytes(UINT64_C(14695981039346656037), rank->record, strlen(rank->record));
-    hash = fnv1a_number(hash, meetings->has_start ? meetings->start_us : 0);
-    hash = fnv1a_number(hash, (uint64_t)meetings->ahead_us);
-    hash = fnv1a_number(hash, meetings->astra);
-    hash = fnv1a_number(hash, meetings->ranks_per_host);
-    for (row_t i = 0; i < meetings->n; i++) {
-        const struct matched_collective *node = &meetings->nodes[i];
-        const uint64_t numbers[] = {node->node,       node->meeting, node->kind,       node->n_ranks,
-                                    node->group,      node->bytes,   node->run_ns,     node->duration_us,
-                                    node->has_before, node->before,  node->is_modeled, node->moving_us,
+    hash = fnv1a_number(hash, matched_collectives->has_start ? matched_collectives->start_us : 0);
+    hash = fnv1a_number(hash, (uint64_t)matched_collectives->ahead_us);
+    hash = fnv1a_number(hash, matched_collectives->astra);
+    hash = fnv1a_number(hash, matched_collectives->ranks_per_host);
+    for (row_t i = 0; i < matched_collectives->n; i++) {
+        const struct matched_collective *node = &matched_collectives->nodes[i];
+        const uint64_t numbers[] = {node->node,       node->matched_collective,
+                                    node->kind,       node->n_ranks,
+                                    node->group,      node->bytes,
+                                    node->run_ns,     node->duration_us,
+                                    node->has_before, node->before,
+                                    node->is_modeled, node->moving_us,
                                     node->moving_ns,  node->size};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             hash = fnv1a_number(hash, numbers[k]);
@@ -139,7 +142,7 @@ static enum sutra_status read_note(const char *folder, const char *name, const c
         *is_current = strlen(text) == same.out.length && memcmp(text, same.out.bytes, same.out.length) == 0;
     buffer_free(&same.out);
     free(text);
-    return status == SUTRA_SYSTEM ? error_hand_on(error, status, &reason) : SUTRA_OK;
+    return status == SUTRA_SYSTEM ? error_copy(error, status, &reason) : SUTRA_OK;
 }
 
 static void on_temporary(void *arg, const char *path) {
@@ -161,7 +164,7 @@ static enum sutra_status rewrite_file(const struct rewritten_rank *rank, struct 
     if (!status)
         status = et_nodes_begin(&nodes, error);
     if (!status)
-        status = et_make_for_job(&nodes, &alone->file.nodes, rank->meetings, error);
+        status = et_make_for_job(&nodes, &alone->file.nodes, rank->matched_collectives, error);
     if (!status)
         status = et_write(&nodes, NULL, context, rank->path, NULL, error);
     et_nodes_free(&nodes);
@@ -177,7 +180,7 @@ static enum sutra_status rewrite_rank(struct rewritten_rank *rank, struct sutra_
         unlink(rank->streams);
         return SUTRA_OK;
     }
-    const uint64_t hash = hash_inputs(rank->of, rank->meetings);
+    const uint64_t hash = hash_inputs(rank->of, rank->matched_collectives);
     struct output_note note = {0};
     bool is_current = false;
     enum sutra_status status =
@@ -193,11 +196,11 @@ static enum sutra_status rewrite_rank(struct rewritten_rank *rank, struct sutra_
     struct sutra_context *context = NULL;
     status = sutra_context_create(&options, &context, error);
     if (!status) {
-        context->own_names = true;
+        context->may_replace_links = true;
         status = rewrite_file(rank, context, error);
     }
     note = (struct output_note){.hash = hash, .bytes = size_of_file(rank->path)};
-    if (!rank->meetings->per_stream)
+    if (!rank->matched_collectives->per_stream)
         note.content = hash_file(hash_file(0, rank->path), rank->streams);
     if (!status)
         status = text_file_write(context, rank->note, write_note, &note, NULL, error);
@@ -218,7 +221,7 @@ static void run_worker(void *arg, size_t number) {
         struct rewritten_rank rank = {.pass = pass,
                                       .slot = (unsigned)number,
                                       .of = &pass->whole->ranks[i],
-                                      .meetings = &pass->whole->meetings->ranks[i]};
+                                      .matched_collectives = &pass->whole->matched_collectives->ranks[i]};
         const char *folder = pass->options->folder;
         char file[RANK_FILE_MAX], streams[RANK_FILE_MAX];
         struct sutra_error error;
@@ -252,8 +255,8 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
                                      struct sutra_error *error) {
     struct sutra_context *context = NULL;
     const uint32_t n_ranks = (uint32_t)whole->world_size;
-    struct astra_job replay = {.groups = whole->meetings->groups,
-                               .n_groups = whole->meetings->n_groups,
+    struct astra_job replay = {.groups = whole->matched_collectives->groups,
+                               .n_groups = whole->matched_collectives->n_groups,
                                .n_ranks = n_ranks,
                                .n_dimensions = 1,
                                .n_of_dimension = {n_ranks}};
@@ -266,7 +269,7 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
         }
     enum sutra_status status = sutra_context_create(&options->context, &context, error);
     if (!status) {
-        context->own_names = true;
+        context->may_replace_links = true;
         status = astra_files_write(context, options->folder, whole->network ? &whole->network->astra : &replay, error);
     }
     sutra_context_free(context);
@@ -293,14 +296,14 @@ enum sutra_status second_pass_run(struct job_whole *whole, const struct second_p
     pool_free(pool);
     if (!pass.status && whole->astra)
         return write_astra(whole, options, error);
-    return error_hand_on(error, pass.status, &pass.error);
+    return error_copy(error, pass.status, &pass.error);
 }
 
 /* ---- The job with a resource per stream ---- */
 
 struct streams_reading {
     struct job_whole whole;
-    struct job_meetings *meetings; /* for a resource per stream */
+    struct job_matches *matched_collectives; /* for a resource per stream */
     struct sutra_context *context;
     const char *folder;
     const char *const *paths; /* of the files for one resource */
@@ -357,7 +360,7 @@ static enum sutra_status make_streams(void *arg, uint32_t r, struct et_nodes *re
         return error_memory(error);
     struct output_note note = {0};
     bool is_current = false;
-    const uint64_t hash = hash_inputs(rank, &reading->whole.meetings->ranks[i]);
+    const uint64_t hash = hash_inputs(rank, &reading->whole.matched_collectives->ranks[i]);
     enum sutra_status status =
         read_note(reading->folder, note_name, reading->paths[r], hash, &note, &is_current, error);
     if (!status && size_of_file(path) == 0)
@@ -377,7 +380,7 @@ static enum sutra_status make_streams(void *arg, uint32_t r, struct et_nodes *re
         status = read->arena.failed ? error_memory(error)
                                     : error_file(error, SUTRA_DATA, path, "does not belong to the file of its rank");
     if (!status)
-        status = et_make_for_job(made, read, &reading->meetings->ranks[i], error);
+        status = et_make_for_job(made, read, &reading->matched_collectives->ranks[i], error);
     et_file_free(&kernels);
     pool_free(pool);
     free(path);
@@ -399,7 +402,7 @@ enum sutra_status job_streams_read(struct sutra_context *context, const char *co
     enum sutra_status status = arena.failed ? error_memory(error) : job_whole_read(whole, reading.folder, error);
     if (status == SUTRA_NO_INPUT)
         error_file(error, status, reading.folder, "there are no records of 'sutra link' (" RECORD_FOLDER ")");
-    if (!status && (!whole->meetings || whole->per_stream))
+    if (!status && (!whole->matched_collectives || whole->per_stream))
         status = error_file(error, SUTRA_DATA, reading.folder, "the job was not linked for one resource");
     for (uint32_t r = 0; r < n && !status; r++) {
         char name[RANK_FILE_MAX];
@@ -419,7 +422,7 @@ enum sutra_status job_streams_read(struct sutra_context *context, const char *co
             status = error_memory(error);
     }
     if (!status)
-        status = job_streams_match(whole, &reading.meetings, error);
+        status = job_streams_match(whole, &reading.matched_collectives, error);
     if (!status)
         status = et_ranks_read_changed(context, (const char *const *)alone, numbers, n, make_streams, &reading, ranks,
                                        error);

@@ -30,27 +30,37 @@
 
 /* Fields that linking sets, in the order in which they are appended to nodes that lack them. */
 static const uint8_t linked_fields[] = {
-    PLUS_INCLUSIVE_DUR, PLUS_EXCLUSIVE_DUR, PLUS_TS,    PLUS_INTER_THREAD_DEP, PLUS_ID,      PLUS_CTRL_DEPS,
-    PLUS_CATEGORY,      PLUS_NAME,          PLUS_PHASE, PLUS_STREAM,           PLUS_PG_NAME, PLUS_SYNC_DEP,
+    ET_PLUS_INCLUSIVE_DUR,
+    ET_PLUS_EXCLUSIVE_DUR,
+    ET_PLUS_TS,
+    ET_PLUS_INTER_THREAD_DEP,
+    ET_PLUS_ID,
+    ET_PLUS_CTRL_DEPS,
+    ET_PLUS_CATEGORY,
+    ET_PLUS_NAME,
+    ET_PLUS_PHASE,
+    ET_PLUS_STREAM,
+    ET_PLUS_PG_NAME,
+    ET_PLUS_SYNC_DEP,
 };
 enum { N_LINKED_FIELDS = sizeof linked_fields };
 
-#define BIT(name)      PLUS_BIT(PLUS_##name)
+#define BIT(name)      ET_PLUS_BIT(ET_PLUS_##name)
 #define KEY_DECORATION 4 /* bytes around a key: two quotes, colon, blank */
 
 static const struct {
     const char *text; /* "key":_ */
     size_t length;
-} node_keys[PLUS_N_FIELDS] = {
+} node_keys[ET_PLUS_N_FIELDS] = {
 #define X(constant, key, attribute, expected) {"\"" key "\": ", sizeof key - 1 + KEY_DECORATION},
-    PLUS_FIELDS(X)
+    ET_PLUS_FIELDS(X)
 #undef X
 };
 
 struct node_template {
     struct buffer text;
     struct json_emitter emitter; /* its members are the node's */
-    uint8_t *field;              /* per member: enum plus_field; PLUS_N_FIELDS: not set by linking */
+    uint8_t *field;              /* per member: enum et_plus_field; ET_PLUS_N_FIELDS: not set by linking */
     size_t field_capacity;
     struct buffer values; /* scratch for values that are copied from the text of the device trace */
     bool failed;          /* out of memory */
@@ -59,7 +69,7 @@ struct node_template {
 /* The values of the fields of one node. */
 struct node_values {
     const struct sutra_linked *linked;
-    uint32_t set;                     /* a bit per enum plus_field */
+    uint32_t set;                     /* a bit per enum et_plus_field */
     int64_t id, ctrl_deps, waits_for; /* waits_for below 0: null */
     struct number inclusive, exclusive, ts;
     row_t gpu;         /* the event of a GPU node */
@@ -98,7 +108,7 @@ static void node_template_read(struct node_template *template, const struct sutr
     for (size_t i = 0; i < n_members && !template->failed; i++) {
         const struct emitted_member *member = &emitter->members.list[i];
         const char *key = template->text.bytes + member->start;
-        template->field[i] = PLUS_N_FIELDS;
+        template->field[i] = ET_PLUS_N_FIELDS;
         for (int k = 0; k < N_LINKED_FIELDS; k++) {
             uint8_t field = linked_fields[k];
             if (node_keys[field].length == member->key + KEY_DECORATION &&
@@ -158,38 +168,38 @@ static void write_from_event(struct node_template *template, const struct sutra_
     json_emitter_free(&emitter);
 }
 
-static void write_value(struct node_template *template, const struct node_values *values, enum plus_field field,
+static void write_value(struct node_template *template, const struct node_values *values, enum et_plus_field field,
                         struct buffer *out) {
     const struct sutra_device_trace *device = values->linked->device;
     switch (field) {
-    case PLUS_INCLUSIVE_DUR:
+    case ET_PLUS_INCLUSIVE_DUR:
         emit_number(out, values->inclusive);
         return;
-    case PLUS_EXCLUSIVE_DUR:
+    case ET_PLUS_EXCLUSIVE_DUR:
         emit_number(out, values->exclusive);
         return;
-    case PLUS_TS:
+    case ET_PLUS_TS:
         emit_number(out, values->ts);
         return;
-    case PLUS_INTER_THREAD_DEP:
+    case ET_PLUS_INTER_THREAD_DEP:
         if (values->waits_for < 0)
             buffer_append_text(out, "null");
         else
             write_integer(out, values->waits_for);
         return;
-    case PLUS_ID:
+    case ET_PLUS_ID:
         write_integer(out, values->id);
         return;
-    case PLUS_CTRL_DEPS:
+    case ET_PLUS_CTRL_DEPS:
         write_integer(out, values->ctrl_deps);
         return;
-    case PLUS_CATEGORY:
+    case ET_PLUS_CATEGORY:
         write_string(out, &device->strings, device->events.category[values->gpu]);
         return;
-    case PLUS_NAME:
+    case ET_PLUS_NAME:
         write_string(out, &device->strings, device->events.name[values->gpu]);
         return;
-    case PLUS_PHASE:
+    case ET_PLUS_PHASE:
         if (device->events.phase[values->gpu] == 0)
             buffer_append_text(out, "null");
         else if ((char)device->events.phase[values->gpu] == PHASE_OTHER)
@@ -197,7 +207,7 @@ static void write_value(struct node_template *template, const struct node_values
         else
             buffer_append(out, (char[]){'"', (char)device->events.phase[values->gpu], '"'}, 3);
         return;
-    case PLUS_STREAM:
+    case ET_PLUS_STREAM:
         if (device->events.flags[values->gpu] & EVENT_STREAM_INTEGER)
             write_integer(out, device->events.stream[values->gpu]);
         else if (device->events.stream[values->gpu] == KEY_ABSENT)
@@ -205,10 +215,10 @@ static void write_value(struct node_template *template, const struct node_values
         else
             write_from_event(template, device, values->gpu, FIELD_STREAM, out);
         return;
-    case PLUS_PG_NAME:
+    case ET_PLUS_PG_NAME:
         write_from_event(template, device, values->gpu, FIELD_PROCESS_GROUP, out);
         return;
-    case PLUS_SYNC_DEP:
+    case ET_PLUS_SYNC_DEP:
         for (row_t i = 0; i < values->n_sync; i++) {
             buffer_append(out, i ? "," : "[", 1);
             emit_newline(out, NODE_LEVEL + 2);
@@ -233,7 +243,7 @@ static void write_node(struct node_template *template, struct node_values *value
         return;
     buffer_append_text(out, "{");
     for (size_t i = 0; i < members->n; i++) {
-        enum plus_field field = (enum plus_field) template->field[i];
+        enum et_plus_field field = (enum et_plus_field) template->field[i];
         if (!(values->set >> field & 1))
             continue;
         node_copy_members(members, copied, i, &template->text, out);
@@ -242,7 +252,7 @@ static void write_node(struct node_template *template, struct node_values *value
         const struct emitted_member *member = &members->list[i];
         buffer_append(out, template->text.bytes + member->start, member->key + KEY_DECORATION);
         write_value(template, values, field, out);
-        missing &= ~PLUS_BIT(field);
+        missing &= ~ET_PLUS_BIT(field);
     }
     node_copy_members(members, copied, members->n, &template->text, out);
     bool comma = members->n > 0;
@@ -252,7 +262,7 @@ static void write_node(struct node_template *template, struct node_values *value
             continue;
         node_separate(out, !comma);
         buffer_append(out, node_keys[field].text, node_keys[field].length);
-        write_value(template, values, (enum plus_field)field, out);
+        write_value(template, values, (enum et_plus_field)field, out);
         comma = true;
     }
     buffer_append_text(out, "\n        }");

@@ -1,5 +1,5 @@
 /*
- * et_plus.h - the fields of ET+ nodes, for the writer (et_plus.c) and for the reader (simulate/plus.h).
+ * et_plus.h - the fields of ET+ nodes, for the writer (et_plus.c) and for the reader (simulate/et_plus_nodes.h).
  *
  *     {"id": 12, "name": "aten::mm", "ctrl_deps": 3, ..., "attrs": [{"name": "rf_id", "value": 883}, ...]}
  *      key                                                            attribute
@@ -15,7 +15,7 @@
 
 /* X(constant, key in the node, name as an attribute or "", expected value). COMM_BYTES is a fault of the inputs of
  * communication; FLAT_PARENT to OUTPUT_TYPES are fields of schema 1.0.1; DUR and ARGS of ET+ of link-legacy. */
-#define PLUS_FIELDS(X)                                                                                                 \
+#define ET_PLUS_FIELDS(X)                                                                                              \
     X(ID, "id", "id", "an integer from 0 to 2^64 - 1")                                                                 \
     X(NAME, "name", "name", "a string that can be encoded in UTF-8")                                                   \
     X(CTRL_DEPS, "ctrl_deps", "parent", "a node's id")                                                                 \
@@ -47,13 +47,13 @@
     X(ARGS, "args", "", "an object")                                                                                   \
     X(ATTRIBUTES, "attrs", "", "a list")
 
-enum plus_field {
-#define X(constant, key, attribute, expected) PLUS_##constant,
-    PLUS_FIELDS(X)
+enum et_plus_field {
+#define X(constant, key, attribute, expected) ET_PLUS_##constant,
+    ET_PLUS_FIELDS(X)
 #undef X
-        PLUS_N_FIELDS
+        ET_PLUS_N_FIELDS
 };
 
-#define PLUS_BIT(field) ((uint32_t)1 << (field))
+#define ET_PLUS_BIT(field) ((uint32_t)1 << (field))
 
 #endif

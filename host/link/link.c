@@ -406,7 +406,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = host_ops_build(&linked->units, context, linked->host, arena, error);
     if (!status)
-        status = context_go_on(context, error);
+        status = context_check_cancelled(context, error);
     if (status)
         return status;
     size_t n = (size_t)linked->units.n_units + 1;
@@ -510,7 +510,7 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
     made->device = device;
     status = link_all(made, context, &own, error);
     if (!status)
-        status = context_go_on(context, error);
+        status = context_check_cancelled(context, error);
     if (!status)
         measure_coverage(made);
     if (!status && !own.no_sync)

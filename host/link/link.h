@@ -217,8 +217,8 @@ struct linked_traces {
  * device trace and the members of the host trace remain valid; otherwise the three may only be freed. */
 void linked_traces_free_columns(const struct linked_traces *traces);
 
-/* Frees columns that neither plus_linked() nor later steps read, and the event offsets of the device trace, which
- * plus_linked_arguments() must have read before. */
+/* Frees columns that neither et_plus_linked() nor later steps read, and the event offsets of the device trace, which
+ * et_plus_linked_arguments() must have read before. */
 void linked_traces_free_keys(const struct linked_traces *traces);
 
 /* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */

@@ -41,16 +41,16 @@ static void count_chunk(void *arg, size_t chunk) {
     const struct radix *radix = arg;
     row_t *counts = radix->positions + chunk * radix->n_values;
     memset(counts, 0, radix->n_values * sizeof *counts);
-    size_t end = part_start(radix->n, radix->n_chunks, chunk + 1);
-    for (size_t i = part_start(radix->n, radix->n_chunks, chunk); i < end; i++)
+    size_t end = part_offset(radix->n, radix->n_chunks, chunk + 1);
+    for (size_t i = part_offset(radix->n, radix->n_chunks, chunk); i < end; i++)
         counts[radix->keys[i] >> radix->shift & (radix->n_values - 1)]++;
 }
 
 static void move_chunk(void *arg, size_t chunk) {
     const struct radix *radix = arg;
     row_t *positions = radix->positions + chunk * radix->n_values;
-    size_t end = part_start(radix->n, radix->n_chunks, chunk + 1);
-    for (size_t i = part_start(radix->n, radix->n_chunks, chunk); i < end; i++) {
+    size_t end = part_offset(radix->n, radix->n_chunks, chunk + 1);
+    for (size_t i = part_offset(radix->n, radix->n_chunks, chunk); i < end; i++) {
         row_t position = positions[radix->keys[i] >> radix->shift & (radix->n_values - 1)]++;
         radix->next_keys[position] = radix->keys[i];
         radix->next_rows[position] = radix->rows[i];

@@ -371,7 +371,7 @@ static struct event_row read_event(struct event_part *part, const struct event_s
 
 /* Whether inputs are read ahead. */
 static bool reads_inputs(const struct device_events *events) {
-    return events->ahead & (AHEAD_ARGUMENTS | AHEAD_LAUNCHES);
+    return events->prefetch_columns & (PREFETCH_ARGUMENTS | PREFETCH_LAUNCHES);
 }
 
 /* Appends the event that begins at `text` to the part's columns. */
@@ -392,16 +392,16 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->text[row] = text;
     events->phase[row] = values->phase;
     events->flags[row] = values->flags;
-    for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
+    for (int value = 0; value < EVENT_N_VALUES && events->keep_offsets; value++) {
         size_t at = values->value_at[value], from_text = at ? at - text : 0;
         events->places[row].at[value] = (uint16_t)MIN(from_text, VALUE_FAR);
     }
-    if (events->ahead & AHEAD_IDS)
+    if (events->prefetch_columns & PREFETCH_IDS)
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;
-    if (events->ahead & AHEAD_ARGUMENTS)
+    if (events->prefetch_columns & PREFETCH_ARGUMENTS)
         events->arguments[row] = cached_inputs_intern(&part->inputs_cache, &part->part.fields, values->inputs,
                                                       values->given & GIVEN_TO_OPERATORS, &part->inputs);
-    if (events->ahead & AHEAD_LAUNCHES)
+    if (events->prefetch_columns & PREFETCH_LAUNCHES)
         events->launches[row] =
             inputs_intern(&part->part.fields, values->inputs, values->given & GIVEN_TO_LAUNCHES, &part->inputs);
     part->n_lower_external += values->lower_external;
@@ -411,8 +411,8 @@ static bool part_begin(struct document_part *of) {
     struct event_part *part = event_part(of);
     const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
     part->bad_row = ROW_NONE;
-    part->events.notes_places = events->notes_places;
-    part->events.ahead = events->ahead;
+    part->events.keep_offsets = events->keep_offsets;
+    part->events.prefetch_columns = events->prefetch_columns;
     return strings_init(&part->strings) && (!reads_inputs(events) || strings_init(&part->inputs));
 }
 
@@ -550,8 +550,8 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
 /* The columns belong to the trace from here on. */
 static void adopt_columns(struct sutra_device_trace *trace, struct document_part *all) {
     struct device_events *events = &trace->events, *columns = &event_part(all)->events;
-    columns->notes_places = events->notes_places;
-    columns->ahead = events->ahead;
+    columns->keep_offsets = events->keep_offsets;
+    columns->prefetch_columns = events->prefetch_columns;
     columns->n = all->n;
     columns->capacity = all->capacity;
     *events = *columns;
@@ -563,7 +563,7 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     struct document_reader reader = device_reader;
     struct column_form forms[DEVICE_EVENT_N_COLUMNS];
     reader.columns = forms;
-    reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
+    reader.n_columns = device_event_forms(context->keep_offsets, context->prefetch_columns, forms);
     struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
     struct document_part *all;
     struct source *source = &trace->document.source;
@@ -789,8 +789,8 @@ enum sutra_status device_trace_read(struct sutra_context *context, const struct 
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->events.notes_places = context->notes_places;
-    made->events.ahead = context->ahead;
+    made->events.keep_offsets = context->keep_offsets;
+    made->events.prefetch_columns = context->prefetch_columns;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
     enum sutra_status status = ok ? read_rows(made, context, input, error) : error_memory(error);

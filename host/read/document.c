@@ -48,11 +48,11 @@ static size_t count_beginnings(const struct document_parts *parts, size_t at, si
     return n;
 }
 
-/* Start of share `number` of n. Shares become smaller towards the end, by equal steps, so that threads which process
+/* Start of part `number` of n. Parts become smaller towards the end, by equal steps, so that threads which process
  * them in order end together. */
-static size_t share_start(size_t size, size_t n, size_t number) {
+static size_t shrinking_part_offset(size_t size, size_t n, size_t number) {
     size_t left = n - number;
-    return size - part_start(part_start(size, n, left), n, left);
+    return size - part_offset(part_offset(size, n, left), n, left);
 }
 
 /* A part begins with the first element in its share of the text, if any. Expects the rows of the share and an eighth
@@ -61,14 +61,14 @@ static void find_part(void *arg, size_t number) {
     struct document_parts *parts = arg;
     const struct source *source = &parts->document->source;
     const char *text = source->bytes, *first = text + space_end(text, parts->open + 1);
-    size_t left = source->size - parts->open, at = parts->open + share_start(left, parts->n, number);
-    size_t end = parts->open + share_start(left, parts->n, number + 1) + parts->beginning - 1;
+    size_t left = source->size - parts->open, at = parts->open + shrinking_part_offset(left, parts->n, number);
+    size_t end = parts->open + shrinking_part_offset(left, parts->n, number + 1) + parts->beginning - 1;
     size_t size = end - at, n_sampled = SAMPLES * SAMPLE_BYTES, n = 0;
     if (size <= n_sampled) {
         parts->expected[number] = (row_t)count_beginnings(parts, at, end) + 1;
     } else {
         for (size_t i = 0; i < SAMPLES; i++) {
-            size_t sample = at + part_start(size - SAMPLE_BYTES, SAMPLES, i);
+            size_t sample = at + part_offset(size - SAMPLE_BYTES, SAMPLES, i);
             n += count_beginnings(parts, sample, sample + SAMPLE_BYTES);
         }
         double expected = 1.125 * (double)n * (double)size / (double)n_sampled + 64;
@@ -480,7 +480,7 @@ static enum sutra_status walk_document(struct document *document, struct documen
     if (!status)
         status = walk_members(document, parts, error);
     if (!status)
-        status = context_go_on(context, error);
+        status = context_check_cancelled(context, error);
     const struct document_member *mark = status ? NULL : document_find(document, REPAIR_MARK);
     if (mark) {
         struct json_span at = document_member_of(document, mark->value, "truncated_at_byte");
@@ -694,7 +694,7 @@ enum sutra_status document_join(struct document_parts *parts, struct document_pa
         return error_memory(error);
     pool_run(pool, parts->n, finish_part, parts);
     pool_run(pool, parts->reader->n_columns, move_column, parts);
-    enum sutra_status status = context_go_on(parts->context, error);
+    enum sutra_status status = context_check_cancelled(parts->context, error);
     if (status)
         return status;
     *all = document_part_at(parts, parts->n + 1);

@@ -160,16 +160,16 @@ bool event_columns_keep(struct kept_columns *columns, struct device_events *even
     struct kept_column arguments = {
         .name = "args", .form = ASK_ARGUMENTS, .outside = true, .string = events->arguments};
     struct kept_column launches = {.name = "args", .form = ASK_LAUNCH, .outside = true, .string = events->launches};
-    if ((events->ahead & AHEAD_IDS) && !keep_column(columns, id))
+    if ((events->prefetch_columns & PREFETCH_IDS) && !keep_column(columns, id))
         return false;
     events->id = NULL;
-    if ((events->ahead & AHEAD_ARGUMENTS) && !keep_column(columns, arguments))
+    if ((events->prefetch_columns & PREFETCH_ARGUMENTS) && !keep_column(columns, arguments))
         return false;
     events->arguments = NULL;
-    if ((events->ahead & AHEAD_LAUNCHES) && !keep_column(columns, launches))
+    if ((events->prefetch_columns & PREFETCH_LAUNCHES) && !keep_column(columns, launches))
         return false;
     events->launches = NULL;
-    events->ahead = AHEAD_NOTHING;
+    events->prefetch_columns = PREFETCH_NOTHING;
     return true;
 }
 
@@ -245,7 +245,7 @@ static void read_value(struct request_part *part, const struct kept_column *colu
 }
 
 static row_t first_of_part(const struct column_request *request, size_t number) {
-    return (row_t)part_start(request->n_events, request->n_parts, number);
+    return (row_t)part_offset(request->n_events, request->n_parts, number);
 }
 
 static void read_part(void *arg, size_t number) {

@@ -585,7 +585,7 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
         status = process == NSYS_NONE ? number_ranks(report, error) : set_devices(report, process, error);
     if (!status && !options->ranks_only)
         status = connect_events(report, context, options->annotation, error);
-    return status ? status : context_go_on(context, error);
+    return status ? status : context_check_cancelled(context, error);
 }
 
 enum sutra_status nsys_source_convert(struct source *source, struct sutra_context *context,

@@ -223,7 +223,7 @@ static enum sutra_status set_list(struct pages *pages, struct sutra_context *con
     snprintf(name, sizeof name, "%s.html", kinds[kind].name);
     enum sutra_status status = text_file_write_in(context, folder, name, write_with_list, pages, &n_bytes, &why);
     if (status == SUTRA_OK || status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
-        return error_hand_on(error, status, &why);
+        return error_copy(error, status, &why);
     sutra_error_text(&why, text, sizeof text);
     context_warn(context, "%s; this page has no links to the other pages of its directory", text);
     return SUTRA_OK;

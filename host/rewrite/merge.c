@@ -386,7 +386,7 @@ static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_c
     struct rank_tasks second = {.stage = "merge ranks",
                                 .first_pass = &merged->tasks,
                                 .keeps_truncated = true,
-                                .notes_places = true,
+                                .keep_offsets = true,
                                 .traces = calloc(n, sizeof(struct sutra_device_trace *))};
     const char **paths = calloc(n, sizeof *paths);
     enum sutra_status status = paths && second.traces ? SUTRA_OK : error_memory(error);
@@ -403,7 +403,7 @@ static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_c
     free(paths);
     for (size_t i = 0; second.n == n && second.list && i < n; i++)
         if (!merged->tasks.list[i].status && second.list[i].status) {
-            status = error_hand_on(error, second.list[i].status, &second.list[i].error);
+            status = error_copy(error, second.list[i].status, &second.list[i].error);
             break;
         }
     rank_tasks_free(&second);
@@ -427,7 +427,7 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
     }
     struct sutra_error closing;
     enum sutra_status closed = sink_close(merged->sink, !status, &merged->report.n_bytes, &closing);
-    return status ? status : error_hand_on(error, closed, &closing);
+    return status ? status : error_copy(error, closed, &closing);
 }
 
 static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_context *context,
@@ -443,7 +443,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
         return error_memory(error);
     tasks->stage = "read ranks";
     tasks->keeps_truncated = true;
-    tasks->notes_places = true;
+    tasks->keep_offsets = true;
     tasks->keeps_texts = true;
     enum sutra_status status = rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error);
     if (status)

@@ -89,17 +89,17 @@ static struct comm_record read_arrow(struct et_text name) {
 }
 
 /* The record of a node about a message in the direction ("send" or "recv"). */
-static struct comm_record read_record(const struct plus_nodes *nodes, row_t row, const char *direction,
-                                      struct plus_texts *texts) {
+static struct comm_record read_record(const struct et_plus_nodes *nodes, row_t row, const char *direction,
+                                      struct et_plus_texts *texts) {
     struct et_text name = nodes->name[row];
     struct comm_record record = no_record;
     if (graph_is_parameters(nodes, row))
-        record = read_parameters(plus_io_text(texts, nodes, row, 0));
+        record = read_parameters(et_plus_io_text(texts, nodes, row, 0));
     else if (kernel_name_has(name, "nccl:"))
         record = read_arrow(name);
     else if (et_text_is(name, "c10d::send") || et_text_is(name, "c10d::recv_")) {
         struct input_text items[3]; /* tensors, group, peer, tag */
-        if (comms_items_read(input_of(plus_io_text(texts, nodes, row, 0)), items, 3) == 3)
+        if (comms_items_read(input_of(et_plus_io_text(texts, nodes, row, 0)), items, 3) == 3)
             record.peer = comms_rank_read(items[2]);
     }
     struct et_text said = record.name.length > 0 ? record.name : name;
@@ -108,8 +108,8 @@ static struct comm_record read_record(const struct plus_nodes *nodes, row_t row,
 
 /* The records of all ancestors of a kernel; nearer ones have priority. */
 static struct comm_record read_ancestors(const struct node_graph *graph, row_t row, const char *direction,
-                                         struct plus_texts *texts) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+                                         struct et_plus_texts *texts) {
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     struct comm_record all = no_record;
     row_t above = graph->parent[row];
     for (int level = 0; level < COMM_ENDS_LEVELS && above != ROW_NONE; level++, above = graph->parent[above]) {
@@ -148,12 +148,12 @@ static int64_t global_rank(const struct comm_groups *groups, const struct comm_r
 }
 
 static int64_t find_own_rank(const struct node_graph *graph, const struct comm_groups *groups,
-                             struct plus_texts *texts) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+                             struct et_plus_texts *texts) {
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     for (row_t row = 0; row < nodes->n; row++) {
-        if (nodes->flags[row] & PLUS_IS_GPU || !graph_is_parameters(nodes, row))
+        if (nodes->flags[row] & ET_PLUS_IS_GPU || !graph_is_parameters(nodes, row))
             continue;
-        struct comm_record record = read_parameters(plus_io_text(texts, nodes, row, 0));
+        struct comm_record record = read_parameters(et_plus_io_text(texts, nodes, row, 0));
         int64_t own = global_rank(groups, &record, record.own);
         if (own != RANK_NOT_RECORDED)
             return own;
@@ -191,15 +191,15 @@ static enum et_type type_of(const struct node_graph *graph, row_t i) {
 }
 
 /* The peer that the arguments of the kernel record. O(log n). */
-static int64_t peer_of_kernel(const struct plus_trace *plus, row_t row) {
+static int64_t peer_of_kernel(const struct et_plus_trace *et_plus, row_t row) {
     row_t i;
-    BISECT(i, plus->n_peers, plus->peers[i].row < row);
-    return i < plus->n_peers && plus->peers[i].row == row ? plus->peers[i].peer : RANK_NOT_RECORDED;
+    BISECT(i, et_plus->n_peers, et_plus->peers[i].row < row);
+    return i < et_plus->n_peers && et_plus->peers[i].row == row ? et_plus->peers[i].peer : RANK_NOT_RECORDED;
 }
 
 /* Lists the messages whose peers are known, in the order of their nodes. */
 static void list_messages(struct comm_ends *ends, const struct node_graph *graph, const struct comm_groups *groups,
-                          struct plus_texts *texts, struct message *messages) {
+                          struct et_plus_texts *texts, struct message *messages) {
     for (row_t i = 0; i < graph->n_made; i++) {
         enum et_type type = type_of(graph, i);
         if (!et_is_message((int32_t)type))
@@ -209,7 +209,7 @@ static void list_messages(struct comm_ends *ends, const struct node_graph *graph
         struct comm_record record = read_ancestors(graph, row, sent ? "send" : "recv", texts);
         int64_t peer = global_rank(groups, &record, record.peer);
         if (peer == RANK_NOT_RECORDED)
-            peer = peer_of_kernel(graph->plus, row);
+            peer = peer_of_kernel(graph->et_plus, row);
         if (ends->own == RANK_NOT_RECORDED)
             ends->own = global_rank(groups, &record, record.own);
         if (peer == RANK_NOT_RECORDED) {
@@ -252,17 +252,17 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
     struct message *messages = arena_alloc(arena, n, sizeof *messages);
     if (arena->failed)
         return error_memory(error);
-    struct plus_texts texts;
-    bool ok = plus_texts_begin(&texts, &graph->plus->document->source);
+    struct et_plus_texts texts;
+    bool ok = et_plus_texts_begin(&texts, &graph->et_plus->document->source);
     if (ok) {
         ends->own = find_own_rank(graph, groups, &texts);
-        if (ends->own == RANK_NOT_RECORDED && graph->plus->own_rank >= 0 && graph->plus->own_rank <= INT32_MAX)
-            ends->own = graph->plus->own_rank;
+        if (ends->own == RANK_NOT_RECORDED && graph->et_plus->own_rank >= 0 && graph->et_plus->own_rank <= INT32_MAX)
+            ends->own = graph->et_plus->own_rank;
         list_messages(ends, graph, groups, &texts, messages);
         set_tags(ends, messages);
-        ok = !plus_texts_failed(&texts);
+        ok = !et_plus_texts_failed(&texts);
     }
-    plus_texts_end(&texts);
+    et_plus_texts_end(&texts);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
@@ -296,7 +296,7 @@ struct operations_search {
 };
 
 static const struct op_kind *kind_of(const struct node_graph *graph, row_t slot) {
-    struct et_text name = graph->plus->nodes.name[graph->message[slot]];
+    struct et_text name = graph->et_plus->nodes.name[graph->message[slot]];
     const struct op_kind *kind = op_kind_find(name.bytes, name.length, OP_TABLE_ALL);
     return kind && kind->formula != FORMULA_NONE ? kind : NULL;
 }
@@ -330,7 +330,7 @@ static bool is_kernel(const struct node_graph *graph, row_t slot) {
 
 /* The weight of a kernel of an operator. */
 static uint64_t weight_of(const struct node_graph *graph, row_t slot) {
-    uint64_t duration_us = graph->plus->nodes.duration_us[graph->message[slot]];
+    uint64_t duration_us = graph->et_plus->nodes.duration_us[graph->message[slot]];
     const uint64_t most = (uint64_t)1 << 40; /* twelve days: sums keep within 64 bits */
     return duration_us == 0 ? 1 : MIN(duration_us, most);
 }
@@ -345,8 +345,8 @@ static struct input_text input_at(const struct source *source, size_t at) {
 }
 
 static bool measure(const struct node_graph *graph, struct op_inputs_parser *parser, struct worker *worker) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    const struct source *source = &graph->plus->document->source;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    const struct source *source = &graph->et_plus->document->source;
     row_t row = graph->message[worker->slot];
     const struct op_input_texts read = {.values = input_at(source, nodes->io[0][row]),
                                         .shapes = input_at(source, nodes->io[1][row]),
@@ -390,7 +390,7 @@ uint64_t share_amount(uint64_t amount, uint64_t before, uint64_t own, uint64_t t
 
 enum sutra_status kernel_work_find(struct kernel_work *work, struct arena *arena, const struct node_graph *graph,
                                    struct sutra_error *error) {
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     struct arena scratch = {0};
     struct operations_search search = {.graph = graph,
                                        .nearest = arena_alloc(&scratch, n, sizeof *search.nearest),

@@ -11,7 +11,7 @@
 #include "simulate/communication.h"
 #include "simulate/convert.h"
 #include "simulate/et_graph.h"
-#include "simulate/plus.h"
+#include "simulate/et_plus_nodes.h"
 #include "text/quantities.h"
 
 static struct figure lacking(uint64_t n_messages) {
@@ -55,13 +55,13 @@ static enum sutra_status break_cycles(struct node_graph *graph, bool refuse, str
 /* The number of attributes of a row that are missing or of the wrong type. */
 static uint64_t attributes_lost(const struct node_graph *graph, row_t row) {
     uint32_t attributes = 0;
-    for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
-        attributes |= PLUS_BIT(field);
-    return (uint64_t)__builtin_popcount(graph->plus->nodes.faults[row] & attributes);
+    for (int field = ET_PLUS_FIRST_NUMBER; field <= ET_PLUS_OP_SCHEMA; field++)
+        attributes |= ET_PLUS_BIT(field);
+    return (uint64_t)__builtin_popcount(graph->et_plus->nodes.faults[row] & attributes);
 }
 
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
-    report->n_plus_nodes = graph->plus->nodes.n;
+    report->n_plus_nodes = graph->et_plus->nodes.n;
     report->n_unmade = graph->counts.n_unmade;
     report->n_dangling = graph->counts.n_dangling;
     report->n_metadata = graph->counts.n_metadata;
@@ -74,12 +74,12 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
         row_t row = graph->message[graph->made[i]];
         report->n_attributes += graph->kept[graph->made[i]] ? attributes_lost(graph, row) : 0;
         if (graph->kept[graph->made[i]] && graph_is_gpu(graph, row)) {
-            const struct plus_nodes *nodes = &graph->plus->nodes;
+            const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
             enum et_type type = graph_type(graph, row);
             report->n_gpu_nodes++;
-            report->n_unknown += type == ET_COMP && nodes->flags[row] & PLUS_IS_COLLECTIVE;
+            report->n_unknown += type == ET_COMP && nodes->flags[row] & ET_PLUS_IS_COLLECTIVE;
             report->n_types += type == ET_COMM_COLL && kernel_collective(nodes->name[row], false) < 0;
-            report->n_nested += type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED;
+            report->n_nested += type != ET_COMP && nodes->flags[row] & ET_PLUS_IS_NESTED;
         }
     }
 }
@@ -93,7 +93,7 @@ static void count_nodes(struct sutra_convert_report *report, const struct et_mak
         report->n_collectives += type == ET_COMM_COLL;
         report->n_sends += type == ET_COMM_SEND;
         report->n_receives += type == ET_COMM_RECV;
-        report->n_starts += maker->start_times && graph->plus->nodes.start_us[row] > 0;
+        report->n_starts += maker->start_times && graph->et_plus->nodes.start_us[row] > 0;
         report->n_ctrl_deps += graph->under[slot] != ROW_NONE;
         for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
             report->n_data_deps++;
@@ -112,7 +112,7 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
                                                           .find_directions = repair,
                                                           .refuse_types = repair && options->refuse_types,
                                                           .refuse_nested = repair && options->refuse_nested};
-    enum sutra_status status = node_graph_build(graph, context, &converted->plus, &rules, error);
+    enum sutra_status status = node_graph_build(graph, context, &converted->et_plus, &rules, error);
     if (!status)
         status = break_cycles(graph, options->compat || context->options.strict, error);
     if (!status)
@@ -141,16 +141,16 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
                                          .groups = names ? NULL : &converted->groups,
                                          .ends = peers ? &converted->ends : NULL,
                                          .work = works ? &converted->work : NULL};
-    stage_begin(context, "order nodes", converted->plus.nodes.n);
+    stage_begin(context, "order nodes", converted->et_plus.nodes.n);
     enum sutra_status status = order_nodes(converted, context, options, error);
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);
     if (!status)
-        status = et_metadata_make(&converted->nodes, graph->plus->document, options->compat, error);
+        status = et_metadata_make(&converted->nodes, graph->et_plus->document, options->compat, error);
     if (!status)
         status = et_maker_begin(&converted->maker, &graph->arena, graph, error);
     if (!status && options->keep_times && !options->compat && !converted->has_times) {
-        status = plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
+        status = et_plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
         converted->has_times = true;
     }
     if (!status) {
@@ -177,12 +177,12 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     bool times = options->keep_times && !options->compat;
     if (!input->file) {
         /* Reads all data from linked traces first: the graph and the nodes are made after they are freed. */
-        struct plus_arguments arguments;
-        enum sutra_status status = plus_linked_arguments(context, input->linked, times, &arguments, error);
+        struct et_plus_arguments arguments;
+        enum sutra_status status = et_plus_linked_arguments(context, input->linked, times, &arguments, error);
         if (!status && input->disposable && !times)
             linked_traces_free_keys(input->disposable);
         if (!status)
-            status = plus_linked(&made->plus, context, input->linked, &arguments, error);
+            status = et_plus_linked(&made->et_plus, context, input->linked, &arguments, error);
         if (!status && times)
             status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
         made->has_times = !status && times;
@@ -190,18 +190,18 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
             linked_traces_free_columns(input->disposable);
         return status;
     }
-    enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
+    enum sutra_status status = et_plus_read(&made->et_plus, context, &made->document, input->file, times, error);
     if (status)
         return status;
-    if (!plus_is_legacy(&made->plus.nodes, options->compat))
-        return old_parents_replace(&made->plus.nodes, context, error);
+    if (!et_plus_is_legacy(&made->et_plus.nodes, options->compat))
+        return old_parents_replace(&made->et_plus.nodes, context, error);
     const char *name = made->document.source.name;
     row_t n_gpu = 0;
     if (times)
         return error_file(error, SUTRA_DATA, name,
                           "ET+ of link-legacy records when launches end, not when GPU operators start: measured times "
                           "are unknown; use 'sutra link HOST DEVICE -o OUT --match names'");
-    status = plus_legacy_complete(&made->plus, context, &n_gpu, error);
+    status = et_plus_legacy_complete(&made->et_plus, context, &n_gpu, error);
     if (!status && n_gpu && !options->compat && !options->no_start_times)
         context_warn(context,
                      "%s: %s: ET+ of link-legacy records when launches end instead; 'sutra link HOST DEVICE -o OUT "
@@ -227,7 +227,7 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
         status = converted_make(made, context, &used_options, error);
     if (!status && !(input->disposable && made->has_times)) /* else it is found while the timeline is built */
         status = converted_find_work(made, error);
-    if (!status && input->file && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
+    if (!status && input->file && made->et_plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
                      "%s: an unlinked host trace, so the nodes have no durations and none is on a GPU; link it with "
                      "'sutra link HOST DEVICE'",
@@ -281,7 +281,7 @@ void sutra_converted_free(struct sutra_converted *converted) {
     node_graph_free(&converted->graph);
     et_nodes_free(&converted->nodes);
     comm_groups_free(&converted->groups);
-    plus_trace_free(&converted->plus);
+    et_plus_trace_free(&converted->et_plus);
     document_free(&converted->document);
     arena_free(&converted->times_arena);
     free(converted);

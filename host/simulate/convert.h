@@ -52,14 +52,14 @@ enum sutra_status et_maker_outline(const struct et_maker *maker, struct et_nodes
 
 /* Fills `nodes`, initialized with the names of attributes, with the nodes from `first` up to `end`. Their texts are in
  * the memory of ET+, of `texts` or of the measured nodes. SUTRA_SYSTEM: out of memory. O(nodes + bytes of texts). */
-enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct plus_texts *texts,
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_plus_texts *texts,
                                 struct et_nodes *nodes, struct sutra_error *error);
 
 /* ---- struct sutra_converted: the input of protobuf nodes ---- */
 
 struct sutra_converted {
     struct document document; /* ET+, unless linked traces are converted */
-    struct plus_trace plus;
+    struct et_plus_trace et_plus;
     struct node_graph graph;
     struct comm_groups groups; /* not used by compat */
     struct comm_ends ends;

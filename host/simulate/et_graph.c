@@ -287,7 +287,7 @@ static enum sutra_status refuse_cycle(const struct search *search, row_t on, str
         row_t next = i + 1 < search->depth ? search->stack[i + 1].slot : on;
         if (i - first < NAMED - 1 || i + 1 == search->depth) {
             /* Append "12 'aten::mm' -(inter-thread)-> ". */
-            const struct plus_nodes *nodes = &graph->plus->nodes;
+            const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
             struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
             size_t n = strlen(text);
             snprintf(text + n, sizeof text - n, "%" PRIu64 " '%.*s' -(%s)-> ",
@@ -297,7 +297,7 @@ static enum sutra_status refuse_cycle(const struct search *search, row_t on, str
             strncat(text, "... -> ", sizeof text - strlen(text) - 1);
     }
     return graph_error(graph, graph->message[on], error, "dependency cycle of %u nodes: %s%" PRIu64,
-                       search->depth - first, text, graph->plus->nodes.id[graph->message[on]]);
+                       search->depth - first, text, graph->et_plus->nodes.id[graph->message[on]]);
 }
 
 static enum sutra_status search_from(struct search *search, row_t start, struct sutra_error *error) {
@@ -318,7 +318,7 @@ static enum sutra_status search_from(struct search *search, row_t start, struct 
 }
 
 enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutra_error *error) {
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     struct search search = {.graph = graph};
     search.stack = malloc(((size_t)graph->n_made + 1) * sizeof *search.stack);
     search.state = calloc((size_t)n + 1, 1);

@@ -24,7 +24,7 @@ enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, co
     for (row_t i = 0; i < graph->n_made && maker->slot && ids; i++)
         if (graph->kept[graph->made[i]]) {
             maker->slot[maker->n] = graph->made[i];
-            ids[maker->n++] = graph->plus->nodes.id[graph->message[graph->made[i]]];
+            ids[maker->n++] = graph->et_plus->nodes.id[graph->message[graph->made[i]]];
         }
     const struct engine *engine = &graph->context->engine;
     enum sutra_status status =
@@ -74,7 +74,7 @@ static void add_rank(struct listed_attributes *attributes, enum et_name name, in
 static void list_communication(const struct et_maker *maker, row_t row, struct listed_attributes *attributes) {
     const struct node_graph *graph = maker->graph;
     const struct comm_groups *groups = maker->groups;
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     enum et_type type = graph_type(graph, row);
     if (type == ET_COMP || type == ET_METADATA)
         return;
@@ -83,9 +83,9 @@ static void list_communication(const struct et_maker *maker, row_t row, struct l
     add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
     row_t group = graph_group_row(graph, row);
     struct et_text name = nodes->pg_name[group];
-    if (nodes->flags[group] & PLUS_PG_NULL && !groups)
+    if (nodes->flags[group] & ET_PLUS_PG_NULL && !groups)
         add_empty(attributes, ET_NAME_PG_NAME);
-    else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
+    else if (!(nodes->flags[group] & ET_PLUS_PG_NULL) && name.length > 0)
         add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
     const struct comm_ends *ends = maker->ends;
     const struct comm_end *end = ends && type != ET_COMM_COLL ? comm_end_of(ends, row) : NULL;
@@ -98,12 +98,12 @@ static void list_communication(const struct et_maker *maker, row_t row, struct l
 }
 
 /* An attribute of every operator, by its number among them; a null attribute has no value. */
-static void list_field(const struct plus_nodes *nodes, row_t row, unsigned i, struct listed_attributes *attributes) {
+static void list_field(const struct et_plus_nodes *nodes, row_t row, unsigned i, struct listed_attributes *attributes) {
     static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
                                          ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
-    if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
+    if (nodes->faults[row] & ET_PLUS_BIT(ET_PLUS_FIRST_NUMBER + i))
         return;
-    if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
+    if (nodes->flags[row] & (uint32_t)ET_PLUS_NULL << i)
         add_empty(attributes, names[i]);
     else if (names[i] == ET_NAME_OP_SCHEMA)
         add_text(attributes, names[i], nodes->op_schema[row]);
@@ -111,10 +111,10 @@ static void list_field(const struct plus_nodes *nodes, row_t row, unsigned i, st
         add_integer(attributes, names[i], nodes->number[i][row]);
 }
 
-static void list_resource(const struct plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {
-    const bool gpu = nodes->flags[row] & PLUS_IS_GPU;
+static void list_resource(const struct et_plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {
+    const bool gpu = nodes->flags[row] & ET_PLUS_IS_GPU;
     attributes->list[attributes->n++] = (struct listed_attribute){ET_NAME_IS_CPU_OP, ET_BOOL, .bits = !gpu};
-    if (!(nodes->flags[row] & PLUS_NO_STREAM))
+    if (!(nodes->flags[row] & ET_PLUS_NO_STREAM))
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
 }
 
@@ -128,25 +128,25 @@ static void list_work(const struct et_maker *maker, row_t slot, struct listed_at
 }
 
 static void list_attributes(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
-    const struct plus_nodes *nodes = &maker->graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &maker->graph->et_plus->nodes;
     const row_t row = maker->graph->message[slot];
     attributes->n = 0;
-    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++)
+    for (unsigned i = 0; i <= ET_PLUS_N_NUMBERS; i++)
         list_field(nodes, row, i, attributes);
     list_resource(nodes, row, attributes);
-    if (nodes->flags[row] & PLUS_IS_GPU)
+    if (nodes->flags[row] & ET_PLUS_IS_GPU)
         list_communication(maker, row, attributes);
     list_work(maker, slot, attributes);
 }
 
 /* Attributes in outline, which the timeline and its simulation read. */
 static void list_outline(const struct et_maker *maker, row_t slot, struct listed_attributes *attributes) {
-    const struct plus_nodes *nodes = &maker->graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &maker->graph->et_plus->nodes;
     const row_t row = maker->graph->message[slot];
     attributes->n = 0;
-    list_field(nodes, row, PLUS_TID - PLUS_FIRST_NUMBER, attributes);
+    list_field(nodes, row, ET_PLUS_TID - ET_PLUS_FIRST_NUMBER, attributes);
     list_resource(nodes, row, attributes);
-    if (nodes->flags[row] & PLUS_IS_GPU && et_is_communication((int32_t)graph_type(maker->graph, row)))
+    if (nodes->flags[row] & ET_PLUS_IS_GPU && et_is_communication((int32_t)graph_type(maker->graph, row)))
         add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
 }
 
@@ -168,18 +168,18 @@ struct outlining {
 };
 
 static uint64_t slot_id(const struct et_maker *maker, row_t slot) {
-    return maker->graph->plus->nodes.id[maker->graph->message[slot]];
+    return maker->graph->et_plus->nodes.id[maker->graph->message[slot]];
 }
 
 /* The fields that both kinds of nodes have. */
 static void set_fields(const struct et_maker *maker, row_t slot, struct et_nodes *nodes, row_t node) {
-    const struct plus_nodes *plus = &maker->graph->plus->nodes;
+    const struct et_plus_nodes *et_plus = &maker->graph->et_plus->nodes;
     row_t row = maker->graph->message[slot], under = maker->graph->under[slot];
-    nodes->id[node] = plus->id[row];
+    nodes->id[node] = et_plus->id[row];
     nodes->type[node] = (int32_t)graph_type(maker->graph, row);
-    nodes->duration_us[node] = kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
+    nodes->duration_us[node] = kernel_name_has(et_plus->name[row], "Optimizer.step") ? 0 : et_plus->duration_us[row];
     nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-    et_text_set(nodes->text[ET_NODE_NAME], node, plus->name[row]);
+    et_text_set(nodes->text[ET_NODE_NAME], node, et_plus->name[row]);
     if (under != ROW_NONE)
         nodes->ctrl.ids[nodes->ctrl.first[node]] = slot_id(maker, under);
 }
@@ -235,13 +235,13 @@ static row_t slot_of(const struct et_maker *maker, row_t node) {
     return plain == ROW_NONE ? ROW_NONE : maker->slot[plain];
 }
 
-static void set_inputs_and_outputs(const struct et_maker *maker, row_t slot, struct plus_texts *texts,
+static void set_inputs_and_outputs(const struct et_maker *maker, row_t slot, struct et_plus_texts *texts,
                                    struct et_nodes *nodes, row_t node) {
-    const struct plus_nodes *plus = &maker->graph->plus->nodes;
-    for (int i = 0; i < PLUS_N_IO; i++)
+    const struct et_plus_nodes *et_plus = &maker->graph->et_plus->nodes;
+    for (int i = 0; i < ET_PLUS_N_IO; i++)
         et_text_set(nodes->text[ET_INPUT_VALUES + i], node,
                     slot == ROW_NONE ? (struct et_text){"", 0}
-                                     : plus_io_text(texts, plus, maker->graph->message[slot], i));
+                                     : et_plus_io_text(texts, et_plus, maker->graph->message[slot], i));
 }
 
 /* Fills a plain node. */
@@ -252,7 +252,7 @@ static void fill_plain(const struct et_maker *maker, row_t slot, struct et_nodes
     set_fields(maker, slot, nodes, node);
     nodes->ctrl.first[node + 1] = nodes->ctrl.first[node] + (graph->under[slot] != ROW_NONE);
     if (maker->start_times)
-        nodes->start_us[node] = graph->plus->nodes.start_us[graph->message[slot]];
+        nodes->start_us[node] = graph->et_plus->nodes.start_us[graph->message[slot]];
     for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
         nodes->data.ids[n_data++] = slot_id(maker, graph->deps[dep].slot);
     list_attributes(maker, slot, &attributes);
@@ -311,7 +311,7 @@ static uint64_t count_data_deps(const struct et_maker *maker, row_t first, row_t
     return n;
 }
 
-enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct plus_texts *texts,
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_plus_texts *texts,
                                 struct et_nodes *nodes, struct sutra_error *error) {
     const row_t n = end - first;
     const uint64_t most_attributes = (uint64_t)n * (ATTRIBUTES_MAX + 1);
@@ -327,5 +327,5 @@ enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t
     if (status)
         return status;
     nodes->attributes.n = nodes->attr_first[n];
-    return plus_texts_failed(texts) ? error_memory(error) : SUTRA_OK;
+    return et_plus_texts_failed(texts) ? error_memory(error) : SUTRA_OK;
 }

@@ -580,7 +580,7 @@ static enum sutra_status fault_error(const struct et_file *file, const struct et
         error_file(&damage, SUTRA_DATA, source->name, "corrupt or truncated in node %u: %s", n_nodes + 1, parts->fault);
         damage.offset = (uint64_t)(parts->fault_at - source->bytes);
     }
-    return error_hand_on(error, SUTRA_DATA, &damage);
+    return error_copy(error, SUTRA_DATA, &damage);
 }
 
 /* The first pass: counts everything, in *n, up to a fault. False: out of memory. */
@@ -594,11 +594,11 @@ static bool count_messages(struct et_reader *reader, struct et_parts *parts, str
     *n = file->has_metadata ? reader->filler.n : none;
     if (!file->has_metadata)
         return true;
-    struct aside mapping;
-    aside_begin(&mapping, pool_threads(pool) > 1, source_map_pages, &file->source);
+    struct background_call mapping;
+    background_call_begin(&mapping, pool_threads(pool) > 1, source_map_pages, &file->source);
     bool cut = cut_parts(parts, &cursor);
     if (mapping.runs)
-        aside_end(&mapping);
+        background_call_end(&mapping);
     if (!cut)
         return false;
     pool_run(pool, parts->n, count_part, parts);
@@ -680,7 +680,7 @@ enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most,
         return status;
     struct sutra_error other;
     first_fault(source, "malformed", 0, &other);
-    return error_hand_on(error, SUTRA_DATA, &other);
+    return error_copy(error, SUTRA_DATA, &other);
 }
 
 void et_file_free(struct et_file *file) {

@@ -479,7 +479,7 @@ struct job_copy {
 };
 
 static bool is_matched(const struct matched_collective *node) {
-    return node->meeting != NOT_MATCHED;
+    return node->matched_collective != NOT_MATCHED;
 }
 
 static bool has_alpha_node(const struct job_copy *copy, row_t i) {
@@ -668,7 +668,7 @@ static void add_collective(struct job_copy *copy, row_t i) {
     }
     add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, node->is_modeled ? node->moving_ns : node->run_ns);
     if (is_matched(node) && !copy->rank->astra)
-        add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
+        add_integer(copy, ET_NAME_MEETING, ET_INT64, node->matched_collective);
     add_text(copy, ET_NAME_MEETING_KIND, collective_kind_names[node->kind]);
     add_integer(copy, ET_NAME_MEETING_RANKS, ET_INT64, node->n_ranks);
     add_integer(copy, ET_NAME_MEETING_BYTES, ET_INT64, node->bytes);
@@ -718,7 +718,7 @@ static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
     else
         add_rank_deps(copy, i);
     add_astra_attributes(copy, node->group, ET_ALL_REDUCE, 8 * (uint64_t)node->n_ranks);
-    add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
+    add_integer(copy, ET_NAME_MEETING, ET_INT64, node->matched_collective);
     end_node(copy, row);
 }
 

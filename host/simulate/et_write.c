@@ -239,10 +239,10 @@ static bool encode(const struct et_nodes *nodes, row_t first, row_t end, struct 
 static bool make_and_encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
     const struct et_maker *maker = writing->maker;
     struct et_nodes made = {.names = writing->nodes->names};
-    struct plus_texts texts;
-    bool ok = plus_texts_begin(&texts, &maker->graph->plus->document->source) &&
+    struct et_plus_texts texts;
+    bool ok = et_plus_texts_begin(&texts, &maker->graph->et_plus->document->source) &&
               et_maker_fill(maker, first, end, &texts, &made, NULL) == SUTRA_OK && encode(&made, 0, made.n, out);
-    plus_texts_end(&texts);
+    et_plus_texts_end(&texts);
     arena_free(&made.arena);
     return ok;
 }

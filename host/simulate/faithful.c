@@ -157,12 +157,12 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_
     struct arena arena = {0};
     struct timeline_nodes timeline;
     struct work_search search = {.converted = converted};
-    struct aside aside;
-    aside_begin(&aside, pool_threads(context->pool) > 1, search_work, &search);
+    struct background_call background_call;
+    background_call_begin(&background_call, pool_threads(context->pool) > 1, search_work, &search);
     enum sutra_status status = build_timeline(context, converted, job, &arena, &timeline, report, error);
-    aside_end(&aside);
+    background_call_end(&background_call);
     if (!status && search.status)
-        status = error_hand_on(error, search.status, &search.error);
+        status = error_copy(error, search.status, &search.error);
     if (!status)
         status = et_timeline_make(made, job && job->needs_streams ? &job->streams : NULL, plain, &converted->maker,
                                   input, &timeline, context, error);
@@ -215,7 +215,7 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
         return status;
     if (!linked && !converted->has_times)
         return error_set(error, SUTRA_USAGE, "the nodes have no times: convert ET+ with keep_times");
-    bool of_file = converted->plus.document == &converted->document;
+    bool of_file = converted->et_plus.document == &converted->document;
     if (of_file && times->ops.n + times->kernels.n == 0)
         return error_set(error, SUTRA_DATA,
                          "no node has a start time and a duration (\"ts\", \"inclusive_dur\"): no linked nodes");

@@ -3,7 +3,7 @@
  *
  *     linked traces --linked_timeline--\
  *                                       timeline --timeline--> nodes --et_timeline--> .et nodes --replay--> time
- *     ET+ -----------plus_timeline-----/
+ *     ET+ -----------et_plus_timeline-----/
  *
  * The nodes of a rank of a job are not simulated, since their times depend on other ranks. Instead the times at which
  * its communication was ready and done are reported.
@@ -75,7 +75,7 @@ enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_
 /* A collective on a rank. */
 struct matched_collective {
     uint64_t node; /* its id in the file of the rank alone */
-    uint64_t meeting;
+    uint64_t matched_collective;
     enum comm_kind kind;
     uint32_t n_ranks, n_files; /* of the group; of these, ranks with files */
     uint32_t group;            /* number for ASTRA-sim; 0: all ranks */

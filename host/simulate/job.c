@@ -235,10 +235,10 @@ static enum sutra_status make_all(struct rank_sources *sources, struct sutra_err
     const bool in_parallel = n >= pool_threads(pool);
     if (in_parallel)
         pool_run(pool, n, rank_task, sources);
-    enum sutra_status status = context_go_on(sources->context, error);
+    enum sutra_status status = context_check_cancelled(sources->context, error);
     for (uint32_t r = 0; r < n && !status; r++) {
         status = in_parallel ? sources->errors[r].status : make_rank(sources, r, pool);
-        error_hand_on(error, status, &sources->errors[r]);
+        error_copy(error, status, &sources->errors[r]);
     }
     return status;
 }
@@ -268,8 +268,8 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
         made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
     enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
     if (!status && made->n > 1)
-        status = rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
-                                   error);
+        status = rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena,
+                                   &made->n_matched_collectives, error);
     if (status)
         return status;
     /* The job's network and stragglers. */

@@ -191,7 +191,7 @@ static void queue_all(struct cycle_search *all) {
 }
 
 enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error *error) {
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     uint64_t n_edges = graph->n_deps + graph->n_made;
     struct cycle_search all = {.graph = graph};
     struct arena *arena = &graph->arena;
@@ -272,7 +272,7 @@ static struct et_text make_number(struct arena *arena, struct et_text name) {
 }
 
 static bool add_names(struct comm_groups *groups, const struct node_graph *graph) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t slot = graph->made[i], row = graph->message[slot];
         enum et_type type = graph_type(graph, row);
@@ -353,22 +353,24 @@ static bool read_groups(struct comm_groups *groups, struct et_text text) {
     return true;
 }
 
-static bool read_descriptions(struct comm_groups *groups, const struct plus_nodes *nodes, struct plus_texts *texts) {
+static bool read_descriptions(struct comm_groups *groups, const struct et_plus_nodes *nodes,
+                              struct et_plus_texts *texts) {
     for (row_t row = 0; row < nodes->n; row++)
-        if (nodes->flags[row] & PLUS_IS_META && !read_groups(groups, plus_io_text(texts, nodes, row, 0)))
+        if (nodes->flags[row] & ET_PLUS_IS_META && !read_groups(groups, et_plus_io_text(texts, nodes, row, 0)))
             return false;
     return true;
 }
 
 enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node_graph *graph,
                                    struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     *groups = (struct comm_groups){0};
     if (!strings_init(&groups->names) || !strings_init(&groups->uids) || !add_names(groups, graph))
         return error_memory(error);
     groups->n_used = groups->names.n;
-    struct plus_texts texts;
-    bool read = plus_texts_begin(&texts, &graph->plus->document->source) && read_descriptions(groups, nodes, &texts);
+    struct et_plus_texts texts;
+    bool read =
+        et_plus_texts_begin(&texts, &graph->et_plus->document->source) && read_descriptions(groups, nodes, &texts);
     if (read) {
         groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
         groups->uid_group = arena_zeros(&groups->arena, groups->n_described * 2, sizeof *groups->uid_group);
@@ -379,8 +381,8 @@ enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node
         groups->list[i].number = number ? name : make_number(&groups->arena, name);
         groups->n_numbered += !number && i < groups->n_used;
     }
-    read = read && !groups->arena.failed && read_descriptions(groups, nodes, &texts) && !plus_texts_failed(&texts);
-    plus_texts_end(&texts);
+    read = read && !groups->arena.failed && read_descriptions(groups, nodes, &texts) && !et_plus_texts_failed(&texts);
+    et_plus_texts_end(&texts);
     return read && !groups->arena.failed ? SUTRA_OK : error_memory(error);
 }
 
@@ -410,15 +412,15 @@ enum sutra_status graph_error(const struct node_graph *graph, row_t row, struct 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    return source_error(&graph->plus->document->source, error, nodes->text[row], "node %" PRIu64 ": %s", nodes->id[row],
-                        message);
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    return source_error(&graph->et_plus->document->source, error, nodes->text[row], "node %" PRIu64 ": %s",
+                        nodes->id[row], message);
 }
 
 /* ---- Rows that represent their ids ---- */
 
 static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     row_t second = ROW_NONE;
     enum sutra_status status =
         key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error);
@@ -442,8 +444,8 @@ static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error
 
 /* The key of the own id of a row. */
 static value_key id_key(const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (nodes->faults[row] & PLUS_BIT(PLUS_ID))
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    if (nodes->faults[row] & ET_PLUS_BIT(ET_PLUS_ID))
         return KEY_ABSENT;
     if (nodes->id[row] <= INT64_MAX)
         return (value_key)nodes->id[row];
@@ -454,9 +456,9 @@ static value_key id_key(const struct node_graph *graph, row_t row) {
 
 /* If attributes change ids, rows of one id share a slot. */
 static enum sutra_status number_slots(struct node_graph *graph, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     for (row_t row = 0; row < nodes->n; row++)
-        graph->changed_ids |= nodes->flags[row] & PLUS_ID_CHANGED;
+        graph->changed_ids |= nodes->flags[row] & ET_PLUS_ID_CHANGED;
     if (!graph->changed_ids)
         return SUTRA_OK;
     value_key *keys = arena_alloc(&graph->arena, nodes->n, sizeof *keys);
@@ -492,20 +494,20 @@ static inline row_t find_row(const struct node_graph *graph, value_key key) {
 
 /* Groups rows by parent: list[first[p]] .. list[first[p + 1] - 1], in the given order. */
 static void share_out(const struct node_graph *graph, const row_t *rows, bool gpu_only, row_t *first, row_t *list) {
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     memset(first, 0, ((size_t)n + 2) * sizeof *first);
     for (row_t i = 0; i < graph->n_order; i++)
-        if (graph->parent[rows[i]] != ROW_NONE && (!gpu_only || graph->plus->nodes.flags[rows[i]] & PLUS_IS_GPU))
+        if (graph->parent[rows[i]] != ROW_NONE && (!gpu_only || graph->et_plus->nodes.flags[rows[i]] & ET_PLUS_IS_GPU))
             first[graph->parent[rows[i]] + 2]++;
     for (row_t row = 0; row < n; row++)
         first[row + 2] += first[row + 1];
     for (row_t i = 0; i < graph->n_order; i++)
-        if (graph->parent[rows[i]] != ROW_NONE && (!gpu_only || graph->plus->nodes.flags[rows[i]] & PLUS_IS_GPU))
+        if (graph->parent[rows[i]] != ROW_NONE && (!gpu_only || graph->et_plus->nodes.flags[rows[i]] & ET_PLUS_IS_GPU))
             list[first[graph->parent[rows[i]] + 1]++] = rows[i];
 }
 
 static enum sutra_status find_children(struct node_graph *graph, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     struct arena_mark mark = arena_mark(&graph->arena);
     uint64_t *ids = arena_alloc(&graph->arena, graph->n_order, sizeof *ids);
     row_t *by_id = arena_alloc(&graph->arena, graph->n_order, sizeof *by_id);
@@ -548,14 +550,14 @@ static enum et_type type_by_operator(struct et_text name) {
     return kernel_name_has(name, "nccl:all_to_all") ? ET_COMM_COLL : ET_COMP;
 }
 
-bool graph_is_parameters(const struct plus_nodes *nodes, row_t row) {
+bool graph_is_parameters(const struct et_plus_nodes *nodes, row_t row) {
     return et_text_is(nodes->name[row], COMMS_NAME);
 }
 
 /* The direction of a message by the operators above its kernel: of c10d::send and c10d::recv_, else of nccl:send a->b
  * and nccl:recv b<-a. ET_COMP: unknown. */
 static enum et_type direction_by_operators(const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     enum et_type by_nccl = ET_COMP;
     row_t above = graph->parent[row];
     for (int level = 0; level < COMM_ENDS_LEVELS && above != ROW_NONE; level++, above = graph->parent[above]) {
@@ -573,14 +575,14 @@ static enum et_type direction_by_operators(const struct node_graph *graph, row_t
 }
 
 enum et_type graph_type(const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (nodes->flags[row] & PLUS_IS_META)
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    if (nodes->flags[row] & ET_PLUS_IS_META)
         return ET_METADATA;
-    if (!(nodes->flags[row] & PLUS_IS_COLLECTIVE))
+    if (!(nodes->flags[row] & ET_PLUS_IS_COLLECTIVE))
         return ET_COMP;
     if (graph->rules.find_directions && kernel_is_send_receive(nodes->name[row])) {
-        if (nodes->flags[row] & (PLUS_SENDS | PLUS_RECEIVES))
-            return nodes->flags[row] & PLUS_SENDS ? ET_COMM_SEND : ET_COMM_RECV;
+        if (nodes->flags[row] & (ET_PLUS_SENDS | ET_PLUS_RECEIVES))
+            return nodes->flags[row] & ET_PLUS_SENDS ? ET_COMM_SEND : ET_COMM_RECV;
         enum et_type direction = direction_by_operators(graph, row);
         if (direction != ET_COMP)
             return direction;
@@ -597,41 +599,41 @@ enum et_type graph_type(const struct node_graph *graph, row_t row) {
 }
 
 row_t graph_group_row(const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     row_t above = graph->parent[row];
-    if (!(nodes->flags[row] & PLUS_IS_COLLECTIVE) || !kernel_is_send_receive(nodes->name[row]) || above == ROW_NONE ||
-        !graph_is_parameters(nodes, above))
+    if (!(nodes->flags[row] & ET_PLUS_IS_COLLECTIVE) || !kernel_is_send_receive(nodes->name[row]) ||
+        above == ROW_NONE || !graph_is_parameters(nodes, above))
         return row;
-    bool empty = nodes->pg_name[above].length == 0 && !(nodes->flags[above] & PLUS_PG_NULL);
-    return empty && !(nodes->faults[above] & PLUS_BIT(PLUS_PG_NAME)) ? row : above;
+    bool empty = nodes->pg_name[above].length == 0 && !(nodes->flags[above] & ET_PLUS_PG_NULL);
+    return empty && !(nodes->faults[above] & ET_PLUS_BIT(ET_PLUS_PG_NAME)) ? row : above;
 }
 
-/* The first fault of a row in a required field, or PLUS_N_FIELDS. */
-static enum plus_field fault_of(const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
+/* The first fault of a row in a required field, or ET_PLUS_N_FIELDS. */
+static enum et_plus_field fault_of(const struct node_graph *graph, row_t row) {
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     uint32_t attributes = 0, faults = nodes->faults[row];
     if (!faults)
-        return PLUS_N_FIELDS;
-    for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
-        attributes |= PLUS_BIT(field);
+        return ET_PLUS_N_FIELDS;
+    for (int field = ET_PLUS_FIRST_NUMBER; field <= ET_PLUS_OP_SCHEMA; field++)
+        attributes |= ET_PLUS_BIT(field);
     if (graph->rules.lax_attributes)
         faults &= ~attributes;
     enum et_type type = graph_type(graph, row);
     if (type == ET_COMP || type == ET_METADATA)
-        faults &= ~(PLUS_BIT(PLUS_COMM_BYTES) | PLUS_BIT(PLUS_PG_NAME));
-    else if (nodes->faults[graph_group_row(graph, row)] & PLUS_BIT(PLUS_PG_NAME))
-        faults |= PLUS_BIT(PLUS_PG_NAME);
-    faults &= ~PLUS_BIT(PLUS_INTER_THREAD_DEP); /* checked when the node is visited */
-    return faults ? (enum plus_field)__builtin_ctz(faults) : PLUS_N_FIELDS;
+        faults &= ~(ET_PLUS_BIT(ET_PLUS_COMM_BYTES) | ET_PLUS_BIT(ET_PLUS_PG_NAME));
+    else if (nodes->faults[graph_group_row(graph, row)] & ET_PLUS_BIT(ET_PLUS_PG_NAME))
+        faults |= ET_PLUS_BIT(ET_PLUS_PG_NAME);
+    faults &= ~ET_PLUS_BIT(ET_PLUS_INTER_THREAD_DEP); /* checked when the node is visited */
+    return faults ? (enum et_plus_field)__builtin_ctz(faults) : ET_PLUS_N_FIELDS;
 }
 
-static enum sutra_status refuse_field(const struct node_graph *graph, row_t row, enum plus_field field,
+static enum sutra_status refuse_field(const struct node_graph *graph, row_t row, enum et_plus_field field,
                                       struct sutra_error *error) {
     static const struct {
         const char *key, *expected;
     } fields[] = {
 #define X(constant, key, attribute, expected) {key, expected},
-        PLUS_FIELDS(X)
+        ET_PLUS_FIELDS(X)
 #undef X
     };
     return graph_error(graph, row, error, "field '%s': expected %s", fields[field].key, fields[field].expected);
@@ -639,23 +641,23 @@ static enum sutra_status refuse_field(const struct node_graph *graph, row_t row,
 
 /* Refuses communication that chakra_converter does not know, on request. */
 static enum sutra_status check_communication(const struct node_graph *graph, row_t row, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (!graph_is_gpu(graph, row) || !(nodes->flags[row] & PLUS_IS_COLLECTIVE))
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    if (!graph_is_gpu(graph, row) || !(nodes->flags[row] & ET_PLUS_IS_COLLECTIVE))
         return SUTRA_OK;
     enum et_type type = graph_type(graph, row);
     bool message = type == ET_COMM_SEND || type == ET_COMM_RECV;
     if (graph->rules.refuse_types && !message && kernel_collective(nodes->name[row], false) < 0)
         return graph_error(graph, row, error, "'%.*s': collective unknown to chakra_converter",
                            (int)nodes->name[row].length, nodes->name[row].bytes);
-    if (graph->rules.refuse_nested && type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED)
+    if (graph->rules.refuse_nested && type != ET_COMP && nodes->flags[row] & ET_PLUS_IS_NESTED)
         return graph_error(graph, row, error, "the inputs contain a list of lists of tensors");
     return SUTRA_OK;
 }
 
 static enum sutra_status make_node(struct node_graph *graph, row_t row, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    enum plus_field fault = fault_of(graph, row);
-    if (fault != PLUS_N_FIELDS)
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    enum et_plus_field fault = fault_of(graph, row);
+    if (fault != ET_PLUS_N_FIELDS)
         return refuse_field(graph, row, fault, error);
     enum sutra_status status = check_communication(graph, row, error);
     if (status)
@@ -715,14 +717,14 @@ static bool was_visited(const struct walk *walk, row_t slot) {
 }
 
 static bool is_dropped(const struct node_graph *graph, row_t row) {
-    return graph->rules.drop_metadata && graph->plus->nodes.flags[row] & PLUS_IS_META;
+    return graph->rules.drop_metadata && graph->et_plus->nodes.flags[row] & ET_PLUS_IS_META;
 }
 
 /* The dependency of a CPU node on another thread. */
 static enum sutra_status add_inter(struct node_graph *graph, row_t row, row_t slot, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (nodes->faults[row] & PLUS_BIT(PLUS_INTER_THREAD_DEP) && !graph->rules.drop_absent)
-        return refuse_field(graph, row, PLUS_INTER_THREAD_DEP, error);
+    const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+    if (nodes->faults[row] & ET_PLUS_BIT(ET_PLUS_INTER_THREAD_DEP) && !graph->rules.drop_absent)
+        return refuse_field(graph, row, ET_PLUS_INTER_THREAD_DEP, error);
     if (nodes->inter[row] == KEY_NULL)
         return SUTRA_OK;
     row_t on = slot_of_key(graph, nodes->inter[row]);
@@ -746,7 +748,7 @@ static enum sutra_status visit_node(struct walk *walk, row_t row, row_t slot, ro
         status = error_memory(error);
     if (!gpu)
         *last = slot;
-    graph->counts.n_rootless += walk->rest && !graph_is_frame(graph->plus->nodes.name[row]);
+    graph->counts.n_rootless += walk->rest && !graph_is_frame(graph->et_plus->nodes.name[row]);
     return status;
 }
 
@@ -778,7 +780,7 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
 }
 
 static struct et_text slot_name(const struct node_graph *graph, row_t slot) {
-    return graph->plus->nodes.name[graph->message[slot]];
+    return graph->et_plus->nodes.name[graph->message[slot]];
 }
 
 /* Nodes outside of all threads: from the roots, then the rest, which is in cycles of parents. */
@@ -804,7 +806,7 @@ static enum sutra_status walk_roots(struct walk *walk, struct sutra_error *error
 
 static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(&graph->arena);
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     struct walk walk = {.graph = graph, .most_visits = (uint64_t)n * VISITS_PER_NODE + VISITS_MIN};
     walk.stack = arena_alloc(&graph->arena, (size_t)n + 1, sizeof *walk.stack);
     walk.visited = arena_zeros(&graph->arena, n, sizeof *walk.visited);
@@ -821,11 +823,11 @@ static row_t *rows_of_none(struct arena *arena, row_t n) {
 }
 
 enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
-                                   const struct plus_trace *plus, const struct graph_rules *rules,
+                                   const struct et_plus_trace *et_plus, const struct graph_rules *rules,
                                    struct sutra_error *error) {
-    *graph = (struct node_graph){.plus = plus, .context = context, .rules = *rules};
+    *graph = (struct node_graph){.et_plus = et_plus, .context = context, .rules = *rules};
     struct arena *arena = &graph->arena;
-    row_t n = graph->plus->nodes.n;
+    row_t n = graph->et_plus->nodes.n;
     graph->order = arena_alloc(arena, n, sizeof *graph->order);
     graph->parent = rows_of_none(arena, n);
     graph->child_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->child_first);
@@ -875,7 +877,7 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     /* If absent nodes are dropped, a parent that was made later counts, and a parent that was dropped does not. */
     for (row_t i = 0; i < graph->n_made && graph->rules.drop_absent; i++) {
         row_t slot = graph->made[i], row = graph->message[slot];
-        value_key parent = graph->plus->nodes.parent[row];
+        value_key parent = graph->et_plus->nodes.parent[row];
         row_t under = parent == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, parent);
         bool there = under != ROW_NONE && under != slot && graph->message[under] != ROW_NONE && graph->kept[under];
         graph->counts.n_absent += graph->kept[slot] && !there && graph->under[slot] != ROW_NONE;

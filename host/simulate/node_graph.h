@@ -19,7 +19,7 @@
 #include "columns/strings.h"
 #include "context/context.h"
 #include "match/key_index.h"
-#include "simulate/plus.h"
+#include "simulate/et_plus_nodes.h"
 
 /* Deviations from chakra_converter. */
 struct graph_rules {
@@ -41,7 +41,7 @@ struct graph_dep {
 };
 
 struct node_graph {
-    const struct plus_trace *plus;
+    const struct et_plus_trace *et_plus;
     struct sutra_context *context;
     struct graph_rules rules;
     struct arena arena;
@@ -76,13 +76,13 @@ struct node_graph {
 /* Builds the graph; node_graph_free() frees it also after a failure. SUTRA_DATA: a required field is missing or of
  * the wrong type; a dependency on an absent node. */
 enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
-                                   const struct plus_trace *plus, const struct graph_rules *rules,
+                                   const struct et_plus_trace *et_plus, const struct graph_rules *rules,
                                    struct sutra_error *error);
 void node_graph_free(struct node_graph *graph);
 
 /* On the GPU, and not a description of process groups. */
 static inline bool graph_is_gpu(const struct node_graph *graph, row_t row) {
-    return (graph->plus->nodes.flags[row] & (PLUS_IS_GPU | PLUS_IS_META)) == PLUS_IS_GPU;
+    return (graph->et_plus->nodes.flags[row] & (ET_PLUS_IS_GPU | ET_PLUS_IS_META)) == ET_PLUS_IS_GPU;
 }
 
 /* The type of the node of a row: ET_METADATA, ET_COMP or a kind of communication. */
@@ -92,7 +92,7 @@ enum et_type graph_type(const struct node_graph *graph, row_t row);
 bool graph_is_frame(struct et_text name);
 
 /* Whether the row is a record_param_comms, which records the parameters of communication. */
-bool graph_is_parameters(const struct plus_nodes *nodes, row_t row);
+bool graph_is_parameters(const struct et_plus_nodes *nodes, row_t row);
 
 /* The row with the pg_name of a communication node: its own, or its record_param_comms. */
 row_t graph_group_row(const struct node_graph *graph, row_t row);

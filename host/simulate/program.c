@@ -261,9 +261,9 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
     /* List the members of each match: ascending, as ranks ascend. */
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct rank_graph *graph = program_graph_of(programs, &programs->list[p]);
-        for (row_t t = 0; t < graph->n_transfers && graph->meeting; t++)
-            if (graph->meeting[graph->transfers[t].node] != NO_MATCH)
-                first[graph->meeting[graph->transfers[t].node] + 1]++;
+        for (row_t t = 0; t < graph->n_transfers && graph->matched_collective; t++)
+            if (graph->matched_collective[graph->transfers[t].node] != NO_MATCH)
+                first[graph->matched_collective[graph->transfers[t].node] + 1]++;
     }
     for (uint32_t m = 0; m < n_matches; m++)
         first[m + 1] += first[m];
@@ -272,8 +272,8 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
         return error_memory(error);
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct rank_graph *graph = program_graph_of(programs, &programs->list[p]);
-        for (row_t t = 0; t < graph->n_transfers && graph->meeting; t++) {
-            const uint32_t match = graph->meeting[graph->transfers[t].node];
+        for (row_t t = 0; t < graph->n_transfers && graph->matched_collective; t++) {
+            const uint32_t match = graph->matched_collective[graph->transfers[t].node];
             if (match == NO_MATCH)
                 continue;
             uint32_t *list = members + first[match];
@@ -291,7 +291,7 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
             struct program_item *item = &program->items.list[i];
             if (item->transfer == ROW_NONE)
                 continue;
-            const uint32_t match = graph->meeting ? graph->meeting[item->node] : NO_MATCH;
+            const uint32_t match = graph->matched_collective ? graph->matched_collective[item->node] : NO_MATCH;
             const uint32_t *list = match == NO_MATCH ? &p : members + first[match];
             const uint32_t n = match == NO_MATCH ? 1 : n_members[match];
             item->group = strings_intern(&sets, (const char *)list, n * sizeof *list);
@@ -426,7 +426,7 @@ static bool alloc_graph(const struct programs *programs, const struct program *p
         .n_waits = arena_alloc(arena, items->n, sizeof *graph->n_waits),
         .transfers = arena_alloc(arena, n_transfers, sizeof *graph->transfers),
         .contacts = arena_alloc(arena, n_transfers, sizeof *graph->contacts),
-        .meeting = arena_alloc(arena, items->n, sizeof *graph->meeting),
+        .matched_collective = arena_alloc(arena, items->n, sizeof *graph->matched_collective),
     };
     return !arena->failed;
 }
@@ -470,7 +470,7 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         graph->lane[i] = source->lane[node];
         graph->is_shared[i] = source->is_shared[node];
         graph->parent[i] = source->parent[node] == ROW_NONE ? ROW_NONE : last_copy[source->parent[node]];
-        graph->meeting[i] = NO_MATCH;
+        graph->matched_collective[i] = NO_MATCH;
         graph->first_dep[i] = graph->n_deps;
         resolve_refs(programs, item, graph, placed, placed_counts);
         graph->n_waits[i] = (row_t)(graph->n_deps - graph->first_dep[i]);
@@ -491,8 +491,8 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
                                     .is_message = transfer->kind == COMM_MESSAGE,
                                     .sends = !item->receives,
                                     .peer = (int64_t)(group->first == program->rank ? group->last : group->first)};
-        graph->meeting[i] = number_match(counts, program->rank, item, transfer, &contact->group);
-        done = graph->meeting[i] != NO_MATCH;
+        graph->matched_collective[i] = number_match(counts, program->rank, item, transfer, &contact->group);
+        done = graph->matched_collective[i] != NO_MATCH;
     }
     arena_free(&scratch);
     if (is_too_long)

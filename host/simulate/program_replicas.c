@@ -101,8 +101,9 @@ static bool sum_matches(const struct programs *programs, uint64_t ranks_per_host
         const struct rank_graph *graph = program_graph_of(programs, program);
         for (row_t i = 0; i < program->items.n; i++) {
             const struct program_item *item = &program->items.list[i];
-            const uint32_t match =
-                item->transfer == ROW_NONE || !graph->meeting ? NO_MATCH : graph->meeting[item->node];
+            const uint32_t match = item->transfer == ROW_NONE || !graph->matched_collective
+                                       ? NO_MATCH
+                                       : graph->matched_collective[item->node];
             if (match == NO_MATCH || is_known[match])
                 continue;
             is_known[match] = true;

@@ -21,26 +21,26 @@ struct match_numbers {
     struct pair_table counts;  /* (rank, group) -> number so far */
     struct pair_table numbers; /* (order, group) -> match; (recorded number, 0) -> match */
     bool recorded;             /* files record matches */
-    uint32_t n_meetings;
+    uint32_t n_matched_collectives;
 };
 
 /* The match of a key, new if the key is new. False: out of memory. */
-static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t second, uint32_t *meeting) {
+static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t second, uint32_t *matched_collective) {
     struct pair_entry *entry = pair_table_insert(&numbers->numbers, first, second);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE)
-        entry->number = numbers->n_meetings++;
-    *meeting = entry->number;
+        entry->number = numbers->n_matched_collectives++;
+    *matched_collective = entry->number;
     return true;
 }
 
 /* Numbers the match of a node: by its recorded number; if files record none, by its order in the group. A message
  * without a peer is unmatched. False: out of memory. */
 static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t rank, const struct contact *contact,
-                           const uint32_t *groups, uint32_t *meeting) {
+                           const uint32_t *groups, uint32_t *matched_collective) {
     if (numbers->recorded)
-        return !contact->has_match_number || number_of(numbers, (uint64_t)contact->match_number, 0, meeting);
+        return !contact->has_match_number || number_of(numbers, (uint64_t)contact->match_number, 0, matched_collective);
     uint32_t group;
     if (contact->is_message) {
         if (contact->peer < 0)
@@ -59,31 +59,32 @@ static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t r
         return false;
     uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
     count->number = order + 1;
-    return number_of(numbers, order, group, meeting);
+    return number_of(numbers, order, group, matched_collective);
 }
 
 enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
-                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error) {
+                                    uint32_t n, struct arena *arena, uint32_t *n_matched_collectives,
+                                    struct sutra_error *error) {
     struct match_numbers numbers = {0};
     for (uint32_t r = 0; r < n; r++)
         numbers.recorded |= graphs[r].tells;
     bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
     for (uint32_t r = 0; r < n && done; r++) {
         struct rank_graph *graph = &graphs[r];
-        graph->meeting = arena_alloc(arena, graph->n, sizeof *graph->meeting);
-        uint32_t *groups = graph->meeting ? strings_join(&numbers.groups, &names[r].groups) : NULL;
+        graph->matched_collective = arena_alloc(arena, graph->n, sizeof *graph->matched_collective);
+        uint32_t *groups = graph->matched_collective ? strings_join(&numbers.groups, &names[r].groups) : NULL;
         done = groups;
         if (done)
-            memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MATCH */
+            memset(graph->matched_collective, 0xff, graph->n * sizeof *graph->matched_collective); /* NO_MATCH */
         for (row_t t = 0; t < graph->n_transfers && done; t++)
             graph->transfers[t].process_group = groups[graph->transfers[t].process_group];
         for (row_t c = 0; c < graph->n_contacts && done; c++) {
             const struct contact *contact = &graph->contacts[c];
-            done = number_contact(&numbers, r, ranks[r], contact, groups, &graph->meeting[contact->node]);
+            done = number_contact(&numbers, r, ranks[r], contact, groups, &graph->matched_collective[contact->node]);
         }
         free(groups);
     }
-    *n_meetings = numbers.n_meetings;
+    *n_matched_collectives = numbers.n_matched_collectives;
     pair_table_free(&numbers.numbers);
     pair_table_free(&numbers.counts);
     strings_free(&numbers.groups);
@@ -361,12 +362,12 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
     if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena))
         return error_memory(error);
     struct name_search search = {graph, nodes, names ? &names->names : NULL, false};
-    struct aside aside;
-    aside_begin(&aside, names && pool_threads(pool) > 1, number_names, &search);
+    struct background_call background_call;
+    background_call_begin(&background_call, names && pool_threads(pool) > 1, number_names, &search);
     bool done = (!names || (copy_starts(graph, nodes, arena) && list_contacts(graph, nodes, &names->groups, arena))) &&
                 (!graph->tells || list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) &&
                 list_deps(graph, nodes, pool, arena);
-    aside_end(&aside);
+    background_call_end(&background_call);
     if (!done || search.failed)
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);

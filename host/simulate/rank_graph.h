@@ -71,7 +71,7 @@ struct rank_graph {
     struct contact *contacts; /* by row */
     row_t n_contacts;
 
-    uint32_t *meeting; /* index of its match in the job, or NO_MATCH; NULL: a rank alone */
+    uint32_t *matched_collective; /* index of its match in the job, or NO_MATCH; NULL: a rank alone */
     uint32_t *resource;
     uint32_t n_resources;
     uint8_t *resource_work; /* per resource: enum work_kind */
@@ -100,7 +100,7 @@ static inline struct replay_graph rank_graph_replay(const struct rank_graph *gra
                                  .n_waits = graph->n_waits,
                                  .first_waiter = graph->first_waiter,
                                  .waiters = graph->waiters,
-                                 .meeting = graph->meeting};
+                                 .matched_collective = graph->matched_collective};
 }
 
 /*
@@ -109,8 +109,9 @@ static inline struct replay_graph rank_graph_replay(const struct rank_graph *gra
  */
 
 /* Numbers the matches of n ranks. Entry i is rank ranks[i] of the job, and names[i] contains the names of its groups.
- * *n_meetings is the number of matches. The arena owns the columns. SUTRA_SYSTEM: out of memory. */
+ * *n_matched_collectives is the number of matches. The arena owns the columns. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
-                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error);
+                                    uint32_t n, struct arena *arena, uint32_t *n_matched_collectives,
+                                    struct sutra_error *error);
 
 #endif

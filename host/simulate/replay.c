@@ -111,7 +111,7 @@ struct simulation {
     const struct replay_job *job;
     struct replay_times *times;
     struct rank_state *ranks;
-    struct replay_match *meetings;
+    struct replay_match *matched_collectives;
     uint32_t *free_ranks; /* with running nodes, and no node that waits for its match */
     uint32_t n_free;
     struct rank_queue queue;
@@ -227,31 +227,31 @@ static struct replay_start start_of(const struct simulation *simulation, const s
 }
 
 /* The node arrives at its match; all members run once the last one arrives. */
-static void node_arrive(struct simulation *simulation, struct replay_match *meeting, struct replay_node node,
+static void node_arrive(struct simulation *simulation, struct replay_match *matched_collective, struct replay_node node,
                         uint64_t number, struct replay_node cause) {
-    meeting->arrived[meeting->n_arrived++] = (struct arrival){node, number};
+    matched_collective->arrived[matched_collective->n_arrived++] = (struct arrival){node, number};
     simulation->times[node.rank].cause[node.row] = cause;
     simulation->ranks[node.rank].n_held++;
-    if (meeting->n_arrived < meeting->n_members)
+    if (matched_collective->n_arrived < matched_collective->n_members)
         return;
     /* The last arrival; of simultaneous ones, the highest rank. */
-    const struct arrival *last = &meeting->arrived[0];
+    const struct arrival *last = &matched_collective->arrived[0];
     struct replay_start latest = start_of(simulation, last);
-    for (uint32_t i = 1; i < meeting->n_arrived; i++) {
-        const struct replay_start start = start_of(simulation, &meeting->arrived[i]);
+    for (uint32_t i = 1; i < matched_collective->n_arrived; i++) {
+        const struct replay_start start = start_of(simulation, &matched_collective->arrived[i]);
         bool later = start.time != latest.time   ? start.time > latest.time
                      : start.rank != latest.rank ? start.rank > latest.rank
                                                  : start.number > latest.number;
         if (!later)
             continue;
-        last = &meeting->arrived[i];
+        last = &matched_collective->arrived[i];
         latest = start;
     }
 
     const struct replay_start start = start_of(simulation, last);
-    for (uint32_t i = 0; i < meeting->n_arrived; i++) {
-        const struct replay_node member = meeting->arrived[i].node;
-        const bool is_last = &meeting->arrived[i] == last;
+    for (uint32_t i = 0; i < matched_collective->n_arrived; i++) {
+        const struct replay_node member = matched_collective->arrived[i].node;
+        const bool is_last = &matched_collective->arrived[i] == last;
         node_run(simulation, member, start, is_last ? simulation->times[member.rank].cause[member.row] : last->node);
         simulation->ranks[member.rank].n_held--;
         rank_wake(simulation, member.rank);
@@ -277,13 +277,13 @@ static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t n
 
     for (uint32_t i = 0; i < n; i++) {
         struct replay_node node = {rank, state->starting[i]};
-        uint32_t meeting = graph->meeting ? graph->meeting[node.row] : NO_MATCH;
+        uint32_t matched_collective = graph->matched_collective ? graph->matched_collective[node.row] : NO_MATCH;
         const uint64_t number = state->n_started++;
         simulation->times[rank].start_ns[node.row] = now;
-        if (meeting == NO_MATCH)
+        if (matched_collective == NO_MATCH)
             node_run(simulation, node, (struct replay_start){now, number, rank}, cause);
         else
-            node_arrive(simulation, &simulation->meetings[meeting], node, number, cause);
+            node_arrive(simulation, &simulation->matched_collectives[matched_collective], node, number, cause);
     }
 }
 
@@ -384,16 +384,17 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
                 node_free(&simulation->ranks[r], &job->ranks[r], i);
         }
     }
-    simulation->meetings = arena_zeros(arena, job->n_meetings, sizeof *simulation->meetings);
+    simulation->matched_collectives =
+        arena_zeros(arena, job->n_matched_collectives, sizeof *simulation->matched_collectives);
     if (arena->failed)
         return false;
     for (uint32_t r = 0; r < job->n_ranks; r++)
-        for (row_t i = 0; job->ranks[r].meeting && i < job->ranks[r].n; i++)
-            if (job->ranks[r].meeting[i] != NO_MATCH)
-                simulation->meetings[job->ranks[r].meeting[i]].n_members++;
-    for (uint32_t m = 0; m < job->n_meetings; m++)
-        simulation->meetings[m].arrived =
-            arena_alloc(arena, simulation->meetings[m].n_members, sizeof *simulation->meetings[m].arrived);
+        for (row_t i = 0; job->ranks[r].matched_collective && i < job->ranks[r].n; i++)
+            if (job->ranks[r].matched_collective[i] != NO_MATCH)
+                simulation->matched_collectives[job->ranks[r].matched_collective[i]].n_members++;
+    for (uint32_t m = 0; m < job->n_matched_collectives; m++)
+        simulation->matched_collectives[m].arrived = arena_alloc(arena, simulation->matched_collectives[m].n_members,
+                                                                 sizeof *simulation->matched_collectives[m].arrived);
     return !arena->failed;
 }
 

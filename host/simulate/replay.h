@@ -38,14 +38,14 @@ struct replay_graph {
     const row_t *n_waits;         /* number of dependencies of a node */
     const uint64_t *first_waiter; /* n + 1: waiters[first_waiter[i]] .. depend on node i, once per dependency */
     const row_t *waiters;
-    const uint32_t *meeting; /* index of its match, below n_meetings of the job, or NO_MATCH; NULL: no node has one */
+    const uint32_t *matched_collective; /* its index in the job, or NO_MATCH; NULL: no node has one */
 };
 
 struct replay_job {
     uint32_t n_ranks;
     const struct replay_graph *ranks;
-    uint32_t n_meetings;     /* each node that names a match is a member */
-    const struct pool *pool; /* checked for cancellation; NULL: never cancelled */
+    uint32_t n_matched_collectives; /* each node that names a match is a member */
+    const struct pool *pool;        /* checked for cancellation; NULL: never cancelled */
 };
 
 /* A node of the job. */

@@ -161,7 +161,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
         return error_set(error, SUTRA_DATA,
                          "other layers, micro-batches and replicas need files with a resource per stream; link without "
                          "--astra and --gpu one");
-    enum sutra_status status = programs_make(&programs, &job, ranks->n_meetings, arena, error);
+    enum sutra_status status = programs_make(&programs, &job, ranks->n_matched_collectives, arena, error);
     const double skew_ns = status ? 0 : start_skew_ns(&programs);
     if (!status && options->layers) {
         status = check_memory(&programs, COPY_SHARE * options->layers, error);
@@ -191,7 +191,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
     pair_table_free(&replicas.groups);
     if (status)
         return status;
-    (*made)->n_meetings = counts.n_matches;
+    (*made)->n_matched_collectives = counts.n_matches;
     (*made)->has_interval = options->data_parallel;
     (*made)->start_skew_ns = skew_ns;
     for (int level = 0; level < 2; level++)

@@ -83,7 +83,7 @@ static void copy_node(struct et_nodes *made, const struct et_nodes *recorded, co
 enum sutra_status et_make_scaled(struct et_nodes *made, const struct et_nodes *recorded,
                                  const struct sutra_simulation *simulation, uint32_t r, struct sutra_error *error) {
     const struct rank_graph *graph = &simulation->graphs[r];
-    const uint32_t *matches = simulation->job->graphs[r].meeting;
+    const uint32_t *matches = simulation->job->graphs[r].matched_collective;
     struct pair_table orders; /* matches so far, by group */
     uint64_t n_attributes = 0;
     for (uint32_t i = made->names.n; i < recorded->names.n; i++) /* attributes keep the ids of their names */

@@ -28,9 +28,9 @@ static bool find_waits(struct sutra_simulation *simulation) {
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         const struct replay_times *times = &simulation->times[r];
-        for (row_t c = 0; c < graph->n_contacts && graph->meeting && done; c++) {
+        for (row_t c = 0; c < graph->n_contacts && graph->matched_collective && done; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] == NO_MATCH || times->run_ns[i] == TIME_NEVER ||
+            if (graph->matched_collective[i] == NO_MATCH || times->run_ns[i] == TIME_NEVER ||
                 times->run_ns[i] <= times->start_ns[i])
                 continue;
             const uint32_t awaited = times->cause[i].rank;
@@ -69,17 +69,18 @@ void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i
 ORDER_BY(compare_matches, struct simulation_match, ASCENDING(end_ns) ASCENDING(number))
 
 static bool find_matches(struct sutra_simulation *simulation) {
-    struct simulation_match *matches = arena_zeros(&simulation->arena, simulation->n_meetings, sizeof *matches);
+    struct simulation_match *matches =
+        arena_zeros(&simulation->arena, simulation->n_matched_collectives, sizeof *matches);
     if (!matches)
         return false;
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         const struct replay_times *times = &simulation->times[r];
-        for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++) {
+        for (row_t c = 0; c < graph->n_contacts && graph->matched_collective; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] == NO_MATCH || times->end_ns[i] == TIME_NEVER)
+            if (graph->matched_collective[i] == NO_MATCH || times->end_ns[i] == TIME_NEVER)
                 continue;
-            struct simulation_match *match = &matches[graph->meeting[i]];
+            struct simulation_match *match = &matches[graph->matched_collective[i]];
             const struct replay_node node = {r, i};
             const uint64_t start_ns = times->start_ns[i];
             if (match->n == 0) {
@@ -97,7 +98,7 @@ static bool find_matches(struct sutra_simulation *simulation) {
             }
         }
     }
-    for (uint32_t m = 0; m < simulation->n_meetings; m++) {
+    for (uint32_t m = 0; m < simulation->n_matched_collectives; m++) {
         matches[m].number = m;
         if (matches[m].n)
             matches[simulation->n_met++] = matches[m];
@@ -121,7 +122,7 @@ static const struct transfer *transfer_of(const struct rank_graph *graph, row_t 
 }
 
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
-                                 struct sutra_simulated_collective *meeting) {
+                                 struct sutra_simulated_collective *matched_collective) {
     const struct simulation_match *found = &simulation->met[i];
     const struct rank_graph *graph = &simulation->graphs[found->first.rank];
     const struct transfer *transfer = transfer_of(graph, found->first.row);
@@ -137,7 +138,7 @@ void sutra_simulation_collective(const struct sutra_simulation *simulation, uint
         .end_ns = found->end_ns,
         .wait_ns = found->wait_ns,
     };
-    report_give(meeting, &made, sizeof made);
+    report_give(matched_collective, &made, sizeof made);
 }
 
 /* ---- The network ---- */
@@ -203,8 +204,8 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
         *sums[graph->work[row]] += times->end_ns[row] - times->run_ns[row];
         made.wait_ns += times->run_ns[row] - times->start_ns[row];
     }
-    for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++)
-        made.n_meetings += graph->meeting[graph->contacts[c].node] != NO_MATCH;
+    for (row_t c = 0; c < graph->n_contacts && graph->matched_collective; c++)
+        made.n_matched_collectives += graph->matched_collective[graph->contacts[c].node] != NO_MATCH;
     report_give(rank, &made, sizeof made);
 }
 
@@ -352,7 +353,7 @@ static void simulate_without_name(void *arg, size_t i) {
     struct arena arena = {0};
     struct replay_graph *runs = runs_without(simulation, simulation->by_name[i].name, &arena);
     struct replay_times *times = runs ? alloc_times(simulation, &arena) : NULL;
-    const struct replay_job job = {simulation->n, runs, simulation->n_meetings, task->pool};
+    const struct replay_job job = {simulation->n, runs, simulation->n_matched_collectives, task->pool};
     if (times && !replay(&job, times, NULL))
         simulation->by_name[i].free_ns = simulation_end_ns(times, simulation->n);
     else
@@ -481,7 +482,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
         struct rank_graph *graph = &simulation->graphs[r];
         *graph = simulation->job->graphs[r];
         if (options->alone)
-            graph->meeting = NULL;
+            graph->matched_collective = NULL;
         status = rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error);
     }
     if (!status)
@@ -503,7 +504,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     simulation->times = alloc_times(simulation, &simulation->arena);
     if (!simulation->times)
         return error_memory(error);
-    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings, pool};
+    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_matched_collectives, pool};
     status = replay(&job, simulation->times, error);
     if (status)
         return status;
@@ -535,7 +536,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
     made->n = ranks->n;
     made->ranks = ranks->ranks;
     made->names = &ranks->names;
-    made->n_meetings = used_options.alone ? 0 : ranks->n_meetings;
+    made->n_matched_collectives = used_options.alone ? 0 : ranks->n_matched_collectives;
     made->graphs = arena_zeros(&made->arena, ranks->n, sizeof *made->graphs);
     made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
     status = arena_status(&made->arena, error);

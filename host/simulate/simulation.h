@@ -49,7 +49,7 @@ struct sutra_et_ranks {
     uint64_t *ranks;
     struct rank_graph *graphs;
     struct strings names; /* names of the nodes of all graphs */
-    uint32_t n_meetings;
+    uint32_t n_matched_collectives;
     struct network network;
     struct rank_slowness *slowness;
     bool gpu_streams;        /* all files were made for a resource per stream */
@@ -123,7 +123,7 @@ struct sutra_simulation {
     uint64_t **run_ns;         /* per node: execution time, with all changes */
     uint64_t **wait_ns;        /* per node: launch latency, which changes do not affect */
     struct replay_times *times;
-    uint32_t n_meetings;
+    uint32_t n_matched_collectives;
     struct simulation_wait *waits; /* the longest first */
     uint64_t n_waits;
     struct simulation_match *met; /* matches by their ends */

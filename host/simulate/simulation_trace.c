@@ -106,14 +106,16 @@ static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
 
 static bool find_missing(struct stuck_finding *finding) {
     const struct sutra_simulation *simulation = finding->simulation;
-    finding->missing = arena_alloc(&finding->scratch, simulation->n_meetings, sizeof *finding->missing);
-    finding->is_explained = arena_zeros(&finding->scratch, simulation->n_meetings, sizeof *finding->is_explained);
+    finding->missing = arena_alloc(&finding->scratch, simulation->n_matched_collectives, sizeof *finding->missing);
+    finding->is_explained =
+        arena_zeros(&finding->scratch, simulation->n_matched_collectives, sizeof *finding->is_explained);
     if (finding->scratch.failed)
         return false;
     for (uint32_t r = simulation->n; r-- > 0;)
-        for (row_t i = simulation->graphs[r].n; simulation->graphs[r].meeting && i-- > 0;)
-            if (simulation->graphs[r].meeting[i] != NO_MATCH && simulation->times[r].start_ns[i] == TIME_NEVER)
-                finding->missing[simulation->graphs[r].meeting[i]] = (struct replay_node){r, i};
+        for (row_t i = simulation->graphs[r].n; simulation->graphs[r].matched_collective && i-- > 0;)
+            if (simulation->graphs[r].matched_collective[i] != NO_MATCH &&
+                simulation->times[r].start_ns[i] == TIME_NEVER)
+                finding->missing[simulation->graphs[r].matched_collective[i]] = (struct replay_node){r, i};
     return true;
 }
 
@@ -161,11 +163,11 @@ enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, str
         for (row_t i = 0; i < graph->n; i++) {
             if (times->start_ns[i] == TIME_NEVER || times->run_ns[i] != TIME_NEVER)
                 continue;
-            uint32_t meeting = graph->meeting[i];
-            add_reason(&finding, (struct replay_node){r, i}, SUTRA_STUCK_MEETS, finding.missing[meeting]);
-            if (!finding.is_explained[meeting])
-                explain_missing(&finding, finding.missing[meeting]);
-            finding.is_explained[meeting] = true;
+            uint32_t matched_collective = graph->matched_collective[i];
+            add_reason(&finding, (struct replay_node){r, i}, SUTRA_STUCK_MEETS, finding.missing[matched_collective]);
+            if (!finding.is_explained[matched_collective])
+                explain_missing(&finding, finding.missing[matched_collective]);
+            finding.is_explained[matched_collective] = true;
         }
     }
     for (uint64_t i = 0; i < finding.n_cycles && done; i++) {

@@ -195,8 +195,8 @@ enum sutra_status linked_timeline_read(struct sutra_context *context, const stru
  * ET+ records neither other waits nor waits between streams. sync_dep also names kernels for which no thread waited
  * right before the operator; they are ignored.
  */
-enum sutra_status plus_timeline_read(const struct node_graph *graph, struct arena *arena, struct timeline_input *input,
-                                     struct sutra_error *error);
+enum sutra_status et_plus_timeline_read(const struct node_graph *graph, struct arena *arena,
+                                        struct timeline_input *input, struct sutra_error *error);
 
 /*
  * The stages of timeline_build(), each with its input and output.

@@ -403,9 +403,9 @@ enum sutra_status linked_timeline_read(struct sutra_context *context, const stru
 
 /* ---- ET+ ---- */
 
-struct plus_timing {
+struct et_plus_timing {
     const struct node_graph *graph;
-    const struct plus_nodes *plus;
+    const struct et_plus_nodes *et_plus;
     struct timeline_input *input;
     struct timeline_work work; /* to sort with */
     struct arena *arena;
@@ -415,11 +415,11 @@ struct plus_timing {
     struct pair_table threads, streams; /* key -> number */
 };
 
-static bool lasts(const struct plus_nodes *plus, row_t row) {
-    return isfinite(plus->start[row]) && isfinite(plus->end[row]) && plus->end[row] >= plus->start[row];
+static bool lasts(const struct et_plus_nodes *et_plus, row_t row) {
+    return isfinite(et_plus->start[row]) && isfinite(et_plus->end[row]) && et_plus->end[row] >= et_plus->start[row];
 }
 
-static bool list_rows(struct plus_timing *timing) {
+static bool list_rows(struct et_plus_timing *timing) {
     const struct node_graph *graph = timing->graph;
     const struct engine *engine = &graph->context->engine;
     uint64_t *ids = arena_alloc(timing->arena, graph->n_made, sizeof *ids);
@@ -428,19 +428,19 @@ static bool list_rows(struct plus_timing *timing) {
         return false;
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t row = graph->message[graph->made[i]];
-        if (!lasts(timing->plus, row) || (timing->plus->flags[row] & PLUS_IS_META))
+        if (!lasts(timing->et_plus, row) || (timing->et_plus->flags[row] & ET_PLUS_IS_META))
             continue;
-        ids[timing->n] = timing->plus->id[row];
+        ids[timing->n] = timing->et_plus->id[row];
         timing->rows[timing->n++] = row;
     }
     return !engine->sort_keys(engine->state, &(struct sort_keys_step){ids, timing->rows, timing->n}, NULL);
 }
 
-static uint64_t thread_id(const struct plus_timing *timing, row_t row) {
-    return (uint64_t)timing->plus->number[PLUS_TID - PLUS_FIRST_NUMBER][row];
+static uint64_t thread_id(const struct et_plus_timing *timing, row_t row) {
+    return (uint64_t)timing->et_plus->number[ET_PLUS_TID - ET_PLUS_FIRST_NUMBER][row];
 }
 
-static bool read_plus_ops(struct plus_timing *timing) {
+static bool read_plus_ops(struct et_plus_timing *timing) {
     struct timeline_ops *ops = &timing->input->ops;
     row_t *rows = arena_alloc(timing->arena, timing->n, sizeof *rows);
     *ops = ops_alloc(timing->arena, timing->n);
@@ -450,9 +450,9 @@ static bool read_plus_ops(struct plus_timing *timing) {
         row_t row = timing->rows[i], op = ops->n;
         if (graph_is_gpu(timing->graph, row))
             continue;
-        ops->id[op] = timing->plus->id[row];
-        ops->start[op] = timing->plus->start[row];
-        ops->end[op] = timing->plus->end[row];
+        ops->id[op] = timing->et_plus->id[row];
+        ops->start[op] = timing->et_plus->start[row];
+        ops->end[op] = timing->et_plus->end[row];
         rows[ops->n++] = row;
         if (!number_key(&timing->threads, thread_id(timing, row), 0, &ops->n_threads, &ops->thread[op]))
             return false;
@@ -461,7 +461,7 @@ static bool read_plus_ops(struct plus_timing *timing) {
     return true;
 }
 
-static bool read_plus_kernels(struct plus_timing *timing) {
+static bool read_plus_kernels(struct et_plus_timing *timing) {
     struct timeline_kernels *kernels = &timing->input->kernels;
     const row_t most = timing->n - timing->input->ops.n;
     row_t *rows = arena_alloc(timing->arena, most, sizeof *rows);
@@ -472,12 +472,12 @@ static bool read_plus_kernels(struct plus_timing *timing) {
         row_t row = timing->rows[i], kernel = kernels->n;
         if (!graph_is_gpu(timing->graph, row))
             continue;
-        bool none = timing->plus->flags[row] & PLUS_NO_STREAM;
-        kernels->id[kernel] = timing->plus->id[row];
-        kernels->start[kernel] = timing->plus->start[row];
-        kernels->end[kernel] = timing->plus->end[row];
+        bool none = timing->et_plus->flags[row] & ET_PLUS_NO_STREAM;
+        kernels->id[kernel] = timing->et_plus->id[row];
+        kernels->start[kernel] = timing->et_plus->start[row];
+        kernels->end[kernel] = timing->et_plus->end[row];
         rows[kernels->n++] = row;
-        if (!number_key(&timing->streams, none ? 0 : (uint64_t)timing->plus->stream[row], none, &kernels->n_streams,
+        if (!number_key(&timing->streams, none ? 0 : (uint64_t)timing->et_plus->stream[row], none, &kernels->n_streams,
                         &kernels->stream[kernel]))
             return false;
     }
@@ -488,7 +488,7 @@ static bool read_plus_kernels(struct plus_timing *timing) {
     uint32_t *name = arena_alloc(timing->arena, kernels->n, sizeof *name);
     bool done = strings_init(&names) && name;
     for (row_t i = 0; i < kernels->n && done; i++) {
-        struct et_text text = timing->plus->name[rows[i]];
+        struct et_text text = timing->et_plus->name[rows[i]];
         name[i] = strings_intern(&names, text.bytes, text.length);
         done = name[i] != STRING_NONE;
     }
@@ -500,23 +500,23 @@ static bool read_plus_kernels(struct plus_timing *timing) {
 }
 
 /* The parent of a kernel, if it is an operator with times; else ROW_NONE. */
-static row_t launching_row(const struct plus_timing *timing, row_t kernel) {
+static row_t launching_row(const struct et_plus_timing *timing, row_t kernel) {
     row_t parent = timing->graph->parent[timing->kernel_row[kernel]];
-    bool is_op = parent != ROW_NONE && !graph_is_gpu(timing->graph, parent) && lasts(timing->plus, parent);
+    bool is_op = parent != ROW_NONE && !graph_is_gpu(timing->graph, parent) && lasts(timing->et_plus, parent);
     return is_op ? parent : ROW_NONE;
 }
 
 /* The earliest launch of a kernel: in its operator, after the preceding launch of its stream. If the stream was idle,
  * the kernel started immediately. */
-static double earliest_launch(const struct plus_timing *timing, row_t kernel, row_t op, double last_launch,
+static double earliest_launch(const struct et_plus_timing *timing, row_t kernel, row_t op, double last_launch,
                               double last_end) {
     double start = timing->input->kernels.start[kernel];
     bool was_idle = start - last_end > LATENCY_US;
-    double begin = was_idle ? timing->plus->end[op] : timing->plus->start[op];
+    double begin = was_idle ? timing->et_plus->end[op] : timing->et_plus->start[op];
     return fmin(fmax(begin, last_launch), start);
 }
 
-static bool guess_launches(struct plus_timing *timing) {
+static bool guess_launches(struct et_plus_timing *timing) {
     struct timeline_kernels *kernels = &timing->input->kernels;
     double *launch_start = kernels->launch_start, *launch_end = kernels->launch_end;
     row_t *order = arena_alloc(timing->arena, kernels->n, sizeof *order);
@@ -533,7 +533,7 @@ static bool guess_launches(struct plus_timing *timing) {
         double start = kernels->start[kernel];
         launch_start[kernel] =
             op == ROW_NONE ? start : earliest_launch(timing, kernel, op, last_launch[stream], last_end[stream]);
-        launch_end[kernel] = op == ROW_NONE ? start : fmax(launch_start[kernel], fmin(timing->plus->end[op], start));
+        launch_end[kernel] = op == ROW_NONE ? start : fmax(launch_start[kernel], fmin(timing->et_plus->end[op], start));
         kernels->launch_thread[kernel] =
             op == ROW_NONE ? THREAD_UNKNOWN : pair_table_find(&timing->threads, thread_id(timing, op), 0);
         last_launch[stream] = launch_start[kernel];
@@ -549,7 +549,7 @@ struct thread_times {
 };
 
 /* Groups n times by thread and sorts them. */
-static bool sort_times(const struct plus_timing *timing, const double *times, const uint32_t *thread, row_t n,
+static bool sort_times(const struct et_plus_timing *timing, const double *times, const uint32_t *thread, row_t n,
                        uint32_t n_threads, struct thread_times *sorted_times) {
     row_t *order = arena_alloc(timing->arena, n, sizeof *order);
     row_t *sorted = arena_alloc(timing->arena, n, sizeof *sorted);
@@ -580,7 +580,7 @@ static double first_time_from(const struct thread_times *sorted_times, uint32_t 
 
 /* Whether a kernel ended between the starts of the preceding operator of the thread and of this one. Then the CPU
  * waited for it from *begin on, the last start or end before. */
-static bool waited_before(const struct plus_timing *timing, const struct thread_times *starts,
+static bool waited_before(const struct et_plus_timing *timing, const struct thread_times *starts,
                           const struct thread_times *all, row_t op, row_t kernel, double *begin) {
     const struct timeline_ops *ops = &timing->input->ops;
     const uint32_t thread = ops->thread[op];
@@ -616,19 +616,19 @@ static bool next_id(const char **at, uint64_t *id) {
 }
 
 /* The list in sync_dep of an operator, after its "["; or an empty one. */
-static const char *sync_list(const struct plus_timing *timing, row_t op) {
-    uint64_t at = timing->plus->sync[timing->op_row[op]];
-    return at ? timing->graph->plus->document->source.bytes + at + 1 : "]";
+static const char *sync_list(const struct et_plus_timing *timing, row_t op) {
+    uint64_t at = timing->et_plus->sync[timing->op_row[op]];
+    return at ? timing->graph->et_plus->document->source.bytes + at + 1 : "]";
 }
 
-static void add_plus_wait(struct plus_timing *timing, double start, double end, uint32_t thread, row_t kernel) {
+static void add_plus_wait(struct et_plus_timing *timing, double start, double end, uint32_t thread, row_t kernel) {
     const struct timeline_kernels *kernels = &timing->input->kernels;
     const struct timeline_call call = {start, end, nextafter(kernels->launch_start[kernel], INFINITY),
                                        kernels->stream[kernel], thread};
     timeline_calls_add(&timing->input->calls, call);
 }
 
-static bool read_plus_waits(struct plus_timing *timing) {
+static bool read_plus_waits(struct et_plus_timing *timing) {
     size_t n_syncs = 0;
     for (row_t op = 0; op < timing->input->ops.n; op++) {
         uint64_t id;
@@ -677,13 +677,13 @@ static bool read_plus_waits(struct plus_timing *timing) {
     return true;
 }
 
-enum sutra_status plus_timeline_read(const struct node_graph *graph, struct arena *arena, struct timeline_input *input,
-                                     struct sutra_error *error) {
-    struct plus_timing timing = {.graph = graph,
-                                 .plus = &graph->plus->nodes,
-                                 .input = input,
-                                 .work = {.input = input, .engine = &graph->context->engine, .arena = arena},
-                                 .arena = arena};
+enum sutra_status et_plus_timeline_read(const struct node_graph *graph, struct arena *arena,
+                                        struct timeline_input *input, struct sutra_error *error) {
+    struct et_plus_timing timing = {.graph = graph,
+                                    .et_plus = &graph->et_plus->nodes,
+                                    .input = input,
+                                    .work = {.input = input, .engine = &graph->context->engine, .arena = arena},
+                                    .arena = arena};
     *input = (struct timeline_input){0};
     bool done = pair_table_init(&timing.threads) && pair_table_init(&timing.streams) && list_rows(&timing) &&
                 read_plus_ops(&timing) && read_plus_kernels(&timing) && guess_launches(&timing);

@@ -148,8 +148,8 @@ static void read_block(void *arg, size_t number) {
     struct reading *reading = arg;
     struct event_forms learned = {0};
     row_t n = reading->trace->events.n;
-    row_t begin = (row_t)part_start(n, reading->n_blocks, number);
-    row_t end = (row_t)part_start(n, reading->n_blocks, number + 1);
+    row_t begin = (row_t)part_offset(n, reading->n_blocks, number);
+    row_t end = (row_t)part_offset(n, reading->n_blocks, number + 1);
     for (row_t event = begin; event < end; event++)
         read_event(reading, &reading->blocks[number], &learned, event);
     if (begin < end)

@@ -479,7 +479,7 @@ static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *co
         build_half(&building, half);
     for (int half = 0; half < 2; half++)
         if (building.status[half])
-            return error_hand_on(error, building.status[half], &building.error[half]);
+            return error_copy(error, building.status[half], &building.error[half]);
     return SUTRA_OK;
 }
 

@@ -810,18 +810,18 @@ static void move_to_zero(struct timeline_writer *w) {
 enum sutra_status perfetto_write(struct sutra_context *context, const char *json, const char *path, struct sink *to,
                                  struct sutra_error *error) {
     struct timeline_writer w = {.context = context};
-    const bool lenient = context->options.lenient, notes_places = context->notes_places;
-    const unsigned ahead = context->ahead;
+    const bool lenient = context->options.lenient, keep_offsets = context->keep_offsets;
+    const unsigned prefetch_columns = context->prefetch_columns;
     void (*const warning)(void *, const char *) = context->options.warning;
-    context->options.lenient = context->notes_places = context->keeps_processes = true;
+    context->options.lenient = context->keep_offsets = context->keeps_processes = true;
     context->options.warning = NULL; /* the readers of the inputs have warned */
-    context->ahead = AHEAD_NOTHING;
+    context->prefetch_columns = PREFETCH_NOTHING;
     enum sutra_status status = sutra_device_trace_read(context, json, &w.trace, error);
     context->options.lenient = lenient;
-    context->notes_places = notes_places;
+    context->keep_offsets = keep_offsets;
     context->options.warning = warning;
     context->keeps_processes = false;
-    context->ahead = ahead;
+    context->prefetch_columns = prefetch_columns;
     if (status == SUTRA_DATA)
         return error_file(error, SUTRA_USAGE, path,
                           "the output is no timeline, and only timelines have the format .pftrace (traces of cut, "

@@ -436,7 +436,8 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
         const struct sutra_context_options *options = &context->options;
         status = temp_file_open(
             &made->temp, path,
-            &(struct temp_file_options){options->force, context->own_names, options->temporary, options->arg}, error);
+            &(struct temp_file_options){options->force, context->may_replace_links, options->temporary, options->arg},
+            error);
         made->file = made->temp.file;
         made->placed = made->temp.temporary;
     }

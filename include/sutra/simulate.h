@@ -267,7 +267,7 @@ struct sutra_simulated_rank {
     uint64_t time_ns;                     /* end of its last node */
     uint64_t cpu_ns, compute_ns, comm_ns; /* time in nodes of each kind, summed over resources */
     uint64_t wait_ns;                     /* time that communication waited for other ranks */
-    uint64_t n_meetings;                  /* nodes matched with nodes of other ranks */
+    uint64_t n_matched_collectives;       /* nodes matched with nodes of other ranks */
     uint64_t n_absent;                    /* dependencies on missing nodes */
     double cpu_slowness, gpu_slowness;    /* compute time divided by the median rank's; 1 for one rank */
 };
@@ -301,7 +301,7 @@ struct sutra_simulated_collective {
 };
 uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulation);
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
-                                 struct sutra_simulated_collective *meeting);
+                                 struct sutra_simulated_collective *matched_collective);
 
 /* Network model fitted to the job's transfers: time = alpha + bytes / bandwidth, per kind and number of ranks. */
 struct sutra_network_link {

@@ -9,7 +9,7 @@
 struct conversion {
     struct sutra_context *context;
     struct sutra_converted *converted;
-    struct plus_texts texts; /* of the nodes */
+    struct et_plus_texts texts; /* of the nodes */
     struct sutra_error error;
     enum sutra_status status;
     struct buffer bytes;
@@ -23,7 +23,7 @@ static struct conversion convert(unsigned n_threads, const uint8_t *data, size_t
     if (!made.converted)
         return made;
     const struct et_maker *maker = &made.converted->maker;
-    check(plus_texts_begin(&made.texts, &made.converted->plus.document->source), "memory");
+    check(et_plus_texts_begin(&made.texts, &made.converted->et_plus.document->source), "memory");
     check(et_maker_fill(maker, 0, maker->n, &made.texts, &made.converted->nodes, NULL) == SUTRA_OK, "memory");
     et_write_metadata(&made.converted->nodes, &made.bytes);
     for (row_t node = 0; node < made.converted->nodes.n; node++)
@@ -34,7 +34,7 @@ static struct conversion convert(unsigned n_threads, const uint8_t *data, size_t
 
 static void conversion_free(struct conversion *made) {
     buffer_free(&made->bytes);
-    plus_texts_end(&made->texts);
+    et_plus_texts_end(&made->texts);
     sutra_converted_free(made->converted);
     sutra_context_free(made->context);
 }

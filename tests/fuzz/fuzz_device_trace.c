@@ -58,8 +58,8 @@ static void check_rows(struct sutra_context *context, const struct sutra_device_
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_context *context = new_context(2);
     context->part_bytes = 40;
-    context->notes_places = true;
-    context->ahead = AHEAD_ALL;
+    context->keep_offsets = true;
+    context->prefetch_columns = PREFETCH_ALL;
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
     enum sutra_status status = sutra_device_trace_parse(context, "device", data, size, &trace, &error);

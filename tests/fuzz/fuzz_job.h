@@ -98,7 +98,7 @@ static inline enum sutra_status fuzz_job_finish(void) {
         check(whole.n_done + whole.n_broken + whole.n_missing == whole.n_ranks, "each rank has a state");
         check(job_whole_write(&whole, context, fuzz_folder, &error) == SUTRA_OK, "job.json can be written");
     }
-    if (!status && whole.meetings && whole.n_ranks < 10)
+    if (!status && whole.matched_collectives && whole.n_ranks < 10)
         check(second_pass_run(&whole, &options, &error) != SUTRA_INTERNAL, "the second pass ends");
     job_whole_free(&whole);
     sutra_context_free(context);

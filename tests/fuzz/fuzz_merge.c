@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = size % 2};
     struct sutra_context *context = NULL;
     check(sutra_context_create(&options, &context, NULL) == SUTRA_OK, "a context can be made");
-    context->notes_places = true;
+    context->keep_offsets = true;
     struct sutra_device_trace *trace = parse(context, data, size);
     if (trace)
         run(context, trace);

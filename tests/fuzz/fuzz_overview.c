@@ -13,7 +13,7 @@ struct made {
     struct sutra_context *context;
     struct sutra_device_trace *trace;
     struct arena arena, scratch;
-    struct launch_model reading;
+    struct launch_model model;
     struct overview overview;
 };
 
@@ -61,7 +61,8 @@ static void check_verdict(const struct rank_verdict *verdict) {
         const struct overview_finding *finding = &verdict->findings[i];
         enum achievable_bound bound;
         check(finding->rule < N_FINDING_RULES && *finding->seen, "a rule's sentence");
-        check(isnan(finding->win) || (finding->win >= 0 && finding->win < 100.001), "a part of the window");
+        check(isnan(finding->saving_percent) || (finding->saving_percent >= 0 && finding->saving_percent < 100.001),
+              "a part of the window");
         check(finding->weight >= 0 && finding->weight <= 1, "a weight");
         check(finding->range.from_us >= 0 && finding->range.to_us >= finding->range.from_us, "a range");
         for (unsigned k = 0; k < finding->n_numbers; k++)
@@ -82,7 +83,7 @@ static void check_ranks(struct made *made) {
         check(rank_collectives_read(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
     check(overview_steps_make(&made->overview, NULL, &made->arena, &made->scratch, &steps, &error) == SUTRA_OK,
           "steps");
-    check(find_findings(made->context, &made->reading, &made->overview, &steps, &ranks[0].calls, true, &made->arena,
+    check(find_findings(made->context, &made->model, &made->overview, &steps, &ranks[0].calls, true, &made->arena,
                         &made->scratch, &verdict, &error) == SUTRA_OK,
           "findings");
     check_rows(&made->overview); /* may be cut */
@@ -98,11 +99,10 @@ static void check_ranks(struct made *made) {
 
 static void check_trace(struct made *made) {
     struct sutra_error error;
-    check(launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error) ==
+    check(launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->model, &error) ==
               SUTRA_OK,
           "a reading");
-    check(overview_make(made->context, &made->reading, &made->arena, &made->scratch, &made->overview, &error) ==
-              SUTRA_OK,
+    check(overview_make(made->context, &made->model, &made->arena, &made->scratch, &made->overview, &error) == SUTRA_OK,
           "an overview");
     check_rows(&made->overview);
     check_steps(made, NULL);

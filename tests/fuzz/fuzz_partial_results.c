@@ -115,10 +115,10 @@ static void write_from(const char *path, const struct buffer *bytes) {
 }
 
 static enum sutra_status run(const struct analysis *analysis, bool combines, struct sutra_error *error) {
-    const struct rank_team team = {.folder = analysis->folder, .n_shards = combines ? 0 : 1, .combines = combines};
+    const struct shard_plan plan = {.folder = analysis->folder, .n_shards = combines ? 0 : 1, .combines = combines};
     const char *paths[N_RANKS];
     struct sutra_context *context = new_context(1);
-    context->team = &team;
+    context->plan = &plan;
     for (size_t i = 0; i < N_RANKS; i++)
         paths[i] = traces[i];
     enum sutra_status status = analysis->make(context, paths, error);

@@ -471,7 +471,7 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
     made->tasks.keeps_truncated = made->options.compat;
     if (!status)
         status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);
-    if (status || made->tasks.is_elsewhere) {
+    if (status || made->tasks.is_combined_by_other_process) {
         sutra_collectives_free(made);
         made = NULL;
     }

@@ -49,11 +49,11 @@ struct excess_work {
 
 /* ---- One trace ---- */
 
-static bool add(struct excess_work *work, const struct launch_model *reading, row_t host, enum step_phase phase,
+static bool add(struct excess_work *work, const struct launch_model *model, row_t host, enum step_phase phase,
                 bool on_host, int side, double ns) {
-    uint32_t name = reading->events->name[reading->hosts.event[host]];
+    uint32_t name = model->events->name[model->hosts.event[host]];
     uint32_t number =
-        strings_intern(&work->names, strings_text(reading->strings, name), strings_length(reading->strings, name));
+        strings_intern(&work->names, strings_text(model->strings, name), strings_length(model->strings, name));
     struct pair_entry *entry =
         number == STRING_NONE ? NULL : pair_table_insert(&work->known, number, 2 * (uint32_t)phase + on_host);
     if (!entry)
@@ -73,7 +73,7 @@ static bool add(struct excess_work *work, const struct launch_model *reading, ro
 
 /* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
  * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
-static bool add_operators(struct excess_work *work, const struct launch_model *reading, int side, struct arena *arena) {
+static bool add_operators(struct excess_work *work, const struct launch_model *model, int side, struct arena *arena) {
     static const struct {
         const char *word;
         enum step_phase phase;
@@ -81,32 +81,32 @@ static bool add_operators(struct excess_work *work, const struct launch_model *r
                  {"Optimizer.zero_grad", PHASE_OPTIMIZER},
                  {"Optimizer.step", PHASE_OPTIMIZER},
                  {"autograd::engine::evaluate_function", PHASE_BACKWARD}};
-    const struct host_rows *hosts = &reading->hosts;
-    const struct device_rows *devices = &reading->devices;
-    uint8_t *of_name = arena_alloc(arena, reading->strings->n, sizeof *of_name);
+    const struct host_rows *hosts = &model->hosts;
+    const struct device_rows *devices = &model->devices;
+    uint8_t *of_name = arena_alloc(arena, model->strings->n, sizeof *of_name);
     uint8_t *phases = arena_alloc(arena, hosts->n, sizeof *phases);
     double *own_us = arena_alloc(arena, hosts->n, sizeof *own_us);
     bool done = !arena->failed;
-    for (uint32_t i = 0; i < reading->strings->n && done; i++) {
+    for (uint32_t i = 0; i < model->strings->n && done; i++) {
         of_name[i] = N_PHASES;
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) /* the last of these words counts */
-            if (strstr(strings_text(reading->strings, i), words[k].word))
+            if (strstr(strings_text(model->strings, i), words[k].word))
                 of_name[i] = (uint8_t)words[k].phase;
     }
     for (row_t i = 0; i < hosts->n && done; i++) { /* in pre-order: rows have the phase of the enclosing range */
-        uint8_t own = of_name[reading->events->name[hosts->event[i]]];
+        uint8_t own = of_name[model->events->name[hosts->event[i]]];
         phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
-        own_us[i] = launch_model_us(reading, hosts->stop[i] - hosts->start[i]);
+        own_us[i] = launch_model_us(model, hosts->stop[i] - hosts->start[i]);
         if (hosts->parent[i] != ROW_NONE)
             own_us[hosts->parent[i]] -= own_us[i];
     }
     for (row_t i = 0; i < devices->n && done; i++)
         if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
-            done = add(work, reading, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
-                       launch_model_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
+            done = add(work, model, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
+                       launch_model_us(model, devices->stop[i] - devices->start[i]) * 1e3);
     for (row_t i = 0; i < hosts->n && done; i++)
         if (hosts->kind[i] == HOST_OPERATOR)
-            done = add(work, reading, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
+            done = add(work, model, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
     return done;
 }
 
@@ -114,11 +114,11 @@ static enum sutra_status add_trace(struct excess_work *work, struct sutra_contex
                                    struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
-    struct launch_model reading;
+    struct launch_model model;
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
-        status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &reading, error);
-    if (!status && !add_operators(work, &reading, side, &arena))
+        status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
+    if (!status && !add_operators(work, &model, side, &arena))
         status = error_memory(error);
     sutra_device_trace_free(trace);
     arena_free(&arena);
@@ -190,7 +190,7 @@ static enum sutra_status compare_operators(struct sutra_collectives *of, struct 
     strings_free(&work.names);
     pair_table_free(&work.known);
     free(work.rows);
-    return error_hand_on(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
+    return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
 }
 
 /* ---- The straggler ---- */

@@ -466,7 +466,7 @@ struct shape_reader {
 
 /* The first node of a shard; for the shard after the last one, the end of the forest. */
 static row_t first_node(const struct shape_reader *reader, size_t shard) {
-    return (row_t)part_start(reader->forest->n, reader->n_shards, shard);
+    return (row_t)part_offset(reader->forest->n, reader->n_shards, shard);
 }
 
 static uint32_t read_shape(struct shape_shard *shard, const char *bytes, struct json_span place) {

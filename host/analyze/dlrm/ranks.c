@@ -341,7 +341,7 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
     made->tasks.keeps_truncated = true;
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
-    if (status || made->tasks.is_elsewhere) {
+    if (status || made->tasks.is_combined_by_other_process) {
         sutra_dlrm_ranks_free(made);
         made = NULL;
     }

@@ -423,7 +423,7 @@ static enum sutra_status run_metric(void *arg, size_t i, struct sutra_error *err
     struct hta_making *making = arg;
     struct arena own = {0}, *arena = making->concurrent ? &own : &making->arena;
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = context_go_on(making->input.context, error);
+    enum sutra_status status = context_check_cancelled(making->input.context, error);
     if (!status)
         status = metrics[making->first_metric + i](&making->input, arena, making->made, error);
     arena_release(arena, mark);
@@ -509,7 +509,7 @@ enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **h
         sutra_hta_free(made);
     else
         *hta = made;
-    return error_hand_on(error, status, &making->error);
+    return error_copy(error, status, &making->error);
 }
 
 enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutra_device_trace *trace,

@@ -399,12 +399,12 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.keeps_truncated = true;
     made->rules.last_step |= made->tasks.restriction.step != NULL;
-    made->rules.only_joined |= !made->options.visit && !made->options.visit_trace && !context->team;
-    if (!status && context->team && made->options.visit_trace) /* processes do not exchange traces */
+    made->rules.only_joined |= !made->options.visit && !made->options.visit_trace && !context->plan;
+    if (!status && context->plan && made->options.visit_trace) /* processes do not exchange traces */
         status = error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
-    if (status || made->tasks.is_elsewhere) {
+    if (status || made->tasks.is_combined_by_other_process) {
         sutra_hta_ranks_free(made);
         made = NULL;
     }

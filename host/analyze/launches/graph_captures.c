@@ -290,9 +290,9 @@ static enum sutra_status read_capture(struct sutra_context *context, const char 
     struct arena scratch = {0};
     struct capture_build build = {.context = context, .capture = capture, .arena = arena, .scratch = &scratch};
     *capture = (struct graph_capture){.size = -1, .rank = -1};
-    context->ahead = AHEAD_ARGUMENTS;
+    context->prefetch_columns = PREFETCH_ARGUMENTS;
     enum sutra_status status = sutra_device_trace_read(context, path, &capture->trace, error);
-    context->ahead = AHEAD_NOTHING;
+    context->prefetch_columns = PREFETCH_NOTHING;
     if (status)
         return status;
     if (!strings_init(&capture->names) || !pair_table_init(&capture->nodes))

@@ -490,26 +490,27 @@ static enum sutra_status find_launchers(struct launch_model *model, struct arena
 static enum sutra_status number_launchers(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                           struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
-    struct attribution_table *charges = &model->charges;
+    struct attribution_table *attributions = &model->attributions;
     struct arena_mark mark = arena_mark(scratch);
-    *charges = (struct attribution_table){.of_host = rows_none(arena, model->hosts.n),
-                                          .host = arena_alloc(arena, devices->n, sizeof *charges->host)};
+    *attributions = (struct attribution_table){.of_host = rows_none(arena, model->hosts.n),
+                                               .host = arena_alloc(arena, devices->n, sizeof *attributions->host)};
     uint64_t *keys = arena_alloc(scratch, devices->n, sizeof *keys);
     if (arena->failed || scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++) {
         row_t host = devices->launcher[i];
-        if (host == ROW_NONE || charges->of_host[host] != ROW_NONE)
+        if (host == ROW_NONE || attributions->of_host[host] != ROW_NONE)
             continue;
-        keys[charges->n] = integer_sort_key(model->hosts.start[host]);
-        charges->of_host[host] = charges->n;
-        charges->host[charges->n++] = host;
+        keys[attributions->n] = integer_sort_key(model->hosts.start[host]);
+        attributions->of_host[host] = attributions->n;
+        attributions->host[attributions->n++] = host;
     }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, charges->host, charges->n}, error);
+    enum sutra_status status =
+        cpu_sort_keys(NULL, &(struct sort_keys_step){keys, attributions->host, attributions->n}, error);
     if (status)
         return status;
-    for (row_t i = 0; i < charges->n; i++)
-        charges->of_host[charges->host[i]] = i;
+    for (row_t i = 0; i < attributions->n; i++)
+        attributions->of_host[attributions->host[i]] = i;
     arena_release(scratch, mark);
     return SUTRA_OK;
 }
@@ -517,47 +518,47 @@ static enum sutra_status number_launchers(struct launch_model *model, struct are
 enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                          struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
-    struct attribution_table *charges = &model->charges;
+    struct attribution_table *attributions = &model->attributions;
     enum sutra_status status = find_launchers(model, scratch, error);
     if (!status)
         status = number_launchers(model, arena, scratch, error);
     if (status)
         return status;
-    charges->first = arena_zeros(arena, (size_t)charges->n + 2, sizeof *charges->first);
-    charges->device = arena_alloc(arena, devices->n, sizeof *charges->device);
-    charges->work = arena_alloc(arena, charges->n, sizeof *charges->work);
-    charges->direct = arena_alloc(arena, charges->n, sizeof *charges->direct);
-    charges->subtree = arena_alloc(arena, charges->n, sizeof *charges->subtree);
+    attributions->first = arena_zeros(arena, (size_t)attributions->n + 2, sizeof *attributions->first);
+    attributions->device = arena_alloc(arena, devices->n, sizeof *attributions->device);
+    attributions->work = arena_alloc(arena, attributions->n, sizeof *attributions->work);
+    attributions->direct = arena_alloc(arena, attributions->n, sizeof *attributions->direct);
+    attributions->subtree = arena_alloc(arena, attributions->n, sizeof *attributions->subtree);
     if (arena->failed)
         return error_memory(error);
 
     /* The activities of each launcher, by start. */
     for (row_t i = 0; i < devices->n; i++)
         if (devices->launcher[i] != ROW_NONE)
-            charges->first[charges->of_host[devices->launcher[i]] + 2]++;
-    for (row_t i = 0; i < charges->n; i++)
-        charges->first[i + 2] += charges->first[i + 1];
+            attributions->first[attributions->of_host[devices->launcher[i]] + 2]++;
+    for (row_t i = 0; i < attributions->n; i++)
+        attributions->first[i + 2] += attributions->first[i + 1];
     for (row_t k = 0; k < devices->n; k++) {
         row_t device = devices->by_start[k];
         if (devices->launcher[device] != ROW_NONE)
-            charges->device[charges->first[charges->of_host[devices->launcher[device]] + 1]++] = device;
+            attributions->device[attributions->first[attributions->of_host[devices->launcher[device]] + 1]++] = device;
     }
 
     /* The sum of their durations, and for how long any of them runs. */
-    for (row_t i = 0; i < charges->n; i++) {
-        int64_t busy = 0, last_end = devices->start[charges->device[charges->first[i]]];
+    for (row_t i = 0; i < attributions->n; i++) {
+        int64_t busy = 0, last_end = devices->start[attributions->device[attributions->first[i]]];
         wide_t sum = 0;
-        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++) {
-            int64_t start = devices->start[charges->device[k]], stop = devices->stop[charges->device[k]];
+        for (row_t k = attributions->first[i]; k < attributions->first[i + 1]; k++) {
+            int64_t start = devices->start[attributions->device[k]], stop = devices->stop[attributions->device[k]];
             int64_t from = MAX(start, last_end);
             sum += stop - start;
             busy += stop > from ? stop - from : 0;
             last_end = stop > from ? stop : last_end;
         }
-        charges->work[i] = sum;
-        charges->direct[i] = busy;
+        attributions->work[i] = sum;
+        attributions->direct[i] = busy;
     }
-    return launch_model_busy_time(model, charges->host, charges->n, scratch, charges->subtree, error);
+    return launch_model_busy_time(model, attributions->host, attributions->n, scratch, attributions->subtree, error);
 }
 
 enum sutra_status launch_model_busy_time(const struct launch_model *model, const row_t *hosts, row_t n,
@@ -684,13 +685,14 @@ enum sutra_status launch_model_build(struct sutra_context *context, const struct
     if (status)
         return status;
 
-    struct aside devices;
-    aside_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, run_device_branch, &branch);
+    struct background_call devices;
+    background_call_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, run_device_branch,
+                          &branch);
     list_host_events(model, &lists);
     status = make_host_rows(context, model, &times, &lists, arena, scratch, error);
-    aside_end(&devices);
+    background_call_end(&devices);
     if (!status)
-        status = error_hand_on(error, branch.status, &branch.error);
+        status = error_copy(error, branch.status, &branch.error);
     if (status)
         return status;
 

@@ -105,7 +105,7 @@ struct launch_model {
     struct host_rows hosts;
     struct device_rows devices;
     struct launch_links links;
-    struct attribution_table charges;
+    struct attribution_table attributions;
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
     int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
     uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large, */

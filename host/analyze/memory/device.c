@@ -685,10 +685,11 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         }
     }
     struct timeline_checksum checksum = {.device = device, .n_pieces = device->n_events / PIECE_POINTS + 1};
-    struct aside thread;
+    struct background_call thread;
     if (!(checksum.pieces = arena_alloc(scratch, checksum.n_pieces, sizeof *checksum.pieces)))
         return error_memory(error);
-    aside_begin(&thread, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline, &checksum);
+    background_call_begin(&thread, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline,
+                          &checksum);
     enum sutra_status status = group_peak(memory, device, facts, scratch, error);
     if (!status)
         status = group_lifetimes(memory, device, facts->allocs, scratch, error);
@@ -702,7 +703,7 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         status = arena_status(scratch, error);
     if (!status)
         checksum_timeline(&checksum);
-    aside_end(&thread);
+    background_call_end(&thread);
     device->timeline_crc = status ? 0 : combine_pieces(&checksum);
     arena_release(scratch, mark);
     return status ? status : arena_status(&memory->arena, error);

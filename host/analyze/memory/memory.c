@@ -284,13 +284,13 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
         return status;
     switch (find_format(&source)) {
     case FORMAT_SNAPSHOT: {
-        struct aside mapping;
+        struct background_call mapping;
         bool maps_pages = memory->has_threads && source.mapping && source.size >= MEMORY_THREAD_BYTES;
         if (maps_pages)
-            aside_begin(&mapping, true, source_map_pages, &source);
+            background_call_begin(&mapping, true, source_map_pages, &source);
         status = memory_read_snapshot(context, memory, input, &source, error);
         if (maps_pages)
-            aside_end(&mapping);
+            background_call_end(&mapping);
         break;
     }
     case FORMAT_KINETO:

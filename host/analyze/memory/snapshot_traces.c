@@ -202,7 +202,7 @@ struct event_stream {
     bool ends, has_thread, has_failed;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct aside aside;
+    struct background_call background_call;
     struct snapshot_trace *traces;
     uint64_t n_traces, capacity, n_requested;
     struct arena_mark points_mark, mark;
@@ -291,8 +291,8 @@ struct event_stream *stream_begin(const struct snapshot *s, bool has_threads, st
     stream->mark = arena_mark(s->arena);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
-    aside_begin(&stream->aside, has_threads, add_batches, stream);
-    stream->has_thread = stream->aside.runs;
+    background_call_begin(&stream->background_call, has_threads, add_batches, stream);
+    stream->has_thread = stream->background_call.runs;
     return stream;
 }
 
@@ -303,7 +303,7 @@ void stream_end(struct event_stream *stream) {
     stream->ends = true;
     pthread_cond_signal(&stream->changed);
     pthread_mutex_unlock(&stream->lock);
-    aside_end(&stream->aside);
+    background_call_end(&stream->background_call);
     stream->events->failed |= stream->has_failed;
 }
 

@@ -638,17 +638,16 @@ static enum sutra_status read_report(struct sutra_context *context, const struct
         return error_memory(error);
     }
     made->min_gap_ns = chosen.min_gap_ns ? chosen.min_gap_ns : MIN_GAP_NS;
-    struct nsys_options reading = {
-        .rank = NSYS_ALL_RANKS, .annotation = chosen.annotation, .labels = !chosen.no_tables};
+    struct nsys_options model = {.rank = NSYS_ALL_RANKS, .annotation = chosen.annotation, .labels = !chosen.no_tables};
     stage_begin(context, "read report", 0);
-    status = open_report(&made->report, context, input, &reading, error);
-    made->rank = reading.rank;
+    status = open_report(&made->report, context, input, &model, error);
+    made->rank = model.rank;
     stage_begin(context, "make tables", 0);
     if (!status && !chosen.no_tables)
         status = make_tables(made, context, error);
     stage_end(context);
     if (!status)
-        status = context_go_on(context, error);
+        status = context_check_cancelled(context, error);
     if (status)
         sutra_nsys_free(made);
     else

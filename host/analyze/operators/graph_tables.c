@@ -89,6 +89,6 @@ enum sutra_status operators_graphs(const struct op_input *input, struct arena *a
                                    struct sutra_error *error) {
     struct sutra_table *kernels = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_KERNELS);
     struct sutra_table *by_operator = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_OPERATORS);
-    enum sutra_status status = graph_table_add(input->reading, input->options.rank, false, arena, kernels, error);
-    return status ? status : graph_table_add(input->reading, input->options.rank, true, arena, by_operator, error);
+    enum sutra_status status = graph_table_add(input->model, input->options.rank, false, arena, kernels, error);
+    return status ? status : graph_table_add(input->model, input->options.rank, true, arena, by_operator, error);
 }

@@ -57,7 +57,7 @@ struct work_groups {
 
 struct work_tables {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     struct launch_configs launches;
     struct device_limits limits[MAX_DEVICES];
     size_t n_limits;
@@ -82,19 +82,19 @@ static struct work_group *group_at(struct tuples *keys, struct tuple key, struct
 }
 
 /* Whether the call is known, by the same clock. */
-static bool has_delay(const struct launch_model *reading, row_t device) {
-    return reading->devices.call[device] != ROW_NONE && !validity_has_device_clock(reading->trace->validity);
+static bool has_delay(const struct launch_model *model, row_t device) {
+    return model->devices.call[device] != ROW_NONE && !validity_has_device_clock(model->trace->validity);
 }
 
 /* From the end of the call to the start of the GPU activity. */
-static int64_t delay_of(const struct launch_model *reading, row_t device) {
-    return reading->devices.start[device] - reading->hosts.stop[reading->devices.call[device]];
+static int64_t delay_of(const struct launch_model *model, row_t device) {
+    return model->devices.start[device] - model->hosts.stop[model->devices.call[device]];
 }
 
 /* Groups by all parameters of the launch. */
 static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = tables->reading;
-    const struct device_rows *devices = &reading->devices;
+    const struct launch_model *model = tables->model;
+    const struct device_rows *devices = &model->devices;
     struct tuples keys = {0};
     tables->configuration_of = arena_alloc(arena, devices->n, sizeof *tables->configuration_of);
     bool ok = !arena->failed;
@@ -103,9 +103,9 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
         int64_t ticks = devices->stop[i] - devices->start[i];
         const struct launch_config *launch = &tables->launches.list[tables->launches.of[i]];
         int64_t shape = launch->shape;
-        const struct tuple key = {{reading->events->name[event],
-                                   launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher),
-                                   reading->events->stream[event], shape * DEVICE_N_CLASSES + devices->class[i]}};
+        const struct tuple key = {{model->events->name[event],
+                                   launcher == ROW_NONE ? STRING_NONE : host_name(model, launcher),
+                                   model->events->stream[event], shape * DEVICE_N_CLASSES + devices->class[i]}};
         struct work_group *group = group_at(&keys, key, &tables->configurations);
         ok = group;
         if (!ok)
@@ -115,9 +115,9 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
             group->first = i;
         group->n++;
         group->ticks += ticks;
-        group->n_short += launch_model_us(reading, ticks) < SHORT_US;
-        if (has_delay(reading, i)) {
-            group->delays += delay_of(reading, i);
+        group->n_short += launch_model_us(model, ticks) < SHORT_US;
+        if (has_delay(model, i)) {
+            group->delays += delay_of(model, i);
             group->n_delays++;
         }
         if (!isnan(launch->occupancy)) {
@@ -131,14 +131,14 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
 
 /* Groups configurations by name. */
 static enum sutra_status group_names(struct work_tables *tables, struct sutra_error *error) {
-    const struct launch_model *reading = tables->reading;
+    const struct launch_model *model = tables->model;
     struct work_group *list = tables->configurations.list;
     struct tuples keys = {0};
     bool ok = true;
     for (uint32_t c = 0; c < tables->configurations.n && ok; c++) {
         row_t device = list[c].first;
         const struct tuple key = {
-            {reading->events->name[reading->devices.event[device]], reading->devices.class[device], 0, 0}};
+            {model->events->name[model->devices.event[device]], model->devices.class[device], 0, 0}};
         struct work_group *name = group_at(&keys, key, &tables->names);
         ok = name;
         if (!ok)
@@ -160,7 +160,7 @@ static enum sutra_status group_names(struct work_tables *tables, struct sutra_er
 
 /* Describes the durations of each name, and the delays of activity whose calls are known. */
 static enum sutra_status describe_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &tables->reading->devices;
+    const struct device_rows *devices = &tables->model->devices;
     const struct engine *engine = &tables->input->context->engine;
     int64_t *ticks = arena_alloc(arena, devices->n, sizeof *ticks),
             *delays = arena_alloc(arena, devices->n, sizeof *delays);
@@ -174,12 +174,12 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
     for (row_t i = 0; i < devices->n; i++) {
         ticks[i] = devices->stop[i] - devices->start[i];
         of[i] = tables->configurations.list[tables->configuration_of[i]].name;
-        if (!has_delay(tables->reading, i))
+        if (!has_delay(tables->model, i))
             continue;
         of_delay[n_delays] = of[i];
-        delays[n_delays++] = delay_of(tables->reading, i);
+        delays[n_delays++] = delay_of(tables->model, i);
     }
-    double per_us = tables->reading->ticks_per_us;
+    double per_us = tables->model->ticks_per_us;
     uint32_t n_names = (uint32_t)tables->names.n;
     enum sutra_status status =
         describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error);
@@ -191,8 +191,8 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
 static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     static const struct requested_field field = {"device", ASK_INT, false},
                                         limiting = {"limitingFactors", ASK_STRING, false};
-    const struct launch_model *reading = tables->reading;
-    enum sutra_status status = launch_configs_read(tables->input->context, reading, arena, &tables->launches, error);
+    const struct launch_model *model = tables->model;
+    enum sutra_status status = launch_configs_read(tables->input->context, model, arena, &tables->launches, error);
     if (!status)
         status = group_work(tables, arena, error);
     if (!status)
@@ -208,25 +208,24 @@ static enum sutra_status read_work(struct work_tables *tables, struct arena *are
 
     /* request what limits the occupancy of each configuration */
     for (uint32_t c = 0; c < tables->configurations.n; c++)
-        events[n++] = reading->devices.event[tables->configurations.list[c].first];
-    if (n && (status = event_columns_request(tables->input->context, reading->trace, &limiting, 1, events, n,
+        events[n++] = model->devices.event[tables->configurations.list[c].first];
+    if (n && (status = event_columns_request(tables->input->context, model->trace, &limiting, 1, events, n,
                                              &tables->limits_of, error)))
         return status;
     n = 0;
 
     /* request the device ids of configurations whose column does not contain them */
-    tables->n_limits = device_limits_read(reading->trace, tables->limits);
+    tables->n_limits = device_limits_read(model->trace, tables->limits);
     for (uint32_t c = 0; c < tables->configurations.n; c++) {
-        row_t event = reading->devices.event[tables->configurations.list[c].first];
-        if (reading->events->device[event] == DEVICE_OTHER)
+        row_t event = model->devices.event[tables->configurations.list[c].first];
+        if (model->events->device[event] == DEVICE_OTHER)
             events[n++] = event;
     }
-    if (n && (status = event_columns_request(tables->input->context, reading->trace, &field, 1, events, n,
+    if (n && (status = event_columns_request(tables->input->context, model->trace, &field, 1, events, n,
                                              &tables->device, error)))
         return status;
     for (uint32_t g = 0; g < n_names; g++)
-        names[g] =
-            strings_text(reading->strings, reading->events->name[reading->devices.event[tables->names.list[g].first]]);
+        names[g] = strings_text(model->strings, model->events->name[model->devices.event[tables->names.list[g].first]]);
     short_names(names, n_names, NAME_WIDTH, tables->shorts);
     return describe_work(tables, arena, error);
 }
@@ -239,7 +238,7 @@ static void add_share(struct sutra_table *table, double part, double whole) {
 
 static struct kernel_occupancy occupancy_at(const struct work_tables *tables, row_t event,
                                             const struct kernel_shape *shape) {
-    uint16_t device = tables->reading->events->device[event];
+    uint16_t device = tables->model->events->device[event];
     value_key id = device == DEVICE_OTHER    ? tables->device.key[event]
                    : device == DEVICE_ABSENT ? KEY_ABSENT
                                              : (value_key)device;
@@ -252,14 +251,14 @@ static struct kernel_occupancy occupancy_at(const struct work_tables *tables, ro
 /* The launch's parameters: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
 static void add_configuration(const struct work_tables *from, const struct work_group *group,
                               struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     const struct launch_config *launch = &from->launches.list[from->launches.of[group->first]];
-    row_t event = reading->devices.event[group->first], launcher = reading->devices.launcher[group->first];
+    row_t event = model->devices.event[group->first], launcher = model->devices.launcher[group->first];
     struct kernel_occupancy occupancy = occupancy_at(from, event, &launch->numbers);
     if (launcher == ROW_NONE)
         table_text(table, "", 0);
     else
-        table_string(table, reading->strings, host_name(reading, launcher));
+        table_string(table, model->strings, host_name(model, launcher));
     op_table_stream(from->input, group->first, table);
     table_string(table, &from->launches.texts, launch->grid);
     table_string(table, &from->launches.texts, launch->block);
@@ -269,21 +268,21 @@ static void add_configuration(const struct work_tables *from, const struct work_
     table_real(table, occupancy.occupied * 100);
     table_real(table, occupancy.limit * 100);
     table_real(table, occupancy.waves);
-    const struct strings *texts = event_columns_strings(reading->trace);
+    const struct strings *texts = event_columns_strings(model->trace);
     uint32_t limits = from->limits_of.string[event];
     table_words(table, limits == STRING_NONE ? "" : strings_text(texts, limits));
 }
 
 static void add_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     const struct work_group *group = &from->names.list[g];
     const struct description *durations = &from->durations[g], *delays = &from->delays[g];
-    const char *class = class_names[reading->devices.class[group->first]];
+    const char *class = class_names[model->devices.class[group->first]];
     table_integer(table, from->input->options.rank);
     table_text(table, from->shorts[g].text, strlen(from->shorts[g].text));
     table_text(table, class, strlen(class));
     table_integer(table, group->n);
-    table_real(table, (double)group->ticks / reading->ticks_per_us);
+    table_real(table, (double)group->ticks / model->ticks_per_us);
     add_share(table, (double)group->ticks, (double)from->input->device_ticks);
     table_real(table, durations->mean);
     table_real(table, durations->min);
@@ -294,20 +293,20 @@ static void add_name(const struct work_tables *from, uint32_t g, struct sutra_ta
     table_real(table, delays->q50);
     table_integer(table, group->n_configurations);
     add_configuration(from, &from->configurations.list[group->main], table);
-    table_string(table, reading->strings, reading->events->name[reading->devices.event[group->first]]);
+    table_string(table, model->strings, model->events->name[model->devices.event[group->first]]);
 }
 
 static void add_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     const struct work_group *group = &from->configurations.list[c];
     const struct shortened *name = &from->shorts[group->name];
     table_integer(table, from->input->options.rank);
     table_text(table, name->text, strlen(name->text));
     table_integer(table, group->n);
-    table_real(table, (double)group->ticks / reading->ticks_per_us);
+    table_real(table, (double)group->ticks / model->ticks_per_us);
     add_share(table, (double)group->ticks, (double)from->input->device_ticks);
-    table_real(table, (double)group->ticks / reading->ticks_per_us / group->n);
-    table_real(table, group->n_delays ? (double)group->delays / reading->ticks_per_us / group->n_delays : (double)NAN);
+    table_real(table, (double)group->ticks / model->ticks_per_us / group->n);
+    table_real(table, group->n_delays ? (double)group->delays / model->ticks_per_us / group->n_delays : (double)NAN);
     add_configuration(from, group, table);
 }
 
@@ -342,7 +341,7 @@ static int64_t bin_end(unsigned bin) {
 #define N_BINS 54 /* up to 5e17 ns */
 
 static void add_durations(const struct work_tables *from, struct sutra_table *table) {
-    const struct device_rows *devices = &from->reading->devices;
+    const struct device_rows *devices = &from->model->devices;
     row_t counts[N_BINS] = {0};
     wide_t ticks[N_BINS] = {0};
     unsigned first = N_BINS, last = 0;
@@ -358,11 +357,11 @@ static void add_durations(const struct work_tables *from, struct sutra_table *ta
     }
     for (unsigned bin = first; bin < N_BINS && bin <= last; bin++) {
         table_integer(table, from->input->options.rank);
-        table_real(table, bin ? launch_model_us(from->reading, bin_end(bin - 1)) : 0);
-        table_real(table, launch_model_us(from->reading, bin_end(bin)));
+        table_real(table, bin ? launch_model_us(from->model, bin_end(bin - 1)) : 0);
+        table_real(table, launch_model_us(from->model, bin_end(bin)));
         table_integer(table, counts[bin]);
         add_share(table, counts[bin], devices->n);
-        table_real(table, (double)ticks[bin] / from->reading->ticks_per_us);
+        table_real(table, (double)ticks[bin] / from->model->ticks_per_us);
         add_share(table, (double)ticks[bin], (double)from->input->device_ticks);
     }
 }
@@ -371,7 +370,7 @@ static void add_durations(const struct work_tables *from, struct sutra_table *ta
 
 enum sutra_status operators_kernels(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    struct work_tables from = {.input = input, .reading = input->reading};
+    struct work_tables from = {.input = input, .model = input->model};
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = read_work(&from, arena, error);
     if (!status)
@@ -451,7 +450,7 @@ static bool is_empty_text(const struct strings *strings, uint32_t string) {
 static enum sutra_status find_groups(const struct op_input *input, const row_t *devices, row_t n, struct arena *arena,
                                      const uint32_t *of_event, uint32_t *groups, struct sutra_error *error) {
     static const struct requested_field field = {"Process Group Name", ASK_STRING, false};
-    const struct launch_model *model = input->reading;
+    const struct launch_model *model = input->model;
     const struct host_rows *hosts = &model->hosts;
     const struct strings *texts = event_columns_strings(model->trace);
     uint32_t name = strings_find(model->strings, COMMS_NAME, strlen(COMMS_NAME));
@@ -491,7 +490,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
                                           struct sutra_operators *operators, struct sutra_error *error) {
     static const struct requested_field fields[] = {{"Collective name", ASK_STRING, false},
                                                     {"Process Group Name", ASK_STRING, false}};
-    const struct launch_model *model = input->reading;
+    const struct launch_model *model = input->model;
     const struct device_rows *devices = &model->devices;
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_COMMUNICATION);
     struct arena_mark mark = arena_mark(arena);
@@ -631,7 +630,7 @@ static row_t kernel_alone(const struct kernel_bounds *bounds, value_key device, 
 
 /* The device of a sample: n of a pid "GPU n Counters", else the pid. */
 static value_key device_of_sample(const struct op_input *input, row_t event) {
-    value_key pid = input->reading->events->pid[event];
+    value_key pid = input->model->events->pid[event];
     char number[NUMBER_TEXT_MAX], digits[NUMBER_TEXT_MAX];
     size_t length, n = 0;
     int64_t device;
@@ -674,7 +673,7 @@ static bool add_sample(struct counter_work *work, struct tuple key, double value
 
 /* Adds each member of a sample's "args"; a member without a name is the counter that the event names. */
 static bool add_samples(struct counter_work *work, row_t event, row_t kernel, value_key step) {
-    const struct launch_model *model = work->input->reading;
+    const struct launch_model *model = work->input->model;
     const struct document *document = &model->trace->document;
     struct field_reader reader = {.source = &document->source, .values = &work->input->context->values};
     struct json_span args = document_member_of(document, model->events->text[event], "args");
@@ -709,7 +708,7 @@ static bool add_samples(struct counter_work *work, row_t event, row_t kernel, va
 
 static void add_counter_row(const struct counter_work *work, const struct profiler_steps *steps, uint32_t i,
                             struct sutra_table *table) {
-    const struct launch_model *model = work->input->reading;
+    const struct launch_model *model = work->input->model;
     const value_key *key = work->keys.list[i].part;
     const struct counter_sum *sum = &work->sums[i];
     char number[NUMBER_TEXT_MAX];
@@ -736,7 +735,7 @@ static void add_counter_row(const struct counter_work *work, const struct profil
 enum sutra_status operators_counters(const struct op_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
     static const char *const categories[] = {"hardware_counters", "mtia_counters", "xpu_scope_profiler"};
-    const struct launch_model *model = input->reading;
+    const struct launch_model *model = input->model;
     const struct device_events *events = model->events;
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_COUNTERS);
     struct arena_mark mark = arena_mark(arena);

@@ -29,7 +29,7 @@ struct work_list {
 
 struct frame_table {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t n, *host;   /* modules or annotations, in pre-order */
     row_t *enclosing; /* of each: the innermost enclosing one that has not ended when it starts, or ROW_NONE */
     struct work_list forward, backward;
@@ -40,7 +40,7 @@ struct frame_table {
 /* ---- Backward GPU activity ---- */
 
 struct engine_search {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t *engine;  /* by row of hosts: the operator of the engine that encloses it (or is it), or ROW_NONE */
     row_t *forward; /* by row of hosts, of operators of the engine: the operator that they are for */
 };
@@ -49,8 +49,8 @@ struct engine_search {
 static enum sutra_status find_forward(struct sutra_context *context, struct engine_search *search, struct arena *arena,
                                       struct sutra_error *error) {
     static const struct requested_field field = {"Sequence number", ASK_INT, false};
-    const struct launch_model *reading = search->reading;
-    const struct host_rows *hosts = &reading->hosts;
+    const struct launch_model *model = search->model;
+    const struct host_rows *hosts = &model->hosts;
     uint8_t *is_engine = arena_alloc(arena, hosts->n, sizeof *is_engine);
     row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), *events = arena_alloc(arena, hosts->n, sizeof *events);
     uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
@@ -62,21 +62,20 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++) {
         bool is_operator = hosts->kind[row] == HOST_OPERATOR;
-        is_engine[row] =
-            is_operator && text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, ENGINE_PREFIX);
+        is_engine[row] = is_operator && text_compare(model->strings, host_name(model, row), TEXT_BEGINS, ENGINE_PREFIX);
         if (!is_operator)
             continue;
         events[n] = hosts->event[row];
         keys[n] = integer_sort_key(hosts->start[row]);
         rows[n++] = row;
     }
-    enum sutra_status status = find_marked_ancestors(reading, is_engine, arena, search->engine, error);
+    enum sutra_status status = find_marked_ancestors(model, is_engine, arena, search->engine, error);
     if (status)
         return status;
     for (row_t row = 0; row < hosts->n; row++)
         if (is_engine[row])
             search->engine[row] = row;
-    status = event_columns_request(context, reading->trace, &field, 1, events, n, &sequence, error);
+    status = event_columns_request(context, model->trace, &field, 1, events, n, &sequence, error);
     if (!status)
         status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
     if (status)
@@ -121,15 +120,15 @@ static void add_up_durations(struct work_list *list, row_t n) {
 }
 
 /* GPU activity of the calls. */
-static enum sutra_status list_forward(const struct launch_model *reading, struct arena *arena, struct work_list *list,
+static enum sutra_status list_forward(const struct launch_model *model, struct arena *arena, struct work_list *list,
                                       struct sutra_error *error) {
-    const struct launch_links *links = &reading->links;
+    const struct launch_links *links = &model->links;
     enum sutra_status status = activity_list_init(links->first, links->n, arena, list, error);
     if (status)
         return status;
     for (row_t i = 0; i < links->n; i++) {
-        list->start[i] = reading->devices.start[links->device[i]];
-        list->stop[i] = reading->devices.stop[links->device[i]];
+        list->start[i] = model->devices.start[links->device[i]];
+        list->stop[i] = model->devices.stop[links->device[i]];
     }
     add_up_durations(list, links->n);
     return SUTRA_OK;
@@ -137,7 +136,7 @@ static enum sutra_status list_forward(const struct launch_model *reading, struct
 
 /* The operator that a GPU activity is backward of, or ROW_NONE. */
 static row_t forward_of(const struct engine_search *search, row_t device) {
-    row_t call = search->reading->devices.call[device];
+    row_t call = search->model->devices.call[device];
     row_t engine = call == ROW_NONE ? ROW_NONE : search->engine[call];
     return engine == ROW_NONE ? ROW_NONE : search->forward[engine];
 }
@@ -145,8 +144,8 @@ static row_t forward_of(const struct engine_search *search, row_t device) {
 /* GPU activity that is backward of operators. */
 static enum sutra_status list_backward(const struct engine_search *search, struct arena *arena, struct work_list *list,
                                        struct sutra_error *error) {
-    const struct device_rows *devices = &search->reading->devices;
-    row_t n_hosts = search->reading->hosts.n;
+    const struct device_rows *devices = &search->model->devices;
+    row_t n_hosts = search->model->hosts.n;
     row_t *first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *first);
     enum sutra_status status = activity_list_init(first, devices->n, arena, list, error);
     if (status)
@@ -172,16 +171,16 @@ static enum sutra_status list_backward(const struct engine_search *search, struc
 
 static enum sutra_status measure(struct frame_table *table, const struct work_list *list, struct arena *arena,
                                  int64_t **busy, struct sutra_error *error) {
-    const struct launch_model *reading = table->reading;
+    const struct launch_model *model = table->model;
     row_t *first = arena_alloc(arena, table->n, sizeof *first), *last = arena_alloc(arena, table->n, sizeof *last);
     *busy = arena_alloc(arena, table->n, sizeof **busy);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < table->n && !status; i++) {
         first[i] = list->first[table->host[i]];
-        last[i] = list->first[reading->hosts.end[table->host[i]]];
+        last[i] = list->first[model->hosts.end[table->host[i]]];
     }
     return status ? status
-                  : range_cover(list->start, list->stop, list->first[reading->hosts.n], first, last, table->n, arena,
+                  : range_cover(list->start, list->stop, list->first[model->hosts.n], first, last, table->n, arena,
                                 *busy, error);
 }
 
@@ -189,8 +188,8 @@ static enum sutra_status measure(struct frame_table *table, const struct work_li
 
 static enum sutra_status list_frames(struct frame_table *table, const uint8_t *marked, struct arena *arena,
                                      struct sutra_error *error) {
-    const struct launch_model *reading = table->reading;
-    const struct host_rows *hosts = &reading->hosts;
+    const struct launch_model *model = table->model;
+    const struct host_rows *hosts = &model->hosts;
     row_t n = 0, top = ROW_NONE;
     for (row_t row = 0; row < hosts->n; row++)
         n += marked[row];
@@ -204,7 +203,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         if (marked[row]) {
-            keys[table->n].part[0] = host_name(reading, row);
+            keys[table->n].part[0] = host_name(model, row);
             table->host[table->n++] = row;
         }
     /* a stack of the frames whose subtrees contain the row; frames that have ended are cut from later paths */
@@ -232,11 +231,11 @@ struct frame_sum {
 
 static void add_frame_row(const struct frame_table *from, uint32_t group, const struct frame_sum *sum, bool backward,
                           struct sutra_table *table) {
-    const struct strings *strings = from->reading->strings;
+    const struct strings *strings = from->model->strings;
     row_t first = from->groups.member[from->groups.first[group]], parent = from->enclosing[first];
-    uint32_t name = host_name(from->reading, from->host[first]);
+    uint32_t name = host_name(from->model, from->host[first]);
     const struct op_groups *groups = &from->groups;
-    double per_us = from->reading->ticks_per_us;
+    double per_us = from->model->ticks_per_us;
     table_integer(table, from->input->options.rank);
     table_string(table, strings, name);
     if (backward) { /* the kind of module: its name without "nn.Module: " and the number of the instance */
@@ -249,7 +248,7 @@ static void add_frame_row(const struct frame_table *from, uint32_t group, const 
     if (parent == ROW_NONE)
         table_text(table, "", 0);
     else
-        table_string(table, strings, host_name(from->reading, from->host[parent]));
+        table_string(table, strings, host_name(from->model, from->host[parent]));
     table_integer(table, groups->first[group + 1] - groups->first[group]);
     table_real(table, (double)sum->host / per_us);
     table_real(table, (double)sum->own / per_us);
@@ -263,7 +262,7 @@ static void add_frame_row(const struct frame_table *from, uint32_t group, const 
 static enum sutra_status add_frames(const struct frame_table *from, bool backward, struct arena *arena,
                                     struct sutra_table *table, struct sutra_error *error) {
     const struct op_groups *groups = &from->groups;
-    const struct host_rows *hosts = &from->reading->hosts;
+    const struct host_rows *hosts = &from->model->hosts;
     const struct work_list *lists[] = {&from->forward, &from->backward};
     wide_t *own = arena_zeros(arena, from->n, sizeof *own); /* of each frame: durations in it and in none below */
     uint32_t n = from->groups.n;
@@ -306,22 +305,22 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
 
 static enum sutra_status make_table(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, bool modules, struct sutra_error *error) {
-    const struct host_rows *hosts = &input->reading->hosts;
-    struct frame_table from = {.input = input, .reading = input->reading};
-    struct engine_search search = {.reading = input->reading};
+    const struct host_rows *hosts = &input->model->hosts;
+    struct frame_table from = {.input = input, .model = input->model};
+    struct engine_search search = {.model = input->model};
     struct arena_mark mark = arena_mark(arena);
     uint8_t *marked = arena_alloc(arena, hosts->n, sizeof *marked);
     if (arena->failed)
         return error_memory(error);
     if (modules)
-        op_modules_mark(input->reading, marked);
+        op_modules_mark(input->model, marked);
     for (row_t row = 0; row < hosts->n && !modules; row++)
         marked[row] = hosts->kind[row] == HOST_ANNOTATION;
     enum sutra_status status = list_frames(&from, marked, arena, error);
     if (!status && from.n && modules)
         status = find_forward(input->context, &search, arena, error);
     if (!status && from.n)
-        status = list_forward(input->reading, arena, &from.forward, error);
+        status = list_forward(input->model, arena, &from.forward, error);
     if (!status && from.n)
         status = measure(&from, &from.forward, arena, &from.busy[0], error);
     if (!status && from.n && modules)

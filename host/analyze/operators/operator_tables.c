@@ -73,14 +73,14 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
     return status;
 }
 
-bool op_is_module(const struct launch_model *reading, row_t host) {
-    return reading->hosts.kind[host] == HOST_FRAME &&
-           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, MODULE_PREFIX);
+bool op_is_module(const struct launch_model *model, row_t host) {
+    return model->hosts.kind[host] == HOST_FRAME &&
+           text_compare(model->strings, host_name(model, host), TEXT_BEGINS, MODULE_PREFIX);
 }
 
-void op_modules_mark(const struct launch_model *reading, uint8_t *marked) {
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        marked[row] = op_is_module(reading, row);
+void op_modules_mark(const struct launch_model *model, uint8_t *marked) {
+    for (row_t row = 0; row < model->hosts.n; row++)
+        marked[row] = op_is_module(model, row);
 }
 
 /* ---- Totals of launchers. O(launchers + activities), and a sort of the groups. ---- */
@@ -94,18 +94,18 @@ struct launcher_sum {
 };
 
 /* sums[of[i]] is the total of the launchers i; of[i] < n_groups. */
-static enum sutra_status sum_launchers(const struct launch_model *reading, const uint32_t *of, uint32_t n_groups,
+static enum sutra_status sum_launchers(const struct launch_model *model, const uint32_t *of, uint32_t n_groups,
                                        struct arena *arena, struct launcher_sum **sums, struct sutra_error *error) {
-    const struct attribution_table *charges = &reading->charges;
+    const struct attribution_table *attributions = &model->attributions;
     struct launcher_sum *made = arena_zeros(arena, n_groups, sizeof *made);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < charges->n && !status; i++) {
+    for (row_t i = 0; i < attributions->n && !status; i++) {
         struct launcher_sum *sum = &made[of[i]];
         sum->launchers++;
-        sum->works += charges->first[i + 1] - charges->first[i];
-        sum->direct += charges->direct[i];
-        sum->subtree += charges->subtree[i];
-        sum->device += charges->work[i];
+        sum->works += attributions->first[i + 1] - attributions->first[i];
+        sum->direct += attributions->direct[i];
+        sum->subtree += attributions->subtree[i];
+        sum->device += attributions->work[i];
     }
     *sums = made;
     return status;
@@ -122,10 +122,10 @@ static enum sutra_status order_by_device_time(const struct launcher_sum *sums, u
     return status ? status : op_groups_order(device, n, arena, *order, error);
 }
 
-wide_t op_reading_device_time(const struct launch_model *reading) {
+wide_t op_reading_device_time(const struct launch_model *model) {
     wide_t sum = 0;
-    for (row_t i = 0; i < reading->devices.n; i++)
-        sum += reading->devices.stop[i] - reading->devices.start[i];
+    for (row_t i = 0; i < model->devices.n; i++)
+        sum += model->devices.stop[i] - model->devices.start[i];
     return sum;
 }
 
@@ -141,25 +141,25 @@ static void add_lines(const struct op_input *input, const struct line *lines, si
     for (size_t i = 0; i < n; i++) {
         table_integer(table, input->options.rank);
         table_text(table, lines[i].name, strlen(lines[i].name));
-        table_real(table, (double)lines[i].ticks / input->reading->ticks_per_us);
+        table_real(table, (double)lines[i].ticks / input->model->ticks_per_us);
         table_real(table, total ? (double)lines[i].ticks / (double)total * 100 : (double)NAN);
     }
 }
 
 enum sutra_status operators_timeline(const struct op_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
-    const struct launch_model *reading = input->reading;
-    const struct device_rows *devices = &reading->devices;
+    const struct launch_model *model = input->model;
+    const struct device_rows *devices = &model->devices;
     struct busy_times times;
     wide_t by_operators = 0, by_calls = 0, unattributed = 0;
-    enum sutra_status status = measure_busy_times(reading, NULL, &input->context->engine, arena, &times, error);
+    enum sutra_status status = measure_busy_times(model, NULL, &input->context->engine, arena, &times, error);
     if (status)
         return status;
     for (row_t i = 0; i < devices->n; i++) {
         row_t launcher = devices->launcher[i];
-        wide_t *sum = launcher == ROW_NONE                             ? &unattributed
-                      : reading->hosts.kind[launcher] == HOST_OPERATOR ? &by_operators
-                                                                       : &by_calls;
+        wide_t *sum = launcher == ROW_NONE                           ? &unattributed
+                      : model->hosts.kind[launcher] == HOST_OPERATOR ? &by_operators
+                                                                     : &by_calls;
         *sum += devices->stop[i] - devices->start[i];
     }
     const struct line lines[] = {{"compute", times.compute},
@@ -183,16 +183,16 @@ enum sutra_status operators_timeline(const struct op_input *input, struct arena 
 /* Operators of a path that are shown; longer paths are shown without the outer ones. */
 #define PATH_SHOWN 48
 
-static double us_of(const struct launch_model *reading, wide_t ticks) {
-    return (double)ticks / reading->ticks_per_us;
+static double us_of(const struct launch_model *model, wide_t ticks) {
+    return (double)ticks / model->ticks_per_us;
 }
 
 /* The columns that all tables end with. */
 static void add_sum(const struct op_input *input, const struct launcher_sum *sum, struct sutra_table *table) {
     table_integer(table, (int64_t)sum->works);
-    table_real(table, us_of(input->reading, sum->device));
-    table_real(table, us_of(input->reading, sum->direct));
-    table_real(table, us_of(input->reading, sum->subtree));
+    table_real(table, us_of(input->model, sum->device));
+    table_real(table, us_of(input->model, sum->direct));
+    table_real(table, us_of(input->model, sum->subtree));
     table_real(table, input->device_ticks ? (double)sum->device / (double)input->device_ticks * 100 : (double)NAN);
 }
 
@@ -217,17 +217,17 @@ struct name_table {
 
 /* The group of a row, which is one of the two of its name. */
 static uint32_t *group_of(const struct name_table *table, row_t row) {
-    const struct launch_model *reading = table->input->reading;
-    return &table->of_name[(size_t)host_name(reading, row) * 2 + (reading->hosts.kind[row] == HOST_CALL)];
+    const struct launch_model *model = table->input->model;
+    return &table->of_name[(size_t)host_name(model, row) * 2 + (model->hosts.kind[row] == HOST_CALL)];
 }
 
 /* Groups and adds up operators, and calls that are launchers; enclosing rows precede the rows inside. */
 static enum sutra_status group_hosts(struct name_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = table->input->reading;
-    const struct host_rows *hosts = &reading->hosts;
-    const struct attribution_table *charges = &reading->charges;
-    size_t capacity = (size_t)reading->strings->n * 2;
-    table->of_launcher = arena_alloc(arena, charges->n, sizeof *table->of_launcher);
+    const struct launch_model *model = table->input->model;
+    const struct host_rows *hosts = &model->hosts;
+    const struct attribution_table *attributions = &model->attributions;
+    size_t capacity = (size_t)model->strings->n * 2;
+    table->of_launcher = arena_alloc(arena, attributions->n, sizeof *table->of_launcher);
     table->hosts = arena_alloc(arena, capacity, sizeof *table->hosts);
     table->of_name = rows_none(arena, capacity);
     if (arena->failed)
@@ -235,13 +235,13 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
     for (row_t row = 0; row < hosts->n; row++) {
         row_t enclosing = hosts->around[row];
         int64_t start = hosts->start[row], stop = hosts->stop[row];
-        bool is_call = hosts->kind[row] == HOST_CALL && charges->of_host[row] != ROW_NONE;
+        bool is_call = hosts->kind[row] == HOST_CALL && attributions->of_host[row] != ROW_NONE;
         if (hosts->kind[row] != HOST_OPERATOR && !is_call)
             continue;
         uint32_t *group = group_of(table, row);
         if (*group == ROW_NONE) {
             table->hosts[table->n] = (struct host_sum){
-                .name = host_name(reading, row), .kind = (enum host_kind)hosts->kind[row], .category = OP_N_CATEGORIES};
+                .name = host_name(model, row), .kind = (enum host_kind)hosts->kind[row], .category = OP_N_CATEGORIES};
             *group = table->n++;
         }
         struct host_sum *sum = &table->hosts[*group];
@@ -255,8 +255,8 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
         }
     }
     /* the category of a name is the category of its first launcher */
-    for (row_t i = 0; i < charges->n; i++) {
-        table->of_launcher[i] = *group_of(table, charges->host[i]);
+    for (row_t i = 0; i < attributions->n; i++) {
+        table->of_launcher[i] = *group_of(table, attributions->host[i]);
         struct host_sum *sum = &table->hosts[table->of_launcher[i]];
         if (sum->category == OP_N_CATEGORIES)
             sum->category = table->input->categories[i];
@@ -265,7 +265,7 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
 }
 
 static void add_name(const struct name_table *from, uint32_t group, struct sutra_table *table) {
-    const struct strings *strings = from->input->reading->strings;
+    const struct strings *strings = from->input->model->strings;
     const struct host_sum *host = &from->hosts[group];
     const char *kind = host->kind == HOST_OPERATOR ? "operator" : "call";
     uint32_t category = host->category;
@@ -273,12 +273,12 @@ static void add_name(const struct name_table *from, uint32_t group, struct sutra
         category = op_category_find(strings_text(strings, host->name), strings_length(strings, host->name), NULL, 0,
                                     OP_TABLE_ALL);
     table_integer(table, from->input->options.rank);
-    table_string(table, from->input->reading->strings, host->name);
+    table_string(table, from->input->model->strings, host->name);
     table_text(table, kind, strlen(kind));
     table_text(table, op_category_names[category], strlen(op_category_names[category]));
     table_integer(table, host->calls);
-    table_real(table, us_of(from->input->reading, host->total));
-    table_real(table, us_of(from->input->reading, host->self));
+    table_real(table, us_of(from->input->model, host->total));
+    table_real(table, us_of(from->input->model, host->self));
     add_sum(from->input, &from->sums[group], table);
 }
 
@@ -289,7 +289,7 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     uint32_t *order = NULL;
     enum sutra_status status = group_hosts(&from, arena, error);
     if (!status)
-        status = sum_launchers(input->reading, from.of_launcher, from.n, arena, &from.sums, error);
+        status = sum_launchers(input->model, from.of_launcher, from.n, arena, &from.sums, error);
     if (!status)
         status = order_by_device_time(from.sums, from.n, arena, &order, error);
     if (!status) {
@@ -304,15 +304,15 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
 
 /* ---- By a key of each launcher ---- */
 
-/* Adds the columns before the sums of a group, which contains the launcher `charge`. */
-typedef void add_key(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table);
+/* Adds the columns before the sums of a group, which contains the launcher `attribution`. */
+typedef void add_key(const struct op_input *input, const void *source, row_t attribution, struct sutra_table *table);
 
 static enum sutra_status add_groups(const struct op_input *input, const struct op_groups *groups, const void *source,
                                     add_key *add, struct arena *arena, struct sutra_table *table,
                                     struct sutra_error *error) {
     struct launcher_sum *sums = NULL;
     uint32_t *order = NULL;
-    enum sutra_status status = sum_launchers(input->reading, groups->of, groups->n, arena, &sums, error);
+    enum sutra_status status = sum_launchers(input->model, groups->of, groups->n, arena, &sums, error);
     if (!status)
         status = order_by_device_time(sums, groups->n, arena, &order, error);
     for (uint32_t i = 0; !status && i < groups->n; i++) {
@@ -325,30 +325,32 @@ static enum sutra_status add_groups(const struct op_input *input, const struct o
     return status;
 }
 
-static void add_arguments(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
+static void add_arguments(const struct op_input *input, const void *source, row_t attribution,
+                          struct sutra_table *table) {
     const struct op_arguments *arguments = source;
-    const char *category = op_category_names[input->categories[charge]];
-    table_string(table, input->reading->strings, host_name(input->reading, input->reading->charges.host[charge]));
+    const char *category = op_category_names[input->categories[attribution]];
+    table_string(table, input->model->strings, host_name(input->model, input->model->attributions.host[attribution]));
     table_text(table, category, strlen(category));
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &arguments->texts, op_argument_text(arguments, (enum op_argument)k, charge));
+        table_string(table, &arguments->texts, op_argument_text(arguments, (enum op_argument)k, attribution));
 }
 
 enum sutra_status operators_by_arguments(const struct op_input *input, struct arena *arena,
                                          struct sutra_operators *operators, struct sutra_error *error) {
-    const struct attribution_table *charges = &input->reading->charges;
+    const struct attribution_table *attributions = &input->model->attributions;
     struct op_arguments arguments = {0};
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *keys = arena_alloc(arena, charges->n, sizeof *keys);
+    struct tuple *keys = arena_alloc(arena, attributions->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &arguments, error);
-    for (row_t i = 0; i < charges->n && !status; i++)
+        status = op_arguments_read(input->context, input->model, attributions->host, attributions->n, arena, &arguments,
+                                   error);
+    for (row_t i = 0; i < attributions->n && !status; i++)
         keys[i] =
-            (struct tuple){{host_name(input->reading, charges->host[i]), input->categories[i], arguments.of[i], 0}};
+            (struct tuple){{host_name(input->model, attributions->host[i]), input->categories[i], arguments.of[i], 0}};
     struct op_groups groups;
     if (!status)
-        status = op_groups_make(keys, charges->n, arena, &groups, error);
+        status = op_groups_make(keys, attributions->n, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, &arguments, add_arguments, arena,
                             result_table_begin(&operators->result, SUTRA_OPERATORS_BY_ARGUMENTS), error);
@@ -357,8 +359,9 @@ enum sutra_status operators_by_arguments(const struct op_input *input, struct ar
     return status;
 }
 
-static void add_category(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
-    const char *category = op_category_names[input->categories[charge]];
+static void add_category(const struct op_input *input, const void *source, row_t attribution,
+                         struct sutra_table *table) {
+    const char *category = op_category_names[input->categories[attribution]];
     (void)source;
     table_text(table, category, strlen(category));
 }
@@ -366,7 +369,7 @@ static void add_category(const struct op_input *input, const void *source, row_t
 enum sutra_status operators_by_category(const struct op_input *input, struct arena *arena,
                                         struct sutra_operators *operators, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    row_t n = input->reading->charges.n;
+    row_t n = input->model->attributions.n;
     uint32_t *categories = arena_alloc(arena, n, sizeof *categories);
     struct op_groups groups;
     enum sutra_status status = arena_status(arena, error);
@@ -389,18 +392,18 @@ struct call_paths {
     uint32_t *of_way;
 };
 
-static void add_path(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
+static void add_path(const struct op_input *input, const void *source, row_t attribution, struct sutra_table *table) {
     const struct call_paths *paths = source;
     uint32_t steps[PATH_SHOWN], n = 0;
     struct buffer text = {0};
-    uint32_t at = paths->of_way[input->ways.of_launcher[charge]] + 1;
+    uint32_t at = paths->of_way[input->ways.of_launcher[attribution]] + 1;
     for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
         steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
     if (at)
         buffer_append_text(&text, "... / ");
     while (n--) {
-        buffer_append(&text, strings_text(input->reading->strings, steps[n]),
-                      strings_length(input->reading->strings, steps[n]));
+        buffer_append(&text, strings_text(input->model->strings, steps[n]),
+                      strings_length(input->model->strings, steps[n]));
         buffer_append(&text, " / ", n ? 3 : 0);
     }
     table->failed |= text.failed;
@@ -411,7 +414,7 @@ static void add_path(const struct op_input *input, const void *source, row_t cha
 enum sutra_status operators_by_path(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
     const struct op_ways *ways = &input->ways;
-    row_t n = input->reading->charges.n;
+    row_t n = input->model->attributions.n;
     struct arena_mark mark = arena_mark(arena);
     struct call_paths paths = {.of_way = arena_alloc(arena, ways->n, sizeof *paths.of_way)};
     uint32_t *path_of = arena_alloc(arena, n, sizeof *path_of);
@@ -420,7 +423,7 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     for (row_t way = 0; way < ways->n && !status; way++) {
         row_t above = ways->above[way];
         struct tuple step = {{above == ROW_NONE ? 0 : (value_key)paths.of_way[above] + 1,
-                              host_name(input->reading, ways->host[way]), 0, 0}};
+                              host_name(input->model, ways->host[way]), 0, 0}};
         paths.of_way[way] = tuples_number(&paths.steps, step);
         status = paths.of_way[way] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
     }

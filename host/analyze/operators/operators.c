@@ -23,18 +23,19 @@
  * launcher's first GPU activity. TraceLens ignores enclosing operators.
  */
 
-static enum op_category category_by_work(const struct launch_model *reading, row_t charge, enum op_table table) {
-    row_t device = reading->charges.device[reading->charges.first[charge]], first = reading->devices.event[device];
-    if (table == OP_TABLE_ALL && reading->devices.class[device] == DEVICE_COMMUNICATION)
+static enum op_category category_by_work(const struct launch_model *model, row_t attribution, enum op_table table) {
+    row_t device = model->attributions.device[model->attributions.first[attribution]],
+          first = model->devices.event[device];
+    if (table == OP_TABLE_ALL && model->devices.class[device] == DEVICE_COMMUNICATION)
         return OP_COMMUNICATION;
-    uint32_t name = host_name(reading, reading->charges.host[charge]), work = reading->events->name[first];
-    return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name),
-                            strings_text(reading->strings, work), strings_length(reading->strings, work), table);
+    uint32_t name = host_name(model, model->attributions.host[attribution]), work = model->events->name[first];
+    return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name),
+                            strings_text(model->strings, work), strings_length(model->strings, work), table);
 }
 
 /* Caches of the search. Rows that a search has passed are cut from later paths. */
 struct known_search {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     uint8_t *of_name;   /* by name of operators: category plus 1; 0: not classified yet */
     uint8_t *is_module; /* by name of Python functions: 1 a module, 2 no module; 0: not classified yet */
     row_t *above;       /* by row of hosts */
@@ -42,50 +43,50 @@ struct known_search {
 
 /* Whether a search ends at a row: at modules, and at operators with a known name. */
 static bool is_known(const struct known_search *search, row_t row) {
-    const struct launch_model *reading = search->reading;
-    uint32_t name = host_name(reading, row);
+    const struct launch_model *model = search->model;
+    uint32_t name = host_name(model, row);
     uint8_t *category = &search->of_name[name], *module = &search->is_module[name];
-    switch (reading->hosts.kind[row]) {
+    switch (model->hosts.kind[row]) {
     case HOST_OPERATOR:
         if (!*category)
-            *category = (uint8_t)(op_category_find(strings_text(reading->strings, name),
-                                                   strings_length(reading->strings, name), NULL, 0, OP_TABLE_ALL) +
+            *category = (uint8_t)(op_category_find(strings_text(model->strings, name),
+                                                   strings_length(model->strings, name), NULL, 0, OP_TABLE_ALL) +
                                   1);
         return *category != OP_OTHER + 1;
     case HOST_FRAME:
         if (!*module)
-            *module = op_is_module(reading, row) ? 1 : 2;
+            *module = op_is_module(model, row) ? 1 : 2;
         return *module == 1;
     default:
         return false;
     }
 }
 
-enum sutra_status categorize_launchers(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                        uint8_t **categories, struct sutra_error *error) {
-    const struct attribution_table *charges = &reading->charges;
-    const struct host_rows *hosts = &reading->hosts;
-    uint8_t *made = arena_alloc(arena, charges->n, sizeof *made);
+    const struct attribution_table *attributions = &model->attributions;
+    const struct host_rows *hosts = &model->hosts;
+    uint8_t *made = arena_alloc(arena, attributions->n, sizeof *made);
     if (arena->failed)
         return error_memory(error);
     *categories = made;
-    if (reading->rules & LAUNCHES_TRACELENS) {
-        for (row_t i = 0; i < charges->n; i++)
-            made[i] = (uint8_t)category_by_work(reading, i, OP_TABLE_TRACELENS);
+    if (model->rules & LAUNCHES_TRACELENS) {
+        for (row_t i = 0; i < attributions->n; i++)
+            made[i] = (uint8_t)category_by_work(model, i, OP_TABLE_TRACELENS);
         return SUTRA_OK;
     }
     struct arena_mark mark = arena_mark(scratch);
-    const struct known_search search = {.reading = reading,
-                                        .of_name = arena_zeros(scratch, reading->strings->n, sizeof *search.of_name),
-                                        .is_module = arena_zeros(scratch, reading->strings->n, 1),
+    const struct known_search search = {.model = model,
+                                        .of_name = arena_zeros(scratch, model->strings->n, sizeof *search.of_name),
+                                        .is_module = arena_zeros(scratch, model->strings->n, 1),
                                         .above = arena_alloc(scratch, hosts->n, sizeof *search.above)};
     if (scratch->failed)
         return error_memory(error);
     if (hosts->n)
         memcpy(search.above, hosts->parent, hosts->n * sizeof *search.above);
-    for (row_t i = 0; i < charges->n; i++) { /* launchers are ordered by start */
+    for (row_t i = 0; i < attributions->n; i++) { /* launchers are ordered by start */
         /* the row itself, or the innermost enclosing known row that has not ended when it starts */
-        row_t row = charges->host[i], known = row;
+        row_t row = attributions->host[i], known = row;
         if (!is_known(&search, row)) {
             known = search.above[row];
             while (known != ROW_NONE && (hosts->stop[known] <= hosts->start[row] || !is_known(&search, known)))
@@ -93,8 +94,8 @@ enum sutra_status categorize_launchers(const struct launch_model *reading, struc
             compress_path(search.above, row, known);
         }
         bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
-        made[i] = found ? (uint8_t)(search.of_name[host_name(reading, known)] - 1)
-                        : (uint8_t)category_by_work(reading, i, OP_TABLE_ALL);
+        made[i] = found ? (uint8_t)(search.of_name[host_name(model, known)] - 1)
+                        : (uint8_t)category_by_work(model, i, OP_TABLE_ALL);
     }
     arena_release(scratch, mark);
     return SUTRA_OK;
@@ -102,21 +103,21 @@ enum sutra_status categorize_launchers(const struct launch_model *reading, struc
 
 /* ---- Call paths of launchers, see operators.h. O(hosts / 64 + ways + launchers). ---- */
 
-static enum sutra_status op_ways_make(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+static enum sutra_status op_ways_make(const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                       struct op_ways *ways, struct sutra_error *error) {
-    const struct attribution_table *charges = &reading->charges;
-    const row_t *enclosing = reading->hosts.around;
+    const struct attribution_table *attributions = &model->attributions;
+    const row_t *enclosing = model->hosts.around;
     struct arena_mark mark = arena_mark(scratch);
-    struct row_ranks ranks = row_ranks_alloc(scratch, reading->hosts.n);
+    struct row_ranks ranks = row_ranks_alloc(scratch, model->hosts.n);
     if (scratch->failed)
         return error_memory(error);
-    for (row_t i = 0; i < charges->n; i++) /* enclosing rows of a row in the set are in the set, too */
-        for (row_t row = charges->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
+    for (row_t i = 0; i < attributions->n; i++) /* enclosing rows of a row in the set are in the set, too */
+        for (row_t row = attributions->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
             row = enclosing[row];
     ways->n = row_ranks_count(&ranks);
     ways->host = arena_alloc(arena, ways->n, sizeof *ways->host);
     ways->above = arena_alloc(arena, ways->n, sizeof *ways->above);
-    ways->of_launcher = arena_alloc(arena, charges->n, sizeof *ways->of_launcher);
+    ways->of_launcher = arena_alloc(arena, attributions->n, sizeof *ways->of_launcher);
     if (arena->failed)
         return error_memory(error);
     row_ranks_list(&ranks, ways->host);
@@ -124,8 +125,8 @@ static enum sutra_status op_ways_make(const struct launch_model *reading, struct
         row_t row = enclosing[ways->host[way]];
         ways->above[way] = row == ROW_NONE ? ROW_NONE : row_rank(&ranks, row);
     }
-    for (row_t i = 0; i < charges->n; i++)
-        ways->of_launcher[i] = row_rank(&ranks, charges->host[i]);
+    for (row_t i = 0; i < attributions->n; i++)
+        ways->of_launcher[i] = row_rank(&ranks, attributions->host[i]);
     arena_release(scratch, mark);
     return SUTRA_OK;
 }
@@ -320,7 +321,7 @@ struct sutra_operators *operators_new(const struct sutra_operators_options *opti
 }
 
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table) {
-    value_key stream = input->reading->events->stream[input->reading->devices.event[device]];
+    value_key stream = input->model->events->stream[input->model->devices.event[device]];
     char number[NUMBER_TEXT_MAX];
     size_t length = 0;
     const char *text = key_is_value(stream) ? values_text(&input->context->values, stream, number, &length) : "";
@@ -332,7 +333,7 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 /* Memory while tables are made. */
 struct op_work {
     struct op_input input;
-    struct launch_model reading, framed;
+    struct launch_model model, with_frames;
     const struct graph_captures *captures;
     struct graph_kernels graphs;
     struct arena arena, scratch;
@@ -345,29 +346,29 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
                                        tracelens_module_operators, tracelens_modules,   tracelens_kernels,
                                        tracelens_unified,          tracelens_sheets,    tracelens_rates};
     struct op_input *input = &work->input;
-    struct launch_model *reading = &work->reading;
+    struct launch_model *model = &work->model;
     uint8_t *categories = NULL;
     bool has_frames = false;
     enum sutra_status status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS | LAUNCHES_NO_FRAMES,
-                                                  &work->arena, &work->scratch, reading, error);
-    made->n_untimed = reading->n_untimed;
+                                                  &work->arena, &work->scratch, model, error);
+    made->n_untimed = model->n_untimed;
     if (status)
         return status;
-    launch_model_warn(input->context, reading);
-    for (uint32_t string = 0; string < reading->strings->n && !has_frames; string++)
-        has_frames = reading->roles[string].category & CATEGORY_PYTHON;
+    launch_model_warn(input->context, model);
+    for (uint32_t string = 0; string < model->strings->n && !has_frames; string++)
+        has_frames = model->roles[string].category & CATEGORY_PYTHON;
     if (has_frames) {
         status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS, &work->arena, &work->scratch,
-                                    &work->framed, error);
-        input->framed = &work->framed;
+                                    &work->with_frames, error);
+        input->with_frames = &work->with_frames;
     }
     if (!status)
-        status = categorize_launchers(reading, &work->arena, &work->scratch, &categories, error);
+        status = categorize_launchers(model, &work->arena, &work->scratch, &categories, error);
     if (status)
         return status;
-    input->reading = reading;
+    input->model = model;
     input->categories = categories;
-    input->integer_times = tracelens_has_integer_times(reading);
+    input->integer_times = tracelens_has_integer_times(model);
     struct tracelens_models models = {0};
     status = tracelens_models_make(input, &work->arena, &models, error);
     input->models = &models;
@@ -404,29 +405,30 @@ static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *erro
 
 /* Makes tables of operators, of kernels, or both: first requests columns of the trace, on all threads, then runs one
  * maker per thread. */
-static enum sutra_status make_tables(struct op_input *input, const struct launch_model *reading, struct arena *arena,
+static enum sutra_status make_tables(struct op_input *input, const struct launch_model *model, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
     struct rates_work rates = {0};
     size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS + N_OF_BOTH;
     struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
-    enum sutra_status status = categorize_launchers(reading, arena, scratch, &categories, error);
+    enum sutra_status status = categorize_launchers(model, arena, scratch, &categories, error);
     if (status)
         return status;
-    input->reading = input->framed = reading;
+    input->model = input->with_frames = model;
     input->categories = categories;
-    input->device_ticks = op_reading_device_time(reading);
-    made->n_untimed = reading->n_untimed;
+    input->device_ticks = op_reading_device_time(model);
+    made->n_untimed = model->n_untimed;
     if (operators) {
-        if ((status = op_ways_make(reading, arena, scratch, &input->ways, error)))
+        if ((status = op_ways_make(model, arena, scratch, &input->ways, error)))
             return status;
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;
     }
     if (!status && operators) {
-        const struct op_host_list lists[] = {{reading->charges.host, reading->charges.n}, {rates.hosts, rates.n_hosts}};
-        status = op_arguments_ask(input->context, reading, lists, scratch, error);
+        const struct op_host_list lists[] = {{model->attributions.host, model->attributions.n},
+                                             {rates.hosts, rates.n_hosts}};
+        status = op_arguments_ask(input->context, model, lists, scratch, error);
     }
     if (!status && operators)
         status = operators_by_module(input, scratch, made, error);
@@ -437,7 +439,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     if (!status && operators)
         status = operators_counters(input, scratch, made, error);
     if (!status && kernels)
-        status = launch_configs_preread(input->context, reading, error);
+        status = launch_configs_preread(input->context, model, error);
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
@@ -448,23 +450,22 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
 static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_device_trace *trace,
                                        struct sutra_operators *made, struct sutra_error *error) {
     struct op_input *input = &work->input;
-    struct launch_model *reading = &work->reading;
-    enum sutra_status status =
-        launch_model_build(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
+    struct launch_model *model = &work->model;
+    enum sutra_status status = launch_model_build(input->context, trace, 0, &work->arena, &work->scratch, model, error);
     if (status)
         return status;
-    launch_model_warn(input->context, reading);
-    status = graph_kernels_find(input->context, reading, work->captures, input->options.rank, &work->arena,
+    launch_model_warn(input->context, model);
+    status = graph_kernels_find(input->context, model, work->captures, input->options.rank, &work->arena,
                                 &work->scratch, &work->graphs, error);
     if (!status)
-        status = graph_kernels_attach(reading, &work->graphs, &work->arena, &work->scratch, error);
+        status = graph_kernels_attach(model, &work->graphs, &work->arena, &work->scratch, error);
     if (status)
         return status;
-    return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
+    return make_tables(input, model, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
                        made, error);
 }
 
-enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *reading, int64_t rank,
+enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *model, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error) {
     const struct sutra_operators_options options = {.size = sizeof options, .rank = rank, .peaks = peaks};
@@ -473,7 +474,7 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
     struct arena arena = {0};
     if (!made)
         return error_memory(error);
-    enum sutra_status status = make_tables(&input, reading, &arena, scratch, true, true, made, error);
+    enum sutra_status status = make_tables(&input, model, &arena, scratch, true, true, made, error);
     arena_free(&arena);
     if (status)
         sutra_operators_free(made);

@@ -97,15 +97,15 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
 
 /* ---- Names ---- */
 
-static inline uint32_t host_name(const struct launch_model *reading, row_t host) {
-    return reading->hosts.name[host];
+static inline uint32_t host_name(const struct launch_model *model, row_t host) {
+    return model->hosts.name[host];
 }
 
 /* The host events for profiler_steps_find(); `kinds` has a bit per enum host_kind. */
-static inline struct step_rows host_step_rows(const struct launch_model *reading, uint32_t kinds) {
-    const struct host_rows *hosts = &reading->hosts;
-    return (struct step_rows){.strings = reading->strings,
-                              .events = reading->events,
+static inline struct step_rows host_step_rows(const struct launch_model *model, uint32_t kinds) {
+    const struct host_rows *hosts = &model->hosts;
+    return (struct step_rows){.strings = model->strings,
+                              .events = model->events,
                               .event = hosts->event,
                               .start = hosts->start,
                               .end = hosts->stop,
@@ -118,14 +118,14 @@ static inline struct step_rows host_step_rows(const struct launch_model *reading
 #define MODULE_PREFIX "nn.Module: "
 
 /* Whether a row of hosts is a module: a Python function named "nn.Module: "; and marks for all rows. */
-bool op_is_module(const struct launch_model *reading, row_t host);
-void op_modules_mark(const struct launch_model *reading, uint8_t *marked);
+bool op_is_module(const struct launch_model *model, row_t host);
+void op_modules_mark(const struct launch_model *model, uint8_t *marked);
 
 /* The durations of all GPU activity, attributed or not. */
-wide_t op_reading_device_time(const struct launch_model *reading);
+wide_t op_reading_device_time(const struct launch_model *model);
 
 /* The category of each launcher, in the arena: by its name, see facts/op_categories.h. */
-enum sutra_status categorize_launchers(const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                        uint8_t **categories, struct sutra_error *error);
 
 struct rates_work;
@@ -135,14 +135,14 @@ struct tracelens_models;
 struct op_input {
     struct sutra_context *context;
     struct sutra_operators_options options;
-    const struct launch_model *reading;
-    const struct launch_model *framed;     /* the same with Python functions; except for TraceLens it is `reading` */
-    const uint8_t *categories;             /* by launcher of `reading`: enum op_category */
-    bool integer_times;                    /* starts and durations of GPU activity are integers; for TraceLens */
-    wide_t device_ticks;                   /* the durations of all GPU activity */
-    struct op_ways ways;                   /* for tables of operators, except for TraceLens */
-    const struct tracelens_models *models; /* for TraceLens */
-    const struct rates_work *rates;        /* input of operators_rates() */
+    const struct launch_model *model;
+    const struct launch_model *with_frames; /* the same with Python functions; except for TraceLens it is `model` */
+    const uint8_t *categories;              /* by launcher of `model`: enum op_category */
+    bool integer_times;                     /* starts and durations of GPU activity are integers; for TraceLens */
+    wide_t device_ticks;                    /* the durations of all GPU activity */
+    struct op_ways ways;                    /* for tables of operators, except for TraceLens */
+    const struct tracelens_models *models;  /* for TraceLens */
+    const struct rates_work *rates;         /* input of operators_rates() */
 };
 
 struct sutra_operators {
@@ -156,8 +156,8 @@ struct sutra_operators {
 enum sutra_status op_options_init(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error);
 
-/* Makes the tables of operators and of kernels from an existing reading (not for TraceLens). `scratch` is released. */
-enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *reading, int64_t rank,
+/* Makes the tables of operators and of kernels from a launch model (not for TraceLens). Releases `scratch`. */
+enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *model, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error);
 
@@ -179,7 +179,7 @@ struct sutra_operators *operators_new(const struct sutra_operators_options *opti
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);
 
 /* Removes the GPU activity outside of the restriction, and attributes the rest again. Events of the host remain;
- * reading->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
+ * model->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
 enum sutra_status launch_model_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
                                         struct launch_model *model, struct arena *arena, struct arena *scratch,
                                         struct sutra_error *error);

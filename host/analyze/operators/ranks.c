@@ -167,14 +167,14 @@ enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->tasks.keeps_truncated = made->rules.compat;
-    made->tasks.ahead = AHEAD_IDS | (made->rules.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
+    made->tasks.prefetch_columns = PREFETCH_IDS | (made->rules.kernels ? PREFETCH_LAUNCHES : PREFETCH_ARGUMENTS);
     if (!status && !made->rules.compat && rank_tasks_analyze(context))
         status = graph_captures_read(context, made->rules.captures, made->rules.n_captures, &made->captures, error);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
     graph_captures_free(&made->captures);
     made->captures.n = 0;
-    if (status || made->tasks.is_elsewhere) {
+    if (status || made->tasks.is_combined_by_other_process) {
         sutra_operators_ranks_free(made);
         made = NULL;
     }

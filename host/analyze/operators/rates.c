@@ -47,25 +47,25 @@ static void add_peaks(const struct rates_work *work, struct sutra_table *table) 
 
 enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
                               struct sutra_error *error) {
-    const struct launch_model *reading = input->reading;
+    const struct launch_model *model = input->model;
     const struct op_ways *ways = &input->ways;
     const char *path = input->options.peaks;
-    *work = (struct rates_work){.input = input, .reading = reading};
+    *work = (struct rates_work){.input = input, .model = model};
     if (path) {
         enum sutra_status status = device_peaks_read(input->context, path, &work->peaks, &work->peaks_name, error);
         if (status)
             return status;
         work->has_peaks = true;
     } else {
-        work->has_peaks = device_peaks_of(&reading->trace->document, &work->peaks);
+        work->has_peaks = device_peaks_of(&model->trace->document, &work->peaks);
     }
-    uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
+    uint8_t *known = arena_zeros(arena, model->strings->n, sizeof *known);
     work->hosts = arena_alloc(arena, ways->n, sizeof *work->hosts);
     work->index = arena_alloc(arena, ways->n, sizeof *work->index);
     if (arena->failed)
         return error_memory(error);
     for (row_t way = 0; way < ways->n; way++) {
-        bool has_formula = op_cost_is_known(reading, ways->host[way], FLOPS_OURS, known);
+        bool has_formula = op_cost_is_known(model, ways->host[way], FLOPS_OURS, known);
         work->index[way] = has_formula ? work->n_hosts : ROW_NONE;
         if (has_formula)
             work->hosts[work->n_hosts++] = ways->host[way];
@@ -83,29 +83,29 @@ static const struct op_flops *flops_at(const struct rates_work *work, row_t inde
 
 /* ---- Rows ---- */
 
-static bool is_communication(const struct rates_work *work, row_t charge) {
-    const struct attribution_table *charges = &work->reading->charges;
-    return work->reading->devices.class[charges->device[charges->first[charge]]] == DEVICE_COMMUNICATION;
+static bool is_communication(const struct rates_work *work, row_t attribution) {
+    const struct attribution_table *attributions = &work->model->attributions;
+    return work->model->devices.class[attributions->device[attributions->first[attribution]]] == DEVICE_COMMUNICATION;
 }
 
 /* Why the work of a launcher is unknown. */
-static const char *missing_of(const struct rates_work *work, row_t charge) {
-    row_t index = work->index[work->input->ways.of_launcher[charge]];
-    if (is_communication(work, charge)) /* has no FLOPs */
+static const char *missing_of(const struct rates_work *work, row_t attribution) {
+    row_t index = work->index[work->input->ways.of_launcher[attribution]];
+    if (is_communication(work, attribution)) /* has no FLOPs */
         return "communication";
     if (index != ROW_NONE)
         return flops_at(work, index)->missing;
-    return work->reading->hosts.kind[work->reading->charges.host[charge]] == HOST_OPERATOR
+    return work->model->hosts.kind[work->model->attributions.host[attribution]] == HOST_OPERATOR
                ? "no formula for this operator"
                : "launched outside operators";
 }
 
-static bool is_tf32(struct rates_work *work, row_t charge) {
-    const struct strings *strings = work->reading->strings;
-    const struct launch_model *reading = work->reading;
-    const struct attribution_table *charges = &reading->charges;
-    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++) {
-        uint32_t name = reading->events->name[reading->devices.event[charges->device[k]]];
+static bool is_tf32(struct rates_work *work, row_t attribution) {
+    const struct strings *strings = work->model->strings;
+    const struct launch_model *model = work->model;
+    const struct attribution_table *attributions = &model->attributions;
+    for (row_t k = attributions->first[attribution]; k < attributions->first[attribution + 1]; k++) {
+        uint32_t name = model->events->name[model->devices.event[attributions->device[k]]];
         if (!work->is_tf32[name])
             work->is_tf32[name] = text_compare(strings, name, TEXT_HAS_IN_ANY_CASE, "tf32") ||
                                           text_compare(strings, name, TEXT_HAS, "s1688")
@@ -119,13 +119,13 @@ static bool is_tf32(struct rates_work *work, row_t charge) {
 
 /* Finds the representatives, numbers the rows and adds up their launchers. */
 static enum sutra_status make_rows(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = work->reading;
-    const struct attribution_table *charges = &reading->charges;
+    const struct launch_model *model = work->model;
+    const struct attribution_table *attributions = &model->attributions;
     const struct op_ways *ways = &work->input->ways;
     bool *counted = arena_zeros(arena, ways->n, sizeof *counted);
     work->representative = arena_alloc(arena, ways->n, sizeof *work->representative);
-    work->row_of = arena_alloc(arena, charges->n, sizeof *work->row_of);
-    work->is_tf32 = arena_zeros(arena, reading->strings->n, sizeof *work->is_tf32);
+    work->row_of = arena_alloc(arena, attributions->n, sizeof *work->row_of);
+    work->is_tf32 = arena_zeros(arena, model->strings->n, sizeof *work->is_tf32);
     if (arena->failed)
         return error_memory(error);
     for (row_t way = 0; way < ways->n; way++) { /* enclosing operators precede the operators inside */
@@ -134,9 +134,9 @@ static enum sutra_status make_rows(struct rates_work *work, struct arena *arena,
         if (index != ROW_NONE && !flops_at(work, index)->missing)
             work->representative[way] = way;
     }
-    for (row_t i = 0; i < charges->n; i++) {
+    for (row_t i = 0; i < attributions->n; i++) {
         row_t known = work->representative[ways->of_launcher[i]];
-        struct tuple key = {{host_name(reading, charges->host[i]), 1, 0, 0}};
+        struct tuple key = {{host_name(model, attributions->host[i]), 1, 0, 0}};
         if (known != ROW_NONE)
             key = (struct tuple){{work->works.groups.of[work->index[known]], 0, 0, 0}};
         work->row_of[i] = tuples_number(&work->keys, key);
@@ -146,21 +146,21 @@ static enum sutra_status make_rows(struct rates_work *work, struct arena *arena,
     work->rows = arena_zeros(arena, work->keys.n, sizeof *work->rows);
     if (!work->rows)
         return error_memory(error);
-    for (row_t i = 0; i < charges->n; i++) {
+    for (row_t i = 0; i < attributions->n; i++) {
         row_t way = ways->of_launcher[i], known = work->representative[way];
         struct rate_row *row = &work->rows[work->row_of[i]];
         bool *once = &counted[known == ROW_NONE ? way : known]; /* an operator counts once, with all its launchers */
         row->calls += !*once;
         *once = true;
-        if (row->charges++ == 0) {
+        if (row->attributions++ == 0) {
             row->first_launcher = i;
-            row->name = host_name(reading, ways->host[known == ROW_NONE ? way : known]);
+            row->name = host_name(model, ways->host[known == ROW_NONE ? way : known]);
             row->missing = known == ROW_NONE ? missing_of(work, i) : NULL;
             row->group = known == ROW_NONE ? UINT32_MAX : work->works.groups.of[work->index[known]];
         }
-        row->kernels += charges->first[i + 1] - charges->first[i];
-        row->direct += charges->direct[i];
-        row->device += charges->work[i];
+        row->kernels += attributions->first[i + 1] - attributions->first[i];
+        row->direct += attributions->direct[i];
+        row->device += attributions->work[i];
         row->tf32 = row->tf32 || is_tf32(work, i);
     }
     return SUTRA_OK;
@@ -170,7 +170,7 @@ static enum sutra_status make_rows(struct rates_work *work, struct arena *arena,
 /* FLOPs and bytes of one operator, rates of all operators of the row. */
 static void add_known(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
     const struct op_flops *flops = &work->works.flops[row->group];
-    double self_device_us = (double)row->direct / work->reading->ticks_per_us, calls = row->calls, none = NAN;
+    double self_device_us = (double)row->direct / work->model->ticks_per_us, calls = row->calls, none = NAN;
     bool tf32 = row->tf32 && flops->unit == UNIT_MATRIX && flops->precision == PRECISION_FP32;
     const char *precision = tf32                                 ? precision_names[PRECISION_TF32]
                             : flops->precision == PRECISION_NONE ? ""
@@ -196,7 +196,7 @@ static void add_row(const struct rates_work *work, const struct rate_row *row, s
     const struct op_input *input = work->input;
     const char *category = op_category_names[input->categories[row->first_launcher]];
     table_integer(table, input->options.rank);
-    table_string(table, work->reading->strings, row->name);
+    table_string(table, work->model->strings, row->name);
     table_words(table, category);
     for (int k = 0; k < N_ARGUMENTS; k++) {
         row_t member = row->missing ? 0 : work->works.groups.member[work->works.groups.first[row->group]];
@@ -205,8 +205,8 @@ static void add_row(const struct rates_work *work, const struct rate_row *row, s
     }
     table_integer(table, row->calls);
     table_integer(table, (int64_t)row->kernels);
-    table_real(table, (double)row->device / work->reading->ticks_per_us);
-    table_real(table, (double)row->direct / work->reading->ticks_per_us);
+    table_real(table, (double)row->device / work->model->ticks_per_us);
+    table_real(table, (double)row->direct / work->model->ticks_per_us);
     table_real(table, input->device_ticks ? (double)row->device / (double)input->device_ticks * 100 : (double)NAN);
     if (!row->missing) {
         add_known(work, row, table);
@@ -237,10 +237,10 @@ struct rate_step {
     wide_t device, unknown;            /* ticks of GPU activity except communication; ticks with unknown work */
 };
 
-static enum sutra_status list_steps(const struct launch_model *reading, struct arena *arena, struct rate_step **steps,
+static enum sutra_status list_steps(const struct launch_model *model, struct arena *arena, struct rate_step **steps,
                                     uint32_t *n, struct sutra_error *error) {
-    const struct host_rows *hosts = &reading->hosts;
-    const struct step_rows rows = host_step_rows(reading, 1u << HOST_ANNOTATION);
+    const struct host_rows *hosts = &model->hosts;
+    const struct step_rows rows = host_step_rows(model, 1u << HOST_ANNOTATION);
     struct profiler_steps found;
     if (!profiler_steps_find(&rows, STEPS_RATES, arena, &found) ||
         !(*steps = arena_zeros(arena, (size_t)found.n + 1, sizeof **steps)))
@@ -249,12 +249,12 @@ static enum sutra_status list_steps(const struct launch_model *reading, struct a
     for (row_t i = 0; i < found.n; i++) {
         row_t row = found.row[i];
         (*steps)[i] =
-            (struct rate_step){.name = host_name(reading, row), .start = hosts->start[row], .stop = hosts->stop[row]};
+            (struct rate_step){.name = host_name(model, row), .start = hosts->start[row], .stop = hosts->stop[row]};
     }
-    if (*n == 0 && reading->devices.n) { /* the whole trace: the time range of the device */
+    if (*n == 0 && model->devices.n) { /* the whole trace: the time range of the device */
         struct rate_step all = {.name = STRING_NONE};
-        for (row_t i = 0; i < reading->devices.n; i++) {
-            int64_t start = reading->devices.start[i], stop = reading->devices.stop[i];
+        for (row_t i = 0; i < model->devices.n; i++) {
+            int64_t start = model->devices.start[i], stop = model->devices.stop[i];
             all.start = i == 0 || start < all.start ? start : all.start;
             all.stop = i == 0 || stop > all.stop ? stop : all.stop;
         }
@@ -264,10 +264,10 @@ static enum sutra_status list_steps(const struct launch_model *reading, struct a
 }
 
 /* Adds a launcher to a step; FLOPs only for the first launcher of an operator. */
-static void add_to_step(const struct rates_work *work, row_t charge, bool first, struct rate_step *step) {
-    const struct rate_row *row = &work->rows[work->row_of[charge]];
-    wide_t device = work->reading->charges.work[charge];
-    if (is_communication(work, charge))
+static void add_to_step(const struct rates_work *work, row_t attribution, bool first, struct rate_step *step) {
+    const struct rate_row *row = &work->rows[work->row_of[attribution]];
+    wide_t device = work->model->attributions.work[attribution];
+    if (is_communication(work, attribution))
         return;
     step->device += device;
     step->unknown += row->missing ? device : 0;
@@ -285,14 +285,14 @@ static void add_step(const struct rates_work *work, const struct rate_step *step
     for (int p = 0; p < N_PRECISIONS; p++)
         if (step->by_precision[p] > (precision == PRECISION_NONE ? 0 : step->by_precision[precision]))
             precision = (enum precision)p;
-    double step_s = launch_model_us(work->reading, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
+    double step_s = launch_model_us(work->model, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
     double peak =
         work->has_peaks && precision != PRECISION_NONE ? work->peaks.flops_per_s[UNIT_MATRIX][precision] / 1e12 : 0;
     table_integer(table, work->input->options.rank);
     if (step->name == STRING_NONE)
         table_words(table, "all");
     else
-        table_string(table, work->reading->strings, step->name);
+        table_string(table, work->model->strings, step->name);
     table_real(table, step_s * 1e6);
     table_real(table, step->flops / 1e12);
     table_real(table, step_s > 0 ? rate : (double)NAN);
@@ -305,18 +305,18 @@ static void add_step(const struct rates_work *work, const struct rate_step *step
 
 static enum sutra_status add_steps(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
                                    struct sutra_error *error) {
-    const struct attribution_table *charges = &work->reading->charges;
+    const struct attribution_table *attributions = &work->model->attributions;
     struct rate_step *steps = NULL;
     uint32_t n = 0, n_begun = 0;
     bool *counted = arena_zeros(arena, work->input->ways.n, sizeof *counted);
     if (!counted)
         return error_memory(error);
-    enum sutra_status status = list_steps(work->reading, arena, &steps, &n, error);
+    enum sutra_status status = list_steps(work->model, arena, &steps, &n, error);
     if (status)
         return status;
     bool whole_trace = n == 1 && steps->name == STRING_NONE; /* counts calls before the device starts, too */
-    for (row_t i = 0; i < charges->n; i++) {                 /* by ascending start */
-        int64_t time = work->reading->hosts.start[charges->host[i]];
+    for (row_t i = 0; i < attributions->n; i++) {            /* by ascending start */
+        int64_t time = work->model->hosts.start[attributions->host[i]];
         row_t known = work->representative[work->input->ways.of_launcher[i]];
         bool first = known != ROW_NONE && !counted[known];
         while (n_begun < n && steps[n_begun].start <= time)
@@ -338,7 +338,7 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
     struct rates_work work = *input->rates;
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status =
-        op_costs_read(input->context, input->reading, work.hosts, work.n_hosts, FLOPS_OURS, arena, &work.works, error);
+        op_costs_read(input->context, input->model, work.hosts, work.n_hosts, FLOPS_OURS, arena, &work.works, error);
     if (!status)
         status = make_rows(&work, arena, error);
     uint32_t n = work.keys.n, *order = arena_alloc(arena, n, sizeof *order);

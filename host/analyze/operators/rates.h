@@ -13,7 +13,7 @@ struct rate_row {
     uint32_t group; /* of works; or, if the work is unknown, */
     uint32_t name;  /* the launcher's name, */
     const char *missing;
-    row_t calls, charges; /* operators, and launchers below them */
+    row_t calls, attributions; /* operators, and launchers below them */
     uint64_t kernels;
     wide_t device, direct; /* ticks */
     bool tf32;
@@ -22,7 +22,7 @@ struct rate_row {
 
 struct rates_work {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t n_hosts, *hosts; /* rows of hosts: operators with a formula at or above any launcher */
     struct op_costs works;
     row_t *index;          /* by way: its index in that list, and among the works, or ROW_NONE */

@@ -35,7 +35,7 @@
 
 struct link_search {
     struct sutra_context *context;
-    struct launch_model *reading;
+    struct launch_model *model;
     const struct event_lists *lists;
     struct arena *scratch;
     row_t n, *call, *device; /* links, in the order in which they are found */
@@ -52,7 +52,7 @@ static enum sutra_status add_link(struct link_search *search, row_t call, row_t 
         return error_memory(error);
     search->call[search->n] = call;
     search->device[search->n++] = device;
-    search->reading->devices.call[device] = call;
+    search->model->devices.call[device] = call;
     return SUTRA_OK;
 }
 
@@ -67,18 +67,18 @@ struct number_links {
     row_t *next;             /* and the next one after each */
 };
 
-static const value_key *choose_number(const struct launch_model *reading) {
-    const struct device_events *events = reading->events;
+static const value_key *choose_number(const struct launch_model *model) {
+    const struct device_events *events = model->events;
     for (row_t event = 0; event < events->n; event++)
-        if (category_roles(events, reading->roles, event) & CATEGORY_CALL &&
-            text_compare(reading->strings, events->name[event], TEXT_HAS_IN_ANY_CASE, "launch"))
+        if (category_roles(events, model->roles, event) & CATEGORY_CALL &&
+            text_compare(model->strings, events->name[event], TEXT_HAS_IN_ANY_CASE, "launch"))
             return is_correlation(events->correlation[event]) ? events->correlation : events->external;
     return events->external;
 }
 
 static bool index_arrows(struct link_search *search, struct number_links *links, const row_t *arrows, row_t n,
                          const value_key *ids) {
-    const uint8_t *phase = search->reading->events->phase;
+    const uint8_t *phase = search->model->events->phase;
     bool ok = true;
     for (row_t i = 0; i < n && ok; i++) {
         bool begins = phase[arrows[i]] == 's', ends = phase[arrows[i]] == 'f';
@@ -86,7 +86,7 @@ static bool index_arrows(struct link_search *search, struct number_links *links,
             continue;
         struct pair_entry *entry =
             pair_table_insert(begins ? &links->begins : &links->ends, (uint64_t)ids[arrows[i]], 0);
-        uint32_t thread = event_thread(&search->threads, search->reading->events, arrows[i]);
+        uint32_t thread = event_thread(&search->threads, search->model->events, arrows[i]);
         ok = entry && thread != PAIR_NONE;
         if (ok)
             entry->number = thread;
@@ -96,10 +96,10 @@ static bool index_arrows(struct link_search *search, struct number_links *links,
 
 /* Indexes activity by number, and by number and thread; from last to first, so that chains are in file order. */
 static bool index_devices(struct link_search *search, struct number_links *links) {
-    const struct device_rows *devices = &search->reading->devices;
+    const struct device_rows *devices = &search->model->devices;
     for (row_t i = devices->n; i-- > 0;) {
         value_key number = links->of[devices->event[i]];
-        uint32_t thread = event_thread(&search->threads, search->reading->events, devices->event[i]);
+        uint32_t thread = event_thread(&search->threads, search->model->events, devices->event[i]);
         struct pair_entry *first = pair_table_insert(&links->first, (uint64_t)number, 0);
         if (thread == PAIR_NONE || !first ||
             !pair_table_note(&links->work, (uint64_t)number, links->arrows ? thread : 0, i))
@@ -112,18 +112,18 @@ static bool index_devices(struct link_search *search, struct number_links *links
 
 static enum sutra_status link_call(struct link_search *search, const struct number_links *links, row_t call,
                                    struct sutra_error *error) {
-    const struct launch_model *reading = search->reading;
-    row_t event = reading->hosts.event[call];
-    uint32_t name = reading->events->name[event], thread = 0;
+    const struct launch_model *model = search->model;
+    row_t event = model->hosts.event[call];
+    uint32_t name = model->events->name[event], thread = 0;
     value_key number = links->of[event];
     if (!is_correlation(number))
         return SUTRA_OK;
-    if (text_compare(reading->strings, name, TEXT_IS, "cudaGraphLaunch") ||
-        text_compare(reading->strings, name, TEXT_IS, "hipGraphLaunch")) {
+    if (text_compare(model->strings, name, TEXT_IS, "cudaGraphLaunch") ||
+        text_compare(model->strings, name, TEXT_IS, "hipGraphLaunch")) {
         enum sutra_status status = SUTRA_OK;
         row_t i = pair_table_find(&links->first, (uint64_t)number, 0);
         for (; i != PAIR_NONE && !status; i = links->next[i])
-            if (reading->devices.class[i] != DEVICE_NO_WORK)
+            if (model->devices.class[i] != DEVICE_NO_WORK)
                 status = add_link(search, call, i, error);
         return status;
     }
@@ -138,8 +138,8 @@ static enum sutra_status link_call(struct link_search *search, const struct numb
 
 static enum sutra_status link_all(struct link_search *search, struct sutra_error *error) {
     const struct event_lists *lists = search->lists;
-    struct number_links links = {.of = choose_number(search->reading),
-                                 .next = rows_none(search->scratch, search->reading->devices.n)};
+    struct number_links links = {.of = choose_number(search->model),
+                                 .next = rows_none(search->scratch, search->model->devices.n)};
     row_t *calls = arena_alloc(search->scratch, lists->n_calls, sizeof *calls), n_calls = 0;
     const row_t *arrows = lists->arrow;
     row_t n = lists->n_arrows;
@@ -149,14 +149,14 @@ static enum sutra_status link_all(struct link_search *search, struct sutra_error
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     links.arrows = n > 0;
     if (!status && n)
-        status = read_arrow_ids(search->context, search->reading->trace, arrows, n, &ids, error);
+        status = read_arrow_ids(search->context, search->model->trace, arrows, n, &ids, error);
     if (!status && !(index_arrows(search, &links, arrows, n, ids) && index_devices(search, &links)))
         status = error_memory(error);
     for (row_t i = 0; i < lists->n_calls && !status; i++)
-        if (exact_time_is_known(search->reading->events, lists->call[i]))
+        if (exact_time_is_known(search->model->events, lists->call[i]))
             calls[n_calls++] = lists->call[i];
     if (!status)
-        status = find_call_rows(search->reading, calls, n_calls, search->scratch, error);
+        status = find_call_rows(search->model, calls, n_calls, search->scratch, error);
     for (row_t i = 0; i < n_calls && !status; i++)
         status = link_call(search, &links, calls[i], error);
     pair_table_free(&links.ends);
@@ -170,7 +170,7 @@ enum sutra_status find_tracelens_links(struct sutra_context *context, struct lau
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct link_search search = {.context = context, .reading = model, .lists = lists, .scratch = scratch};
+    struct link_search search = {.context = context, .model = model, .lists = lists, .scratch = scratch};
     enum sutra_status status = event_threads_init(&search.threads) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = link_all(&search, error);
@@ -262,7 +262,7 @@ enum sutra_status tracelens_gradients(struct sutra_context *context, const struc
 
 struct kernel_table {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t n, *device;  /* kernels: rows of devices */
     row_t *op;         /* of each: a row of hosts, or ROW_NONE */
     row_t *index;      /* of each: of its operator in the list, or ROW_NONE */
@@ -299,7 +299,7 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
     double edges[HISTOGRAM_BINS + 1], min = (double)INFINITY, max = 0;
     int64_t counts[HISTOGRAM_BINS] = {0};
     for (row_t i = 0; i < from->n; i++) {
-        double us = activity_dur_us(from->reading, from->device[i]);
+        double us = activity_dur_us(from->model, from->device[i]);
         min = MIN(us, min);
         max = us < SHORT_US && us > max ? us : max;
     }
@@ -312,8 +312,8 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
         edges[i] = i * step + start;
     edges[HISTOGRAM_BINS] = end;
     for (row_t i = 0; i < from->n; i++)
-        if (activity_dur_us(from->reading, from->device[i]) < SHORT_US)
-            counts[bin_of(edges, activity_dur_us(from->reading, from->device[i]))]++;
+        if (activity_dur_us(from->model, from->device[i]) < SHORT_US)
+            counts[bin_of(edges, activity_dur_us(from->model, from->device[i]))]++;
     for (int i = 0; i < HISTOGRAM_BINS; i++) {
         table_real(table, edges[i]);
         table_real(table, edges[i + 1]);
@@ -332,8 +332,8 @@ struct short_sums {
 /* The key: name of the operator, its arguments and name of the kernel. False: an argument is missing. */
 static bool short_key(const struct kernel_table *from, row_t kernel, struct tuple *key) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct launch_model *reading = from->reading;
-    uint32_t name = reading->events->name[reading->devices.event[from->device[kernel]]];
+    const struct launch_model *model = from->model;
+    uint32_t name = model->events->name[model->devices.event[from->device[kernel]]];
     uint64_t texts[3];
     *key = (struct tuple){{name, 0, 0, 0}};
     if (!from->any_operator)
@@ -345,8 +345,8 @@ static bool short_key(const struct kernel_table *from, row_t kernel, struct tupl
         if (texts[i] == 0)
             return false;
     }
-    *key = (struct tuple){{(value_key)((uint64_t)name << 32 | host_name(reading, from->op[kernel])),
-                           (value_key)texts[0], (value_key)texts[1], (value_key)texts[2]}};
+    *key = (struct tuple){{(value_key)((uint64_t)name << 32 | host_name(model, from->op[kernel])), (value_key)texts[0],
+                           (value_key)texts[1], (value_key)texts[2]}};
     return true;
 }
 
@@ -358,7 +358,7 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     bool late = false; /* a kernel without a key follows one with a key */
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < from->n && !status; i++) {
-        if (activity_dur_us(from->reading, from->device[i]) >= SHORT_US)
+        if (activity_dur_us(from->model, from->device[i]) >= SHORT_US)
             continue;
         if (short_key(from, i, &keys[n]))
             sums->kernel[n++] = i;
@@ -375,7 +375,7 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     for (uint32_t g = 0; g < sums->groups.n && !status; g++) {
         row_t first = sums->groups.first[g], n_members = sums->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
-            values[i] = activity_dur_us(from->reading, from->device[sums->kernel[sums->groups.member[first + i]]]);
+            values[i] = activity_dur_us(from->model, from->device[sums->kernel[sums->groups.member[first + i]]]);
         sums->sum[g] = pandas_sum(values, n_members, order);
     }
     return status;
@@ -410,7 +410,7 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
     };
     static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     uint32_t skipped = from->any_operator ? 0 : 4;
     struct short_sums sums = {.from = from};
     add_histogram(from, result_table_begin(&operators->result, SUTRA_TRACELENS_SHORT_HISTOGRAM));
@@ -430,12 +430,12 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
         uint32_t g = order[i];
         row_t kernel = sums.kernel[sums.groups.member[sums.groups.first[g]]], n = short_count(&sums, g);
         if (from->any_operator) {
-            table_string(table, reading->strings, host_name(reading, from->op[kernel]));
+            table_string(table, model->strings, host_name(model, from->op[kernel]));
             for (int k = 0; k < 3; k++)
                 table_string(table, &from->arguments.texts,
                              op_argument_text(&from->arguments, arguments[k], from->index[kernel]));
         }
-        table_string(table, reading->strings, reading->events->name[reading->devices.event[from->device[kernel]]]);
+        table_string(table, model->strings, model->events->name[model->devices.event[from->device[kernel]]]);
         table_number(table, sums.sum[g]);
         table_integer(table, n);
         table_real(table, sums.sum[g] / n);
@@ -447,17 +447,17 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
 /* ---- Kernels and their operators ---- */
 
 /* TraceLens lists kernels before it knows the kernels of operators, so it finds categories by name alone. */
-static enum op_category category_by_name(const struct launch_model *reading, row_t op) {
-    uint32_t name = host_name(reading, op);
-    return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name), NULL, 0,
+static enum op_category category_by_name(const struct launch_model *model, row_t op) {
+    uint32_t name = host_name(model, op);
+    return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name), NULL, 0,
                             OP_TABLE_TRACELENS);
 }
 
 /* Finds the kernels, their operators, and categories, busy times and arguments of the operators. */
 static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = table->reading;
-    const struct device_rows *devices = &reading->devices;
-    const struct host_rows *hosts = &reading->hosts;
+    const struct launch_model *model = table->model;
+    const struct device_rows *devices = &model->devices;
+    const struct host_rows *hosts = &model->hosts;
     uint8_t *is_operator = arena_alloc(arena, hosts->n, sizeof *is_operator);
     row_t *enclosing = arena_alloc(arena, hosts->n, sizeof *enclosing);
     row_t *index_of = rows_none(arena, hosts->n);
@@ -469,9 +469,9 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         table->any_operator |= is_operator[row] = hosts->kind[row] == HOST_OPERATOR;
-    enum sutra_status status = find_marked_ancestors(reading, is_operator, arena, enclosing, error);
+    enum sutra_status status = find_marked_ancestors(model, is_operator, arena, enclosing, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
-        if (!(category_roles(reading->events, reading->roles, devices->event[i]) & CATEGORY_KERNEL))
+        if (!(category_roles(model->events, model->roles, devices->event[i]) & CATEGORY_KERNEL))
             continue;
         row_t op = devices->call[i] == ROW_NONE ? ROW_NONE : enclosing[devices->call[i]];
         if (op != ROW_NONE && index_of[op] == ROW_NONE) {
@@ -487,15 +487,15 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
     if (!status)
         status = arena_status(arena, error);
     for (row_t i = 0; i < table->n_ops && !status; i++) {
-        row_t charge = reading->charges.of_host[table->ops[i]];
-        table->category[i] =
-            charge != ROW_NONE ? table->input->categories[charge] : (uint8_t)category_by_name(reading, table->ops[i]);
+        row_t attribution = model->attributions.of_host[table->ops[i]];
+        table->category[i] = attribution != ROW_NONE ? table->input->categories[attribution]
+                                                     : (uint8_t)category_by_name(model, table->ops[i]);
     }
     if (!status)
-        status = launch_model_busy_time(reading, table->ops, table->n_ops, arena, table->busy, error);
+        status = launch_model_busy_time(model, table->ops, table->n_ops, arena, table->busy, error);
     if (!status)
-        status = op_arguments_read(table->input->context, reading, table->ops, table->n_ops, arena, &table->arguments,
-                                   error);
+        status =
+            op_arguments_read(table->input->context, model, table->ops, table->n_ops, arena, &table->arguments, error);
     return status;
 }
 
@@ -510,36 +510,36 @@ static void add_missing(struct sutra_table *table, int n) {
 }
 
 static void add_operator(const struct kernel_table *from, row_t kernel, struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     row_t op = from->op[kernel], index = from->index[kernel];
-    row_t count = reading->links.first[reading->hosts.end[op]] - reading->links.first[op];
-    const char *category = op_category_names[category_by_name(reading, op)];
-    double busy_us = launch_model_us(reading, from->busy[index]);
-    table_real(table, (double)reading->hosts.event[op]);
-    table_string(table, reading->strings, host_name(reading, op));
+    row_t count = model->links.first[model->hosts.end[op]] - model->links.first[op];
+    const char *category = op_category_names[category_by_name(model, op)];
+    double busy_us = launch_model_us(model, from->busy[index]);
+    table_real(table, (double)model->hosts.event[op]);
+    table_string(table, model->strings, host_name(model, op));
     for (int k = 0; k < N_ARGUMENTS; k++)
         table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, index));
     table_text(table, "", 0);
     table_real(table, busy_us);
     table_real(table, count);
-    table_real(table, count == 1 ? 100 : activity_dur_us(reading, from->device[kernel]) / busy_us * 100);
+    table_real(table, count == 1 ? 100 : activity_dur_us(model, from->device[kernel]) / busy_us * 100);
     table_text(table, category, strlen(category));
 }
 
 static void add_kernels(const struct kernel_table *from, struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
+    const struct launch_model *model = from->model;
     for (row_t i = 0; i < from->n; i++) {
-        row_t event = reading->devices.event[from->device[i]], call = reading->devices.call[from->device[i]];
+        row_t event = model->devices.event[from->device[i]], call = model->devices.call[from->device[i]];
         table_integer(table, event);
-        table_string(table, reading->strings, reading->events->name[event]);
-        table_real(table, number_as_double(number_at(reading->events->ts, event)));
-        table_real(table, activity_dur_us(reading, from->device[i]));
+        table_string(table, model->strings, model->events->name[event]);
+        table_real(table, number_as_double(number_at(model->events->ts, event)));
+        table_real(table, activity_dur_us(model, from->device[i]));
         op_table_stream(from->input, from->device[i], table);
         if (call == ROW_NONE) {
             add_missing(table, 2);
         } else {
-            table_real(table, (double)reading->hosts.event[call]);
-            table_string(table, reading->strings, host_name(reading, call));
+            table_real(table, (double)model->hosts.event[call]);
+            table_string(table, model->strings, host_name(model, call));
         }
         add_missing(table, 2);
         if (from->op[i] == ROW_NONE)
@@ -555,20 +555,20 @@ enum { OF_CALL = OP_N_CATEGORIES, OF_GRAPH, UNATTRIBUTED };
 
 /* The key: category of the operator or a value above, name (a string, or STRING_NONE), kernel, stream. */
 static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
-    const struct launch_model *reading = from->reading;
-    row_t event = reading->devices.event[from->device[kernel]], call = reading->devices.call[from->device[kernel]];
+    const struct launch_model *model = from->model;
+    row_t event = model->devices.event[from->device[kernel]], call = model->devices.call[from->device[kernel]];
     int64_t category = UNATTRIBUTED, name = STRING_NONE;
     if (from->op[kernel] != ROW_NONE) {
         category = from->category[from->index[kernel]];
-        name = host_name(reading, from->op[kernel]);
+        name = host_name(model, from->op[kernel]);
     } else if (call != ROW_NONE) {
-        uint32_t call_name = host_name(reading, call);
-        bool graph = text_compare(reading->strings, call_name, TEXT_HAS_IN_ANY_CASE, "cudagraph") ||
-                     text_compare(reading->strings, call_name, TEXT_HAS_IN_ANY_CASE, "graphlaunch");
+        uint32_t call_name = host_name(model, call);
+        bool graph = text_compare(model->strings, call_name, TEXT_HAS_IN_ANY_CASE, "cudagraph") ||
+                     text_compare(model->strings, call_name, TEXT_HAS_IN_ANY_CASE, "graphlaunch");
         category = graph ? OF_GRAPH : OF_CALL;
         name = from->any_operator ? call_name : STRING_NONE;
     }
-    return (struct tuple){{category, name, reading->events->name[event], reading->events->stream[event]}};
+    return (struct tuple){{category, name, model->events->name[event], model->events->stream[event]}};
 }
 
 /* The texts of a key; "" for missing ones, which pandas sorts last. */
@@ -577,8 +577,8 @@ static const char *category_text(const struct tuple *key) {
     return key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
 }
 
-static const char *operator_text(const struct launch_model *reading, const struct tuple *key) {
-    return key->part[1] == STRING_NONE ? "" : strings_text(reading->strings, (uint32_t)key->part[1]);
+static const char *operator_text(const struct launch_model *model, const struct tuple *key) {
+    return key->part[1] == STRING_NONE ? "" : strings_text(model->strings, (uint32_t)key->part[1]);
 }
 
 static int compare_texts(const char *a, const char *b) {
@@ -586,7 +586,7 @@ static int compare_texts(const char *a, const char *b) {
 }
 
 struct kernel_durations {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     const struct tuple **key; /* of each group */
     double *sum, *min, *max;
     double all;
@@ -594,13 +594,13 @@ struct kernel_durations {
 
 static int by_key(const void *left, const void *right, void *arg) {
     const struct kernel_durations *sums = arg;
-    const struct launch_model *reading = sums->reading;
+    const struct launch_model *model = sums->model;
     const struct tuple *a = sums->key[*(const uint32_t *)left], *b = sums->key[*(const uint32_t *)right];
     int order = compare_texts(category_text(a), category_text(b));
-    order = order ? order : compare_texts(operator_text(reading, a), operator_text(reading, b));
+    order = order ? order : compare_texts(operator_text(model, a), operator_text(model, b));
     order = order ? order
-                  : strcmp(strings_text(reading->strings, (uint32_t)a->part[2]),
-                           strings_text(reading->strings, (uint32_t)b->part[2]));
+                  : strcmp(strings_text(model->strings, (uint32_t)a->part[2]),
+                           strings_text(model->strings, (uint32_t)b->part[2]));
     return order ? order : (a->part[3] > b->part[3]) - (a->part[3] < b->part[3]);
 }
 
@@ -618,7 +618,7 @@ static enum sutra_status sum_groups(const struct kernel_table *from, const struc
                                     struct kernel_durations *sums, struct sutra_error *error) {
     uint32_t *rank = arena_alloc(arena, groups->n, sizeof *rank);
     double *values = arena_alloc(arena, (size_t)from->n * 2, sizeof *values);
-    *sums = (struct kernel_durations){from->reading,
+    *sums = (struct kernel_durations){from->model,
                                       arena_alloc(arena, groups->n, sizeof(void *)),
                                       arena_alloc(arena, groups->n, sizeof(double)),
                                       arena_alloc(arena, groups->n, sizeof(double)),
@@ -638,14 +638,14 @@ static enum sutra_status sum_groups(const struct kernel_table *from, const struc
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = activity_dur_us(from->reading, from->device[groups->member[groups->first[g] + i]]);
+            values[i] = activity_dur_us(from->model, from->device[groups->member[groups->first[g] + i]]);
         struct value_stats stats = pandas_stats(values, n, order, values + n);
         sums->sum[g] = stats.sum;
         sums->min[g] = stats.min;
         sums->max[g] = stats.max;
     }
     for (row_t i = 0; i < from->n; i++)
-        values[i] = activity_dur_us(from->reading, from->device[i]);
+        values[i] = activity_dur_us(from->model, from->device[i]);
     sums->all = numpy_sum(values, from->n);
     return SUTRA_OK;
 }
@@ -669,8 +669,8 @@ static enum sutra_status add_summary(const struct kernel_table *from, double tot
         uint32_t g = order[i];
         row_t first = groups.member[groups.first[g]], n = groups.first[g + 1] - groups.first[g];
         table_words(table, category_text(&keys[first]));
-        table_words(table, operator_text(from->reading, &keys[first]));
-        table_string(table, from->reading->strings, (uint32_t)keys[first].part[2]);
+        table_words(table, operator_text(from->model, &keys[first]));
+        table_string(table, from->model->strings, (uint32_t)keys[first].part[2]);
         op_table_stream(from->input, from->device[first], table);
         table_number(table, sums.sum[g]);
         table_integer(table, n);
@@ -688,7 +688,7 @@ enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *
     enum { TOTAL_ROW = 5 };
     static const char *const times[] = {"Kernel duration (µs)_sum", "Kernel duration (µs)_min",
                                         "Kernel duration (µs)_max", NULL};
-    struct kernel_table from = {.input = input, .reading = input->reading};
+    struct kernel_table from = {.input = input, .model = input->model};
     struct arena_mark mark = arena_mark(arena);
     double total_us = table_get_real(&operators->result.tables[SUTRA_TRACELENS_TIMELINE], 1, TOTAL_ROW) * 1e3;
     enum sutra_status status = list_kernels(&from, arena, error);

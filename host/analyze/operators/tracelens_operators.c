@@ -17,7 +17,7 @@
 
 struct argument_table {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     struct op_arguments arguments;
     struct thread_labels labels;
     struct op_groups groups;
@@ -26,25 +26,25 @@ struct argument_table {
 
 /* Groups launchers by name, category, thread and arguments. */
 static enum sutra_status group_launchers(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = table->reading;
-    const struct attribution_table *charges = &reading->charges;
+    const struct launch_model *model = table->model;
+    const struct attribution_table *attributions = &model->attributions;
     struct tuples names = {0}, threads = {0};
-    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
+    struct tuple *keys = arena_zeros(arena, attributions->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < charges->n && !status; i++) {
-        uint32_t thread = reading->hosts.thread[charges->host[i]];
+    for (row_t i = 0; i < attributions->n && !status; i++) {
+        uint32_t thread = model->hosts.thread[attributions->host[i]];
         uint32_t *const labels[] = {table->labels.process, table->labels.label, table->labels.thread};
         uint32_t where =
             tuples_number(&threads, (struct tuple){{labels[0][thread], labels[1][thread], labels[2][thread], 0}});
         uint32_t name = tuples_number(
-            &names, (struct tuple){{host_name(reading, charges->host[i]), table->input->categories[i], where, 0}});
+            &names, (struct tuple){{host_name(model, attributions->host[i]), table->input->categories[i], where, 0}});
         keys[i] = (struct tuple){{name, table->arguments.of[i], 0, 0}};
         if (where == TUPLE_NONE || name == TUPLE_NONE)
             status = error_memory(error);
     }
     tuples_free(&names);
     tuples_free(&threads);
-    return status ? status : op_groups_make(keys, charges->n, arena, &table->groups, error);
+    return status ? status : op_groups_make(keys, attributions->n, arena, &table->groups, error);
 }
 
 /* Statistics of a column of the launchers for each group. */
@@ -52,20 +52,20 @@ static enum sutra_status describe_groups(const struct argument_table *table, con
                                          struct value_stats **stats, struct sutra_error *error) {
     const struct op_groups *groups = &table->groups;
     *stats = arena_alloc(arena, groups->n, sizeof **stats);
-    double *values = arena_alloc(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
-    enum group_order order = pandas_group_order(groups->of, table->reading->charges.n, NULL);
+    double *values = arena_alloc(arena, (size_t)table->model->attributions.n * 2, sizeof *values);
+    enum group_order order = pandas_group_order(groups->of, table->model->attributions.n, NULL);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < groups->n && !status; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = launch_model_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
+            values[i] = launch_model_us(table->model, ticks[groups->member[groups->first[g] + i]]);
         (*stats)[g] = pandas_stats(values, n, order, values + n);
     }
     return status;
 }
 
-static row_t event_of(const struct argument_table *table, row_t charge) {
-    return table->reading->hosts.event[table->reading->charges.host[charge]];
+static row_t event_of(const struct argument_table *table, row_t attribution) {
+    return table->model->hosts.event[table->model->attributions.host[attribution]];
 }
 
 /* The event of a group's first member, by start. */
@@ -74,25 +74,26 @@ static row_t first_event(const struct argument_table *table, uint32_t group) {
 }
 
 static void add_argument_group(const struct argument_table *from, uint32_t group, struct sutra_table *table) {
-    const struct launch_model *reading = from->reading;
-    row_t charge = from->groups.member[from->groups.first[group]], host = reading->charges.host[charge];
-    uint32_t thread = reading->hosts.thread[host];
-    const char *category = op_category_names[from->input->categories[charge]];
+    const struct launch_model *model = from->model;
+    row_t attribution = from->groups.member[from->groups.first[group]], host = model->attributions.host[attribution];
+    uint32_t thread = model->hosts.thread[host];
+    const char *category = op_category_names[from->input->categories[attribution]];
     const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
     const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
                                {direct->std, subtree->std},   {direct->min, subtree->min},
                                {direct->max, subtree->max},   {direct->sum, subtree->sum}};
-    table_string(table, reading->strings, host_name(reading, host));
+    table_string(table, model->strings, host_name(model, host));
     table_text(table, category, strlen(category));
     table_string(table, &from->labels.texts, from->labels.process[thread]);
     table_string(table, &from->labels.texts, from->labels.label[thread]);
     table_string(table, &from->labels.texts, from->labels.thread[thread]);
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, charge));
+        table_string(table, &from->arguments.texts,
+                     op_argument_text(&from->arguments, (enum op_argument)k, attribution));
     table_integer(table, from->groups.first[group + 1] - from->groups.first[group]);
     /* launchers are ordered by start */
     table_number(table,
-                 launch_model_us(reading, reading->hosts.start[host] - reading->hosts.start[reading->charges.host[0]]));
+                 launch_model_us(model, model->hosts.start[host] - model->hosts.start[model->attributions.host[0]]));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         table_number(table, pairs[i][0]);
         table_number(table, pairs[i][1]);
@@ -119,27 +120,27 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
                                         "total_subtree_kernel_time_sum",
                                         NULL};
     static const char *const starts[] = {"first_occurrence_time", NULL};
-    const struct attribution_table *charges = &input->reading->charges;
-    struct argument_table from = {.input = input, .reading = input->reading};
+    const struct attribution_table *attributions = &input->model->attributions;
+    struct argument_table from = {.input = input, .model = input->model};
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status =
-        op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &from.arguments, error);
+    enum sutra_status status = op_arguments_read(input->context, input->model, attributions->host, attributions->n,
+                                                 arena, &from.arguments, error);
     if (!status)
-        status = thread_labels_read(input->context, input->reading, arena, &from.labels, error);
+        status = thread_labels_read(input->context, input->model, arena, &from.labels, error);
     if (!status)
         status = group_launchers(&from, arena, error);
     if (!status)
-        status = describe_groups(&from, charges->direct, arena, &from.direct, error);
+        status = describe_groups(&from, attributions->direct, arena, &from.direct, error);
     if (!status)
-        status = describe_groups(&from, charges->subtree, arena, &from.subtree, error);
+        status = describe_groups(&from, attributions->subtree, arena, &from.subtree, error);
     uint32_t n = from.groups.n, *order = arena_alloc(arena, n, sizeof *order);
     double *values = arena_alloc(arena, n, sizeof *values), so_far = 0;
     if (!status && !(status = arena_status(arena, error))) {
-        const struct kernel_lists lists = {charges->first, charges->device};
+        const struct kernel_lists lists = {attributions->first, attributions->device};
         struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_ARGUMENTS);
         bool integers = true;
-        for (row_t i = 0; i < charges->n; i++)
-            integers &= !number_is_double(number_at(input->reading->events->ts, event_of(&from, i)));
+        for (row_t i = 0; i < attributions->n; i++)
+            integers &= !number_is_double(number_at(input->model->events->ts, event_of(&from, i)));
         if (integers)
             tracelens_retype_integers(table, starts);
         if (input->integer_times)
@@ -168,7 +169,7 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
 /* ---- Modules: each nn.Module in an outermost nn.Module that launches GPU activity ---- */
 
 struct module_walk {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t n;
     row_t *host, *enclosing; /* modules in pre-order, and for all hosts the innermost enclosing module */
     row_t *n_children;       /* by host: modules directly below it */
@@ -178,24 +179,24 @@ struct module_walk {
 
 /* Measures the busy time of activity that is in a module and in no module below it. */
 static enum sutra_status measure_own(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *reading = walk->reading;
-    const struct device_rows *devices = &reading->devices;
-    row_t n = reading->links.n;
+    const struct launch_model *model = walk->model;
+    const struct device_rows *devices = &model->devices;
+    row_t n = model->links.n;
     int64_t *start = arena_alloc(arena, n, sizeof *start), *stop = arena_alloc(arena, n, sizeof *stop);
-    row_t *first = arena_zeros(arena, (size_t)reading->hosts.n + 2, sizeof *first);
+    row_t *first = arena_zeros(arena, (size_t)model->hosts.n + 2, sizeof *first);
     row_t *begin = arena_alloc(arena, walk->n, sizeof *begin), *end = arena_alloc(arena, walk->n, sizeof *end);
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
-    for (row_t row = 0; row < reading->hosts.n; row++)
+    for (row_t row = 0; row < model->hosts.n; row++)
         if (walk->enclosing[row] != ROW_NONE)
-            first[walk->enclosing[row] + 2] += reading->links.first[row + 1] - reading->links.first[row];
-    for (row_t row = 0; row < reading->hosts.n; row++)
+            first[walk->enclosing[row] + 2] += model->links.first[row + 1] - model->links.first[row];
+    for (row_t row = 0; row < model->hosts.n; row++)
         first[row + 2] += first[row + 1];
-    for (row_t row = 0; row < reading->hosts.n; row++) {
+    for (row_t row = 0; row < model->hosts.n; row++) {
         row_t module = walk->enclosing[row];
-        for (row_t i = reading->links.first[row]; module != ROW_NONE && i < reading->links.first[row + 1]; i++) {
-            row_t device = reading->links.device[i], at = first[module + 1]++;
+        for (row_t i = model->links.first[row]; module != ROW_NONE && i < model->links.first[row + 1]; i++) {
+            row_t device = model->links.device[i], at = first[module + 1]++;
             start[at] = devices->start[device];
             stop[at] = devices->class[device] == DEVICE_NO_WORK ? start[at] : devices->stop[device];
         }
@@ -204,17 +205,17 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
         begin[i] = first[walk->host[i]];
         end[i] = first[walk->host[i] + 1];
     }
-    return range_cover(start, stop, first[reading->hosts.n], begin, end, walk->n, arena, walk->own, error);
+    return range_cover(start, stop, first[model->hosts.n], begin, end, walk->n, arena, walk->own, error);
 }
 
 enum sutra_status tracelens_modules(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    const struct launch_model *reading = input->framed;
-    struct module_walk walk = {.reading = reading};
+    const struct launch_model *model = input->with_frames;
+    struct module_walk walk = {.model = model};
     struct arena_mark mark = arena_mark(arena);
-    if (!reading)
+    if (!model)
         return SUTRA_OK;
-    row_t n_hosts = reading->hosts.n;
+    row_t n_hosts = model->hosts.n;
     uint8_t *is_module = arena_alloc(arena, n_hosts, sizeof *is_module);
     double *us_of = arena_alloc(arena, n_hosts, sizeof *us_of);
     walk.host = arena_alloc(arena, n_hosts, sizeof *walk.host);
@@ -222,8 +223,8 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     walk.n_children = arena_zeros(arena, n_hosts, sizeof *walk.n_children);
     if (arena->failed)
         return error_memory(error);
-    op_modules_mark(reading, is_module);
-    enum sutra_status status = find_marked_ancestors(reading, is_module, arena, walk.enclosing, error);
+    op_modules_mark(model, is_module);
+    enum sutra_status status = find_marked_ancestors(model, is_module, arena, walk.enclosing, error);
     if (status)
         return status;
     for (row_t row = 0; row < n_hosts; row++) {
@@ -237,7 +238,7 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     walk.own = arena_alloc(arena, walk.n, sizeof *walk.own);
     if (arena->failed)
         return error_memory(error);
-    status = launch_model_busy_time(reading, walk.host, walk.n, arena, walk.busy, error);
+    status = launch_model_busy_time(model, walk.host, walk.n, arena, walk.busy, error);
     if (!status)
         status = measure_own(&walk, arena, error);
     if (status)
@@ -247,19 +248,19 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     bool has_work = false; /* of the outermost module */
     for (row_t i = 0; i < walk.n; i++) {
         row_t host = walk.host[i], parent = walk.enclosing[host];
-        row_t n_below = reading->links.first[reading->hosts.end[host]] - reading->links.first[host];
+        row_t n_below = model->links.first[model->hosts.end[host]] - model->links.first[host];
         if (parent == ROW_NONE)
             has_work = n_below > 0;
         if (!has_work)
             continue;
-        us_of[host] = launch_model_us(reading, walk.busy[i]);
-        table_integer(table, reading->hosts.event[host]);
-        table_string(table, reading->strings, host_name(reading, host));
-        table_real(table, parent == ROW_NONE ? (double)NAN : (double)reading->hosts.event[parent]);
+        us_of[host] = launch_model_us(model, walk.busy[i]);
+        table_integer(table, model->hosts.event[host]);
+        table_string(table, model->strings, host_name(model, host));
+        table_real(table, parent == ROW_NONE ? (double)NAN : (double)model->hosts.event[parent]);
         table_integer(table, n_below);
         table_real(table, us_of[host]);
         table_real(table, parent == ROW_NONE ? (double)NAN : us_of[parent]);
-        table_real(table, walk.n_children[host] && walk.own[i] ? launch_model_us(reading, walk.own[i]) : (double)NAN);
+        table_real(table, walk.n_children[host] && walk.own[i] ? launch_model_us(model, walk.own[i]) : (double)NAN);
     }
     arena_release(arena, mark);
     return SUTRA_OK;
@@ -269,15 +270,15 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
 
 enum sutra_status tracelens_timeline(const struct op_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
-    const struct launch_model *reading = input->reading;
+    const struct launch_model *model = input->model;
     struct busy_times times;
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *linked = arena_alloc(arena, reading->devices.n, sizeof *linked);
+    uint8_t *linked = arena_alloc(arena, model->devices.n, sizeof *linked);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < reading->devices.n && !status; i++)
-        linked[i] = reading->devices.call[i] != ROW_NONE;
+    for (row_t i = 0; i < model->devices.n && !status; i++)
+        linked[i] = model->devices.call[i] != ROW_NONE;
     if (!status)
-        status = measure_busy_times(reading, linked, &input->context->engine, arena, &times, error);
+        status = measure_busy_times(model, linked, &input->context->engine, arena, &times, error);
     arena_release(arena, mark);
     if (status)
         return status;
@@ -295,8 +296,8 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         table_text(table, lines[i].name, strlen(lines[i].name));
-        table_real(table, launch_model_us(reading, lines[i].ticks) / 1e3);
-        table_real(table, launch_model_us(reading, lines[i].ticks) / launch_model_us(reading, times.total) * 100);
+        table_real(table, launch_model_us(model, lines[i].ticks) / 1e3);
+        table_real(table, launch_model_us(model, lines[i].ticks) / launch_model_us(model, times.total) * 100);
     }
     return SUTRA_OK;
 }
@@ -341,14 +342,14 @@ struct ranked_groups {
 };
 
 /* The text by which groups with equal times are sorted, from the key of a member. */
-typedef const char *group_label(const struct launch_model *reading, const struct tuple *key);
+typedef const char *group_label(const struct launch_model *model, const struct tuple *key);
 
-static const char *name_label(const struct launch_model *reading, const struct tuple *key) {
-    return strings_text(reading->strings, (uint32_t)key->part[0]);
+static const char *name_label(const struct launch_model *model, const struct tuple *key) {
+    return strings_text(model->strings, (uint32_t)key->part[0]);
 }
 
-static const char *category_label(const struct launch_model *reading, const struct tuple *key) {
-    (void)reading;
+static const char *category_label(const struct launch_model *model, const struct tuple *key) {
+    (void)model;
     return op_category_names[key->part[0]];
 }
 
@@ -369,24 +370,24 @@ static int by_label(const void *left, const void *right, void *arg) {
 }
 
 /* Totals of a column of the launchers for each group, whose keys pandas sorts. */
-static void sum_groups(const struct launch_model *reading, const struct op_groups *groups, const int64_t *ticks,
+static void sum_groups(const struct launch_model *model, const struct op_groups *groups, const int64_t *ticks,
                        enum group_order order, double *values, double *sums) {
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = launch_model_us(reading, ticks[groups->member[groups->first[g] + i]]);
+            values[i] = launch_model_us(model, ticks[groups->member[groups->first[g] + i]]);
         sums[g] = pandas_sum(values, n, order);
     }
 }
 
-static enum sutra_status rank_groups(const struct launch_model *reading, const struct tuple *keys, group_label *label,
+static enum sutra_status rank_groups(const struct launch_model *model, const struct tuple *keys, group_label *label,
                                      struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
-    const struct attribution_table *charges = &reading->charges;
-    enum sutra_status status = op_groups_make(keys, charges->n, arena, &ranked->groups, error);
+    const struct attribution_table *attributions = &model->attributions;
+    enum sutra_status status = op_groups_make(keys, attributions->n, arena, &ranked->groups, error);
     if (status)
         return status;
     uint32_t n = ranked->groups.n, *rank = arena_alloc(arena, n, sizeof *rank);
-    double *values = arena_alloc(arena, charges->n, sizeof *values);
+    double *values = arena_alloc(arena, attributions->n, sizeof *values);
     ranked->self_device_us = arena_alloc(arena, n, sizeof *ranked->self_device_us);
     ranked->total_device_us = arena_alloc(arena, n, sizeof *ranked->total_device_us);
     ranked->label = arena_alloc(arena, n, sizeof *ranked->label);
@@ -395,14 +396,14 @@ static enum sutra_status rank_groups(const struct launch_model *reading, const s
         return status;
     for (uint32_t g = 0; g < n; g++) {
         ranked->order[g] = g;
-        ranked->label[g] = label(reading, &keys[ranked->groups.member[ranked->groups.first[g]]]);
+        ranked->label[g] = label(model, &keys[ranked->groups.member[ranked->groups.first[g]]]);
     }
     qsort_r(ranked->order, n, sizeof *ranked->order, by_label, ranked);
     for (uint32_t i = 0; i < n; i++)
         rank[ranked->order[i]] = i;
-    enum group_order order = pandas_group_order(ranked->groups.of, charges->n, rank);
-    sum_groups(reading, &ranked->groups, charges->direct, order, values, ranked->self_device_us);
-    sum_groups(reading, &ranked->groups, charges->subtree, order, values, ranked->total_device_us);
+    enum group_order order = pandas_group_order(ranked->groups.of, attributions->n, rank);
+    sum_groups(model, &ranked->groups, attributions->direct, order, values, ranked->self_device_us);
+    sum_groups(model, &ranked->groups, attributions->subtree, order, values, ranked->total_device_us);
     qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
     for (uint32_t i = 0; i < n; i++)
         values[i] = ranked->self_device_us[ranked->order[i]] / 1e3;
@@ -424,14 +425,14 @@ static row_t count_of(const struct op_groups *groups, uint32_t group) {
 
 static enum sutra_status add_names(const struct op_input *input, struct arena *arena, struct sutra_table *table,
                                    const struct tuple *keys, struct sutra_error *error) {
-    const struct launch_model *reading = input->reading;
+    const struct launch_model *model = input->model;
     struct ranked_groups ranked;
     struct buffer text = {0};
-    enum sutra_status status = rank_groups(reading, keys, name_label, arena, &ranked, error);
+    enum sutra_status status = rank_groups(model, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         double total_device_us = ranked.total_device_us[g];
-        table_string(table, reading->strings, (uint32_t)keys[ranked.groups.member[ranked.groups.first[g]]].part[0]);
+        table_string(table, model->strings, (uint32_t)keys[ranked.groups.member[ranked.groups.first[g]]].part[0]);
         table_number(table, ranked.self_device_us[g]);
         table_number(table, total_device_us);
         table_real(table, ranked.self_device_us[g] / 1e3);
@@ -447,7 +448,7 @@ static enum sutra_status add_names(const struct op_input *input, struct arena *a
 static enum sutra_status add_categories(const struct op_input *input, struct arena *arena, struct sutra_table *table,
                                         const struct tuple *keys, struct sutra_error *error) {
     struct ranked_groups ranked;
-    enum sutra_status status = rank_groups(input->reading, keys, category_label, arena, &ranked, error);
+    enum sutra_status status = rank_groups(input->model, keys, category_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         const char *name = op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]];
@@ -462,13 +463,13 @@ static enum sutra_status add_categories(const struct op_input *input, struct are
 enum sutra_status tracelens_operators(const struct op_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
     static const char *const times[] = {"total_direct_kernel_time_sum", "total_subtree_kernel_time_sum", NULL};
-    const struct launch_model *reading = input->reading;
+    const struct launch_model *model = input->model;
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *names = arena_zeros(arena, reading->charges.n, sizeof *names);
-    struct tuple *categories = arena_zeros(arena, reading->charges.n, sizeof *categories);
+    struct tuple *names = arena_zeros(arena, model->attributions.n, sizeof *names);
+    struct tuple *categories = arena_zeros(arena, model->attributions.n, sizeof *categories);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < reading->charges.n && !status; i++) {
-        names[i].part[0] = host_name(reading, reading->charges.host[i]);
+    for (row_t i = 0; i < model->attributions.n && !status; i++) {
+        names[i].part[0] = host_name(model, model->attributions.host[i]);
         categories[i].part[0] = input->categories[i];
     }
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_OPS);
@@ -486,9 +487,9 @@ enum sutra_status tracelens_operators(const struct op_input *input, struct arena
 /* ---- By name and kind of module ---- */
 
 /* A module's name without the numbers of instances: without each "_" that digits follow, and the digits. */
-static uint32_t kind_of_module(const struct launch_model *reading, uint32_t name, struct strings *kinds,
+static uint32_t kind_of_module(const struct launch_model *model, uint32_t name, struct strings *kinds,
                                struct buffer *text) {
-    const char *from = strings_text(reading->strings, name);
+    const char *from = strings_text(model->strings, name);
     text->length = 0;
     for (; *from; from++) {
         size_t n = 1;
@@ -503,18 +504,18 @@ static uint32_t kind_of_module(const struct launch_model *reading, uint32_t name
 }
 
 /* The launcher and its enclosing modules, the innermost first, as Python prints a list. */
-static void table_stack(struct sutra_table *table, const struct launch_model *reading, const row_t *enclosing,
-                        row_t host, struct buffer *text) {
+static void table_stack(struct sutra_table *table, const struct launch_model *model, const row_t *enclosing, row_t host,
+                        struct buffer *text) {
     text->length = 0;
     for (; host != ROW_NONE; host = enclosing[host]) {
-        uint32_t name = host_name(reading, host);
-        char *to = buffer_reserve(text, strings_length(reading->strings, name) * 4 + 8);
+        uint32_t name = host_name(model, host);
+        char *to = buffer_reserve(text, strings_length(model->strings, name) * 4 + 8);
         if (!to)
             break;
         size_t n = text->length ? 2 : 1;
         memcpy(to, text->length ? ", " : "[", n);
         text->length +=
-            n + string_repr(strings_text(reading->strings, name), strings_length(reading->strings, name), to + n);
+            n + string_repr(strings_text(model->strings, name), strings_length(model->strings, name), to + n);
     }
     buffer_append_text(text, "]");
     table->failed |= text->failed;
@@ -523,39 +524,39 @@ static void table_stack(struct sutra_table *table, const struct launch_model *re
 
 enum sutra_status tracelens_module_operators(const struct op_input *input, struct arena *arena,
                                              struct sutra_operators *operators, struct sutra_error *error) {
-    const struct launch_model *reading = input->framed;
+    const struct launch_model *model = input->with_frames;
     uint8_t *categories;
     struct strings kinds = {0}; /* of modules; 0: none */
     struct buffer text = {0};
     struct ranked_groups ranked;
     struct arena_mark mark = arena_mark(arena);
-    if (!reading)
+    if (!model)
         return SUTRA_OK;
-    const struct attribution_table *charges = &reading->charges;
-    uint8_t *is_module = arena_alloc(arena, reading->hosts.n, sizeof *is_module);
-    row_t *enclosing = arena_alloc(arena, reading->hosts.n, sizeof *enclosing); /* by host: the innermost module */
-    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);          /* by launcher: name and kind */
+    const struct attribution_table *attributions = &model->attributions;
+    uint8_t *is_module = arena_alloc(arena, model->hosts.n, sizeof *is_module);
+    row_t *enclosing = arena_alloc(arena, model->hosts.n, sizeof *enclosing); /* by host: the innermost module */
+    struct tuple *keys = arena_zeros(arena, attributions->n, sizeof *keys);   /* by launcher: name and kind */
     if (arena->failed)
         return error_memory(error);
-    op_modules_mark(reading, is_module);
-    enum sutra_status status = categorize_launchers(reading, arena, arena, &categories, error);
+    op_modules_mark(model, is_module);
+    enum sutra_status status = categorize_launchers(model, arena, arena, &categories, error);
     if (!status)
-        status = find_marked_ancestors(reading, is_module, arena, enclosing, error);
+        status = find_marked_ancestors(model, is_module, arena, enclosing, error);
     if (!status && (!strings_init(&kinds) || strings_intern(&kinds, "NA", 2) == STRING_NONE))
         status = error_memory(error);
-    for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], module = enclosing[host];
-        uint32_t kind = module == ROW_NONE ? 0 : kind_of_module(reading, host_name(reading, module), &kinds, &text);
-        keys[i] = (struct tuple){{host_name(reading, host), kind, 0, 0}};
+    for (row_t i = 0; i < attributions->n && !status; i++) {
+        row_t host = attributions->host[i], module = enclosing[host];
+        uint32_t kind = module == ROW_NONE ? 0 : kind_of_module(model, host_name(model, module), &kinds, &text);
+        keys[i] = (struct tuple){{host_name(model, host), kind, 0, 0}};
         status = kind == STRING_NONE ? error_memory(error) : SUTRA_OK;
     }
     struct sutra_table *table = status ? NULL : result_table_begin(&operators->result, SUTRA_TRACELENS_OPS_BY_MODULE);
     if (!status)
-        status = rank_groups(reading, keys, name_label, arena, &ranked, error);
+        status = rank_groups(model, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         row_t first = ranked.groups.member[ranked.groups.first[g]];
-        table_string(table, reading->strings, (uint32_t)keys[first].part[0]);
+        table_string(table, model->strings, (uint32_t)keys[first].part[0]);
         table_string(table, &kinds, (uint32_t)keys[first].part[1]);
         table_real(table, ranked.self_device_us[g]);
         table_real(table, ranked.total_device_us[g]);
@@ -563,7 +564,7 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
         table_real(table, ranked.self_device_us[g] / 1e3);
         table_integer(table, count_of(&ranked.groups, g));
         table_categories(table, &ranked.groups, g, categories, &text);
-        table_stack(table, reading, enclosing, charges->host[first], &text);
+        table_stack(table, model, enclosing, attributions->host[first], &text);
         table_shares(table, &ranked, g);
     }
     buffer_free(&text);

@@ -21,8 +21,8 @@ static int by_event(const void *left, const void *right, void *arg) {
     return (a > b) - (a < b);
 }
 
-const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t model) {
-    return op_cost_formula(models->reading, models->host[model], FLOPS_TRACELENS);
+const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t perf_model) {
+    return op_cost_formula(models->model, models->host[perf_model], FLOPS_TRACELENS);
 }
 
 /* ---- Kernels ---- */
@@ -33,14 +33,14 @@ struct kernel_key {
 ORDER_BY(compare_keys, struct kernel_key, ASCENDING(key) ASCENDING(link))
 
 row_t tracelens_kernels_below(const struct tracelens_models *models, row_t host, enum kernel_order order, row_t *list) {
-    const struct launch_model *reading = models->reading;
-    const struct launch_links *links = &reading->links;
-    row_t first = links->first[host], last = links->first[reading->hosts.end[host]], n = 0;
+    const struct launch_model *model = models->model;
+    const struct launch_links *links = &model->links;
+    row_t first = links->first[host], last = links->first[model->hosts.end[host]], n = 0;
     struct kernel_key few[64], *keys = last - first <= 64 ? few : malloc((size_t)(last - first) * sizeof *keys);
     if (!keys)
         return ROW_NONE;
     for (row_t i = first; i < last; i++)
-        if (reading->devices.class[links->device[i]] != DEVICE_NO_WORK)
+        if (model->devices.class[links->device[i]] != DEVICE_NO_WORK)
             keys[n++] = (struct kernel_key){
                 order == KERNELS_BY_START ? models->start_rank[links->device[i]] : models->link_event[i], i};
     if (n)
@@ -66,7 +66,7 @@ struct variant_search {
 };
 
 static struct gemm_transposes transposes_of_name(struct variant_search *search, uint32_t name) {
-    const struct strings *strings = search->models->reading->strings;
+    const struct strings *strings = search->models->model->strings;
     uint8_t *code = &search->gemm_name[name];
     if (!*code) {
         struct gemm_transposes found = gemm_transposes_of(strings_text(strings, name), strings_length(strings, name));
@@ -79,8 +79,8 @@ static struct gemm_transposes transposes_of_name(struct variant_search *search, 
     return known;
 }
 
-static uint32_t kernel_name(const struct launch_model *reading, row_t device) {
-    return reading->events->name[reading->devices.event[device]];
+static uint32_t kernel_name(const struct launch_model *model, row_t device) {
+    return model->events->name[model->devices.event[device]];
 }
 
 static void keep_first(const struct tracelens_models *models, row_t *first, row_t device) {
@@ -90,12 +90,12 @@ static void keep_first(const struct tracelens_models *models, row_t *first, row_
 
 /* Finds the first GEMM below each row; from the last row to the first, so that a row is complete before its parent. */
 static void find_gemms_below(struct variant_search *search) {
-    const struct launch_model *reading = search->models->reading;
-    const struct launch_links *links = &reading->links;
-    for (row_t row = reading->hosts.n; row-- > 0;) {
-        row_t parent = reading->hosts.parent[row];
+    const struct launch_model *model = search->models->model;
+    const struct launch_links *links = &model->links;
+    for (row_t row = model->hosts.n; row-- > 0;) {
+        row_t parent = model->hosts.parent[row];
         for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
-            if (transposes_of_name(search, kernel_name(reading, links->device[i])).known == TRANSPOSE_KNOWN)
+            if (transposes_of_name(search, kernel_name(model, links->device[i])).known == TRANSPOSE_KNOWN)
                 keep_first(search->models, &search->gemm_below[row], links->device[i]);
         if (parent != ROW_NONE && search->gemm_below[row] != ROW_NONE)
             keep_first(search->models, &search->gemm_below[parent], search->gemm_below[row]);
@@ -125,22 +125,22 @@ static bool make_variant(struct variant_search *search, uint32_t group, struct g
 static enum sutra_status find_variants(struct tracelens_models *models, struct arena *arena,
                                        struct sutra_error *error) {
     struct variant_search search = {.models = models};
-    search.gemm_name = arena_zeros(arena, models->reading->strings->n, sizeof *search.gemm_name);
-    search.gemm_below = rows_none(arena, models->reading->hosts.n);
+    search.gemm_name = arena_zeros(arena, models->model->strings->n, sizeof *search.gemm_name);
+    search.gemm_below = rows_none(arena, models->model->hosts.n);
     models->variant_of = arena_alloc(arena, models->works.n, sizeof *models->variant_of);
     bool ok = !arena->failed && strings_init(&models->texts);
     if (ok)
         find_gemms_below(&search);
-    for (row_t model = 0; model < models->works.n && ok; model++) {
+    for (row_t perf_model = 0; perf_model < models->works.n && ok; perf_model++) {
         struct gemm_transposes transposes = {0};
-        uint32_t group = models->works.groups.of[model];
-        row_t device = search.gemm_below[models->host[model]];
-        if (tracelens_model_kind(models, model)->category == OP_GEMM && device != ROW_NONE)
-            transposes = transposes_of_name(&search, kernel_name(models->reading, device));
+        uint32_t group = models->works.groups.of[perf_model];
+        row_t device = search.gemm_below[models->host[perf_model]];
+        if (tracelens_model_kind(models, perf_model)->category == OP_GEMM && device != ROW_NONE)
+            transposes = transposes_of_name(&search, kernel_name(models->model, device));
         uint32_t number = tuples_number(
             &search.numbers,
             (struct tuple){{group, (value_key)transposes.known, (value_key)transposes.a, (value_key)transposes.b}});
-        models->variant_of[model] = number;
+        models->variant_of[perf_model] = number;
         ok = number != TUPLE_NONE && (number < models->n_variants || make_variant(&search, group, transposes, arena));
     }
     tuples_free(&search.numbers);
@@ -163,17 +163,17 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
-        tracelens_gradients(input->context, models->reading, models->host, n, arena, models->gradient, error);
-    for (row_t model = 0; model < n && !status; model++)
-        if (models->gradient[model] != ROW_NONE)
-            found[n_found++] = models->gradient[model];
+        tracelens_gradients(input->context, models->model, models->host, n, arena, models->gradient, error);
+    for (row_t perf_model = 0; perf_model < n && !status; perf_model++)
+        if (models->gradient[perf_model] != ROW_NONE)
+            found[n_found++] = models->gradient[perf_model];
     if (!status)
-        status = launch_model_busy_time(models->reading, found, n_found, arena, ticks, error);
+        status = launch_model_busy_time(models->model, found, n_found, arena, ticks, error);
     if (status)
         return status;
     n_found = 0;
-    for (row_t model = 0; model < n; model++)
-        models->gradient_busy[model] = models->gradient[model] == ROW_NONE ? 0 : ticks[n_found++];
+    for (row_t perf_model = 0; perf_model < n; perf_model++)
+        models->gradient_busy[perf_model] = models->gradient[perf_model] == ROW_NONE ? 0 : ticks[n_found++];
 
     /* FLOPs of the gradients of each group, if there is a formula */
     struct op_inputs_parser parser = {0};
@@ -193,41 +193,41 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
 
 enum sutra_status tracelens_models_make(const struct op_input *input, struct arena *arena,
                                         struct tracelens_models *models, struct sutra_error *error) {
-    const struct launch_model *reading = input->reading;
-    const struct launch_links *links = &reading->links;
-    uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
+    const struct launch_model *model = input->model;
+    const struct launch_links *links = &model->links;
+    uint8_t *known = arena_zeros(arena, model->strings->n, sizeof *known);
     row_t n = 0;
-    models->reading = reading;
-    models->host = arena_alloc(arena, reading->hosts.n, sizeof *models->host);
-    models->model_of = rows_none(arena, reading->hosts.n);
-    models->start_rank = arena_alloc(arena, reading->devices.n, sizeof *models->start_rank);
+    models->model = model;
+    models->host = arena_alloc(arena, model->hosts.n, sizeof *models->host);
+    models->model_of = rows_none(arena, model->hosts.n);
+    models->start_rank = arena_alloc(arena, model->devices.n, sizeof *models->start_rank);
     models->link_event = arena_alloc(arena, links->n, sizeof *models->link_event);
     if (arena->failed)
         return error_memory(error);
-    for (row_t i = 0; i < reading->devices.n; i++)
-        models->start_rank[reading->devices.by_start[i]] = i;
-    for (row_t row = 0; row < reading->hosts.n; row++) {
+    for (row_t i = 0; i < model->devices.n; i++)
+        models->start_rank[model->devices.by_start[i]] = i;
+    for (row_t row = 0; row < model->hosts.n; row++) {
         for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
-            models->link_event[i] = reading->hosts.event[row];
-        if (op_cost_is_known(reading, row, FLOPS_TRACELENS, known))
+            models->link_event[i] = model->hosts.event[row];
+        if (op_cost_is_known(model, row, FLOPS_TRACELENS, known))
             models->host[n++] = row;
     }
     if (n) /* in file order */
-        qsort_r(models->host, n, sizeof *models->host, by_event, reading->hosts.event);
-    for (row_t model = 0; model < n; model++)
-        models->model_of[models->host[model]] = model;
+        qsort_r(models->host, n, sizeof *models->host, by_event, model->hosts.event);
+    for (row_t perf_model = 0; perf_model < n; perf_model++)
+        models->model_of[models->host[perf_model]] = perf_model;
     models->busy = arena_alloc(arena, n, sizeof *models->busy);
     if (!models->busy)
         return error_memory(error);
     enum sutra_status status =
-        op_costs_read(input->context, reading, models->host, n, FLOPS_TRACELENS, arena, &models->works, error);
+        op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->works, error);
     if (!status)
-        status = launch_model_busy_time(reading, models->host, n, arena, models->busy, error);
+        status = launch_model_busy_time(model, models->host, n, arena, models->busy, error);
     if (!status)
         status = find_variants(models, arena, error);
     if (!status)
         status = find_gradients(input, models, arena, error);
-    return status ? status : thread_labels_read(input->context, reading, arena, &models->labels, error);
+    return status ? status : thread_labels_read(input->context, model, arena, &models->labels, error);
 }
 
 void tracelens_models_free(struct tracelens_models *models) {
@@ -247,7 +247,7 @@ struct model_figures tracelens_figures(const struct op_flops *flops, double busy
 /* ---- The table of rates ---- */
 
 struct rate_sum {
-    row_t model; /* of the first operator in the file */
+    row_t perf_model; /* of the first operator in the file */
     row_t n;
     double busy_us;
     double tera_bytes_per_s, tera_flops_per_s; /* totals of the operators' rates, */
@@ -265,13 +265,13 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
     double *busy = arena_alloc(arena, n, sizeof *busy);
     uint32_t *order = arena_alloc(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t model = 0; model < n && !status; model++) {
-        const struct op_flops *flops = &flops_of[models->works.groups.of[model]];
-        const struct model_variant *variant = &models->variants[models->variant_of[model]];
+    for (row_t perf_model = 0; perf_model < n && !status; perf_model++) {
+        const struct op_flops *flops = &flops_of[models->works.groups.of[perf_model]];
+        const struct model_variant *variant = &models->variants[models->variant_of[perf_model]];
         bool known_params = strings_length(&models->texts, variant->params) > 2;
-        if (flops->missing || (gradients && models->gradient[model] == ROW_NONE))
+        if (flops->missing || (gradients && models->gradient[perf_model] == ROW_NONE))
             continue;
-        struct tuple key = {{host_name(models->reading, models->host[model]), variant->params,
+        struct tuple key = {{host_name(models->model, models->host[perf_model]), variant->params,
                              known_params ? 0 : (value_key)variant->group + 1, 0}};
         uint32_t number = tuples_number(&keys, key);
         if (number == TUPLE_NONE) {
@@ -279,10 +279,10 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
             break;
         }
         struct rate_sum *sum = &sums[number];
-        double busy_us = launch_model_us(models->reading, busy_of[model]);
+        double busy_us = launch_model_us(models->model, busy_of[perf_model]);
         struct model_figures figures = tracelens_figures(flops, busy_us);
         if (sum->n++ == 0)
-            sum->model = model;
+            sum->perf_model = perf_model;
         sum->busy_us += busy_us;
         sum->n_flops += isnan(figures.tera_flops_per_s) ? 0 : 1U;
         sum->n_bytes += isnan(figures.tera_bytes_per_s) ? 0 : 1U;
@@ -295,10 +295,10 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
         status = op_groups_order(busy, keys.n, arena, order, error);
     for (uint32_t i = 0; i < keys.n && !status; i++) {
         const struct rate_sum *sum = &sums[order[i]];
-        row_t host = models->host[sum->model];
-        struct model_figures figures = tracelens_figures(&flops_of[models->works.groups.of[sum->model]], 0);
-        table_string(table, models->reading->strings, host_name(models->reading, host));
-        table_integer(table, models->reading->hosts.event[host]);
+        row_t host = models->host[sum->perf_model];
+        struct model_figures figures = tracelens_figures(&flops_of[models->works.groups.of[sum->perf_model]], 0);
+        table_string(table, models->model->strings, host_name(models->model, host));
+        table_integer(table, models->model->hosts.event[host]);
         table_real(table, figures.giga_flops);
         table_real(table, figures.mega_bytes);
         table_real(table, figures.flops_per_byte);

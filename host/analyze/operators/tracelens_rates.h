@@ -22,7 +22,7 @@ struct model_variant {
 };
 
 struct tracelens_models {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     struct op_costs works;           /* operators in the order of the file, whether their FLOPs are known or not */
     row_t *host;                     /* by model (index in that list): a row of hosts, */
     uint32_t *variant_of;            /* the variant, */
@@ -45,7 +45,7 @@ enum sutra_status tracelens_models_make(const struct op_input *input, struct are
 void tracelens_models_free(struct tracelens_models *models);
 
 /* The table line of a model. */
-const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t model);
+const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t perf_model);
 
 /* TraceLens' figures of one operator; NaN: unknown. */
 struct model_figures {

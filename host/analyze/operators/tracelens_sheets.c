@@ -52,11 +52,11 @@ struct param_column {
 
 struct sheet {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     const struct tracelens_models *models;
     const struct sheet_spec *spec;
-    bool gradients;  /* rows are of gradients */
-    row_t n, *model; /* operators */
+    bool gradients;       /* rows are of gradients */
+    row_t n, *perf_model; /* operators */
     struct op_groups groups;
     uint32_t n_params;
     struct param_column params[SHEET_PARAMS_MAX];
@@ -75,7 +75,7 @@ static inline row_t sheet_group_size(const struct sheet *sheet, uint32_t group) 
 
 /* The model of a member of a group. */
 static inline row_t sheet_member(const struct sheet *sheet, uint32_t group, row_t i) {
-    return sheet->model[sheet->groups.member[sheet->groups.first[group] + i]];
+    return sheet->perf_model[sheet->groups.member[sheet->groups.first[group] + i]];
 }
 
 /* ---- Operators of a sheet, in groups of equal name and parameters ---- */
@@ -103,33 +103,33 @@ static enum sheet_family family_of(const struct op_kind *kind) {
 }
 
 /* FLOPs and bytes of an operator, or of its gradient, and its busy time. */
-static const struct op_flops *flops_of(const struct sheet *sheet, row_t model) {
+static const struct op_flops *flops_of(const struct sheet *sheet, row_t perf_model) {
     const struct tracelens_models *models = sheet->models;
     bool own = !sheet->gradients || sheet->spec->family == SHEET_REDUCE;
-    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[model]];
+    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[perf_model]];
 }
 
-static double busy_us_of(const struct sheet *sheet, row_t model) {
-    return launch_model_us(sheet->reading,
-                           (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[model]);
+static double busy_us_of(const struct sheet *sheet, row_t perf_model) {
+    return launch_model_us(sheet->model,
+                           (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[perf_model]);
 }
 
 static enum sutra_status group_operators(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
     const struct tracelens_models *models = sheet->models;
     struct tuple *keys = arena_alloc(arena, models->works.n, sizeof *keys);
-    sheet->model = arena_alloc(arena, models->works.n, sizeof *sheet->model);
+    sheet->perf_model = arena_alloc(arena, models->works.n, sizeof *sheet->perf_model);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t model = 0; model < models->works.n && !status; model++) {
-        const struct op_kind *kind = tracelens_model_kind(models, model);
-        if (family_of(kind) != sheet->spec->family || flops_of(sheet, model)->missing ||
-            (sheet->gradients && !(tracelens_has_gradient(kind) && models->gradient[model] != ROW_NONE)))
+    for (row_t perf_model = 0; perf_model < models->works.n && !status; perf_model++) {
+        const struct op_kind *kind = tracelens_model_kind(models, perf_model);
+        if (family_of(kind) != sheet->spec->family || flops_of(sheet, perf_model)->missing ||
+            (sheet->gradients && !(tracelens_has_gradient(kind) && models->gradient[perf_model] != ROW_NONE)))
             continue;
-        keys[sheet->n] = (struct tuple){
-            {host_name(sheet->reading, models->host[model]), models->variants[models->variant_of[model]].params, 0, 0}};
-        struct model_figures figures = tracelens_figures(flops_of(sheet, model), busy_us_of(sheet, model));
+        keys[sheet->n] = (struct tuple){{host_name(sheet->model, models->host[perf_model]),
+                                         models->variants[models->variant_of[perf_model]].params, 0, 0}};
+        struct model_figures figures = tracelens_figures(flops_of(sheet, perf_model), busy_us_of(sheet, perf_model));
         sheet->has_unknown_rates |= isnan(figures.tera_flops_per_s);
         sheet->has_unknown_bytes |= isnan(figures.tera_bytes_per_s);
-        sheet->model[sheet->n++] = model;
+        sheet->perf_model[sheet->n++] = perf_model;
     }
     return status ? status : op_groups_make(keys, sheet->n, arena, &sheet->groups, error);
 }
@@ -205,8 +205,8 @@ static int compare_cells(const struct sheet *sheet, uint32_t a, uint32_t b) {
 static int by_key(const void *left, const void *right, void *arg) {
     const struct sheet *sheet = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const struct host_rows *hosts = &sheet->reading->hosts;
-    const struct strings *strings = sheet->reading->strings;
+    const struct host_rows *hosts = &sheet->model->hosts;
+    const struct strings *strings = sheet->model->strings;
     int order = strcmp(strings_text(strings, hosts->name[sheet->models->host[sheet_member(sheet, a, 0)]]),
                        strings_text(strings, hosts->name[sheet->models->host[sheet_member(sheet, b, 0)]]));
     for (uint32_t i = 0; i < sheet->n_params && !order; i++)
@@ -219,7 +219,7 @@ static int by_key(const void *left, const void *right, void *arg) {
 static enum sutra_status sheet_make(const struct op_input *input, const struct sheet_spec *spec, bool gradients,
                                     struct arena *arena, struct sheet *sheet, struct sutra_error *error) {
     *sheet = (struct sheet){
-        .input = input, .reading = input->reading, .models = input->models, .spec = spec, .gradients = gradients};
+        .input = input, .model = input->model, .models = input->models, .spec = spec, .gradients = gradients};
     enum sutra_status status = group_operators(sheet, arena, error);
     if (!status && !(find_columns(sheet) && strings_init(&sheet->texts)))
         status = error_memory(error);
@@ -317,11 +317,11 @@ static const struct column_spec columns[] = {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-static row_t count_below(const struct sheet *sheet, row_t model) {
+static row_t count_below(const struct sheet *sheet, row_t perf_model) {
     const struct tracelens_models *models = sheet->models;
-    row_t host = sheet->gradients ? models->gradient[model] : models->host[model];
-    const struct launch_links *links = &sheet->reading->links;
-    return links->first[sheet->reading->hosts.end[host]] - links->first[host];
+    row_t host = sheet->gradients ? models->gradient[perf_model] : models->host[perf_model];
+    const struct launch_links *links = &sheet->model->links;
+    return links->first[sheet->model->hosts.end[host]] - links->first[host];
 }
 
 /* Columns of the operators' own parameters are first; further parameters of the forward sheet are last. */
@@ -339,7 +339,7 @@ static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sut
     struct sutra_table *table = result_table_begin_with(&operators->result, spec->id, all, n);
     bool integers = true; /* if all times are, or if no operator has kernels */
     for (row_t i = 0; i < rows->sheet->n && !rows->sheet->input->integer_times; i++)
-        integers &= count_below(rows->sheet, rows->sheet->model[i]) == 0;
+        integers &= count_below(rows->sheet, rows->sheet->perf_model[i]) == 0;
     if (integers)
         tracelens_retype_integers(table, times);
     return table;
@@ -352,8 +352,8 @@ static struct value_stats figure_stats(const struct sheet_rows *rows, uint32_t g
     const struct sheet *sheet = rows->sheet;
     row_t n = sheet_group_size(sheet, group);
     for (row_t i = 0; i < n; i++) {
-        row_t model = sheet_member(sheet, group, i);
-        struct model_figures figures = tracelens_figures(flops_of(sheet, model), busy_us_of(sheet, model));
+        row_t perf_model = sheet_member(sheet, group, i);
+        struct model_figures figures = tracelens_figures(flops_of(sheet, perf_model), busy_us_of(sheet, perf_model));
         memcpy(&rows->scratch[i], (const char *)&figures + field, sizeof(double));
     }
     bool unknown =
@@ -381,8 +381,8 @@ static void add_kernels(const struct sheet *sheet, uint32_t group, struct arena 
     row_t *device = arena_alloc(arena, capacity, sizeof *device);
     table->failed |= arena->failed || capacity > ROW_LIMIT;
     for (row_t i = 0; i < n && !table->failed; i++) {
-        row_t model = sheet_member(sheet, group, i);
-        row_t host = sheet->gradients ? models->gradient[model] : models->host[model];
+        row_t perf_model = sheet_member(sheet, group, i);
+        row_t host = sheet->gradients ? models->gradient[perf_model] : models->host[perf_model];
         row_t n_below = tracelens_kernels_below(models, host, KERNELS_BY_START, device + n_kernels);
         table->failed |= n_below == ROW_NONE;
         members[i] = i;
@@ -452,12 +452,12 @@ static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *are
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct tracelens_models *models = sheet->models;
     const struct thread_labels *labels = &models->labels;
-    row_t model = sheet_member(sheet, group, 0), host = models->host[model];
-    uint32_t thread = sheet->reading->hosts.thread[host];
-    struct model_figures figures = tracelens_figures(flops_of(sheet, model), 0);
+    row_t perf_model = sheet_member(sheet, group, 0), host = models->host[perf_model];
+    uint32_t thread = sheet->model->hosts.thread[host];
+    struct model_figures figures = tracelens_figures(flops_of(sheet, perf_model), 0);
     struct value_stats bytes = figure_stats(rows, group, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(rows, group, offsetof(struct model_figures, tera_flops_per_s));
-    table_string(table, sheet->reading->strings, host_name(sheet->reading, host));
+    table_string(table, sheet->model->strings, host_name(sheet->model, host));
     add_param_cells(rows, group, 0, rows->n_front, table);
     table_real(table, figures.giga_flops);
     table_real(table, figures.mega_bytes);
@@ -467,19 +467,19 @@ static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *are
     table_string(table, &labels->texts, labels->process[thread]);
     table_string(table, &labels->texts, labels->label[thread]);
     table_string(table, &labels->texts, labels->thread[thread]);
-    table_words(table, models->variants[models->variant_of[model]].spec);
+    table_words(table, models->variants[models->variant_of[perf_model]].spec);
     add_kernels(sheet, group, arena, table);
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
         add_argument(rows, group, arguments[i], table);
     add_stats(&rows->busy[group], table);
     table_number(table, rows->busy[group].sum);
     table_integer(table, sheet_group_size(sheet, group));
-    table_integer(table, sheet->reading->hosts.event[host]);
+    table_integer(table, sheet->model->hosts.event[host]);
     add_param_cells(rows, group, rows->n_front, rows->n_params, table);
 }
 
 static row_t uid_of(const struct sheet *sheet, uint32_t group) {
-    return sheet->reading->hosts.event[sheet->models->host[sheet_member(sheet, group, 0)]];
+    return sheet->model->hosts.event[sheet->models->host[sheet_member(sheet, group, 0)]];
 }
 
 static int by_time_and_uid(const void *left, const void *right, void *arg) {
@@ -583,7 +583,7 @@ enum sutra_status tracelens_sheets(const struct op_input *input, struct arena *a
 
 /* A position in the lists of a group. */
 struct kernel_entry {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     row_t event, position;
     bool integers; /* all durations are */
     struct value_stats stats;
@@ -606,10 +606,10 @@ static void append_number(struct buffer *text, const char *key, double value, bo
 static void append_entry(const struct op_input *input, const struct kernel_entry *entry, bool short_form,
                          struct buffer *text, struct buffer *name) {
     const struct value_stats *stats = &entry->stats;
-    const struct strings *strings = entry->reading->strings;
-    uint32_t string = entry->reading->events->name[entry->event];
+    const struct strings *strings = entry->model->strings;
+    uint32_t string = entry->model->events->name[entry->event];
     const char *full = strings_text(strings, string), *end = full + strings_length(strings, string), *cut = full;
-    value_key stream = input->reading->events->stream[entry->event];
+    value_key stream = input->model->events->stream[entry->event];
     char number[NUMBER_TEXT_MAX];
     size_t length;
 
@@ -669,8 +669,8 @@ static row_t length_of(const struct kernel_lists *lists, row_t member) {
 
 static int compare_entries(const void *left, const void *right) {
     const struct kernel_entry *a = left, *b = right;
-    const struct strings *strings = a->reading->strings;
-    uint32_t name_a = a->reading->events->name[a->event], name_b = b->reading->events->name[b->event];
+    const struct strings *strings = a->model->strings;
+    uint32_t name_a = a->model->events->name[a->event], name_b = b->model->events->name[b->event];
     if (a->stats.sum != b->stats.sum)
         return a->stats.sum < b->stats.sum ? -1 : 1;
     int order = strcmp(strings_text(strings, name_a), strings_text(strings, name_b));
@@ -680,7 +680,7 @@ static int compare_entries(const void *left, const void *right) {
 void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
                              row_t n, struct arena *arena, struct sutra_table *table) {
     struct arena_mark mark = arena_mark(arena);
-    const struct launch_model *reading = input->reading;
+    const struct launch_model *model = input->model;
     row_t *chosen = arena_alloc(arena, n, sizeof *chosen), n_chosen = 0;
     table->failed |= !chosen;
     /* members whose lists are as long as the template, the first list that is not empty */
@@ -694,14 +694,14 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
     table->failed |= arena->failed;
     if (!table->failed) {
         for (row_t position = 0; position < n_entries; position++) {
-            row_t event = reading->devices.event[lists->device[lists->first[chosen[0]] + position]];
+            row_t event = model->devices.event[lists->device[lists->first[chosen[0]] + position]];
             bool integers = true;
             for (row_t i = 0; i < n_chosen; i++) {
                 row_t device = lists->device[lists->first[chosen[i]] + position];
-                values[i] = activity_dur_us(reading, device);
-                integers &= !number_is_double(number_at(reading->events->dur, reading->devices.event[device]));
+                values[i] = activity_dur_us(model, device);
+                integers &= !number_is_double(number_at(model->events->dur, model->devices.event[device]));
             }
-            entries[position] = (struct kernel_entry){.reading = reading,
+            entries[position] = (struct kernel_entry){.model = model,
                                                       .event = event,
                                                       .position = position,
                                                       .integers = integers,
@@ -720,12 +720,11 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
 
 /* ---- Columns of integers ---- */
 
-bool tracelens_has_integer_times(const struct launch_model *reading) {
-    const struct device_rows *devices = &reading->devices;
+bool tracelens_has_integer_times(const struct launch_model *model) {
+    const struct device_rows *devices = &model->devices;
     for (row_t i = 0; i < devices->n; i++)
-        if (devices->class[i] != DEVICE_NO_WORK &&
-            (number_is_double(number_at(reading->events->ts, devices->event[i])) ||
-             number_is_double(number_at(reading->events->dur, devices->event[i]))))
+        if (devices->class[i] != DEVICE_NO_WORK && (number_is_double(number_at(model->events->ts, devices->event[i])) ||
+                                                    number_is_double(number_at(model->events->dur, devices->event[i]))))
             return false;
     return true;
 }

@@ -22,7 +22,7 @@ void tracelens_details_write(const struct op_input *input, const struct kernel_l
                              row_t n, struct arena *arena, struct sutra_table *table);
 
 /* Whether the start and the duration of every kernel, memcpy and memset are integers, as pandas then keeps times. */
-bool tracelens_has_integer_times(const struct launch_model *reading);
+bool tracelens_has_integer_times(const struct launch_model *model);
 
 /* Has columns of real numbers, by name up to NULL, hold integers. */
 void tracelens_retype_integers(struct sutra_table *table, const char *const *names);

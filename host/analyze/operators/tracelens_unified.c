@@ -23,17 +23,17 @@
 enum collected_kind { COLLECTED_MODEL, COLLECTED_GRADIENT, COLLECTED_LAUNCHER, COLLECTED_SYNTHETIC };
 
 struct collected_op {
-    row_t host;   /* a row of hosts */
-    row_t model;  /* of the operator, or of the forward operator of a gradient */
-    row_t device; /* of a synthetic entry */
-    uint8_t kind; /* enum collected_kind */
+    row_t host;       /* a row of hosts */
+    row_t perf_model; /* of the operator, or of the forward operator of a gradient */
+    row_t device;     /* of a synthetic entry */
+    uint8_t kind;     /* enum collected_kind */
 };
 
 /* TraceLens searches this many ancestors of an event for the event that evaluates a gradient. */
 #define MAX_ANCESTORS 5
 
 struct collector {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     const struct tracelens_models *models;
     row_t n;              /* rows of hosts that are in trees */
     uint8_t *below_model; /* by row: an operator below has a model and launches; only operators are between */
@@ -49,27 +49,27 @@ struct collector {
 };
 
 static bool is_operator(const struct collector *of, row_t row) {
-    return of->reading->hosts.kind[row] == HOST_OPERATOR;
+    return of->model->hosts.kind[row] == HOST_OPERATOR;
 }
 
 static bool has_work(const struct collector *of, row_t row) {
-    const struct launch_links *links = &of->reading->links;
-    return links->first[of->reading->hosts.end[row]] > links->first[row];
+    const struct launch_links *links = &of->model->links;
+    return links->first[of->model->hosts.end[row]] > links->first[row];
 }
 
 /* Marks operators above a model, and rows that launch kernels; from the last row to the first, so that a row is
  * complete before its parent. */
 static void mark_ancestors(struct collector *of) {
-    const struct launch_model *reading = of->reading;
-    const struct launch_links *links = &reading->links;
+    const struct launch_model *model = of->model;
+    const struct launch_links *links = &model->links;
     for (row_t row = of->n; row-- > 0;) {
-        row_t parent = reading->hosts.parent[row];
-        bool is_runtime_call = reading->hosts.kind[row] == HOST_CALL &&
-                               text_compare(reading->strings, reading->events->category[reading->hosts.event[row]],
-                                            TEXT_IS, "cuda_runtime");
+        row_t parent = model->hosts.parent[row];
+        bool is_runtime_call =
+            model->hosts.kind[row] == HOST_CALL &&
+            text_compare(model->strings, model->events->category[model->hosts.event[row]], TEXT_IS, "cuda_runtime");
         if (is_runtime_call) {
             for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
-                of->launches[row] |= reading->devices.class[links->device[i]] != DEVICE_NO_WORK;
+                of->launches[row] |= model->devices.class[links->device[i]] != DEVICE_NO_WORK;
             if (parent != ROW_NONE)
                 of->launches[parent] |= of->launches[row];
         } else if (is_operator(of, row) && parent != ROW_NONE) {
@@ -101,40 +101,40 @@ static row_t count_before(const struct collector *of, struct named_op key) {
 /* Counts operators below an event of autograd that launch GPU activity and have the name that the event evaluates: the
  * text after ": ". */
 static row_t count_backward(const struct collector *of, row_t evaluates) {
-    const struct launch_model *reading = of->reading;
-    const char *found = strstr(strings_text(reading->strings, host_name(reading, evaluates)), ": ");
-    uint32_t name = found ? strings_find(reading->strings, found + 2, strlen(found + 2)) : STRING_NONE;
+    const struct launch_model *model = of->model;
+    const char *found = strstr(strings_text(model->strings, host_name(model, evaluates)), ": ");
+    uint32_t name = found ? strings_find(model->strings, found + 2, strlen(found + 2)) : STRING_NONE;
     row_t outermost = of->outermost[evaluates];
     if (name == STRING_NONE)
         return 0;
-    return count_before(of, (struct named_op){outermost, name, reading->hosts.end[evaluates]}) -
+    return count_before(of, (struct named_op){outermost, name, model->hosts.end[evaluates]}) -
            count_before(of, (struct named_op){outermost, name, evaluates + 1});
 }
 
 /* The model of the forward operator whose gradient a row alone computes, or ROW_NONE. */
 static row_t gradient_of(struct collector *of, row_t row) {
     enum { UNKNOWN, NO, YES };
-    row_t model = ROW_NONE;
-    for (int i = 0; i < MAX_ANCESTORS && model == ROW_NONE; i++) {
-        row = of->reading->hosts.parent[row];
+    row_t perf_model = ROW_NONE;
+    for (int i = 0; i < MAX_ANCESTORS && perf_model == ROW_NONE; i++) {
+        row = of->model->hosts.parent[row];
         if (row == ROW_NONE)
             return ROW_NONE;
-        model = of->forward[row];
+        perf_model = of->forward[row];
     }
-    if (model == ROW_NONE)
+    if (perf_model == ROW_NONE)
         return ROW_NONE;
-    if (of->sole[model] == UNKNOWN)
-        of->sole[model] =
-            !of->models->gradient_flops[of->models->works.groups.of[model]].missing && count_backward(of, row) == 1
+    if (of->sole[perf_model] == UNKNOWN)
+        of->sole[perf_model] =
+            !of->models->gradient_flops[of->models->works.groups.of[perf_model]].missing && count_backward(of, row) == 1
                 ? YES
                 : NO;
-    return of->sole[model] == YES ? model : ROW_NONE;
+    return of->sole[perf_model] == YES ? perf_model : ROW_NONE;
 }
 
-static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t model) {
-    of->list[of->n_list++] = (struct collected_op){row, model, ROW_NONE, (uint8_t)kind};
-    const struct launch_links *links = &of->reading->links;
-    for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
+static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t perf_model) {
+    of->list[of->n_list++] = (struct collected_op){row, perf_model, ROW_NONE, (uint8_t)kind};
+    const struct launch_links *links = &of->model->links;
+    for (row_t i = links->first[row]; i < links->first[of->model->hosts.end[row]]; i++)
         of->covered[links->device[i]] = true;
 }
 
@@ -142,7 +142,7 @@ static void collect(struct collector *of, row_t row, enum collected_kind kind, r
 static bool visit(struct collector *of, row_t row) {
     if (!has_work(of, row))
         return false;
-    const struct launch_links *links = &of->reading->links;
+    const struct launch_links *links = &of->model->links;
     bool communicates = false;
     if (of->models->model_of[row] != ROW_NONE) {
         collect(of, row, COLLECTED_MODEL, of->models->model_of[row]);
@@ -150,15 +150,15 @@ static bool visit(struct collector *of, row_t row) {
     }
     if (of->below_model[row])
         return true;
-    row_t model = gradient_of(of, row);
-    if (model != ROW_NONE) {
-        collect(of, row, COLLECTED_GRADIENT, model);
+    row_t perf_model = gradient_of(of, row);
+    if (perf_model != ROW_NONE) {
+        collect(of, row, COLLECTED_GRADIENT, perf_model);
         return false;
     }
     if (!of->launches[row])
         return true;
-    for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
-        communicates |= of->reading->devices.class[links->device[i]] == DEVICE_COMMUNICATION;
+    for (row_t i = links->first[row]; i < links->first[of->model->hosts.end[row]]; i++)
+        communicates |= of->model->devices.class[links->device[i]] == DEVICE_COMMUNICATION;
     if (!communicates)
         collect(of, row, COLLECTED_LAUNCHER, ROW_NONE);
     return false;
@@ -184,8 +184,8 @@ static void add_synthetic(struct collector *of, row_t host, row_t device) {
 
 /* Adds activity without an operator, call by call in the order of their first activity; then all other activity. */
 static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &of->reading->devices;
-    row_t n_hosts = of->reading->hosts.n, n_orphans = 0, n_others = 0;
+    const struct device_rows *devices = &of->model->devices;
+    row_t n_hosts = of->model->hosts.n, n_orphans = 0, n_others = 0;
     uint8_t *marked = arena_alloc(arena, n_hosts, sizeof *marked);
     row_t *enclosing = arena_alloc(arena, n_hosts, sizeof *enclosing);
     row_t *orphan = arena_alloc(arena, devices->n, sizeof *orphan),
@@ -196,7 +196,7 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
         return error_memory(error);
     for (row_t row = 0; row < n_hosts; row++)
         marked[row] = is_operator(of, row);
-    enum sutra_status status = find_marked_ancestors(of->reading, marked, arena, enclosing, error);
+    enum sutra_status status = find_marked_ancestors(of->model, marked, arena, enclosing, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         if (devices->class[i] == DEVICE_NO_WORK || devices->class[i] == DEVICE_COMMUNICATION || of->covered[i] ||
             devices->call[i] == ROW_NONE)
@@ -219,27 +219,27 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
 
 static enum sutra_status collect_ops(const struct tracelens_models *models, struct arena *arena,
                                      struct collected_op **list, row_t *n_list, struct sutra_error *error) {
-    const struct launch_model *reading = models->reading;
-    const struct host_rows *hosts = &reading->hosts;
+    const struct launch_model *model = models->model;
+    const struct host_rows *hosts = &model->hosts;
     row_t n = hosts->n;
-    struct collector of = {.reading = reading,
+    struct collector of = {.model = model,
                            .models = models,
                            .n = n - hosts->n_skipped,
                            .below_model = arena_zeros(arena, n, sizeof *of.below_model),
                            .launches = arena_zeros(arena, n, sizeof *of.launches),
                            .sole = arena_zeros(arena, models->works.n, sizeof *of.sole),
                            .forward = rows_none(arena, n),
-                           .covered = arena_zeros(arena, reading->devices.n, sizeof *of.covered),
+                           .covered = arena_zeros(arena, model->devices.n, sizeof *of.covered),
                            .outermost = rows_none(arena, n),
-                           .list = arena_alloc(arena, (size_t)n + reading->devices.n, sizeof *of.list)};
+                           .list = arena_alloc(arena, (size_t)n + model->devices.n, sizeof *of.list)};
     of.named = arena_alloc(arena, of.n, sizeof *of.named);
     row_t *roots = arena_alloc(arena, n, sizeof *roots), n_roots = 0;
     uint8_t *inside = arena_alloc(arena, n, sizeof *inside); /* by row: an operator encloses it */
     if (arena->failed)
         return error_memory(error);
-    for (row_t model = 0; model < models->works.n; model++)
-        if (models->gradient[model] != ROW_NONE)
-            of.forward[models->gradient[model]] = model;
+    for (row_t perf_model = 0; perf_model < models->works.n; perf_model++)
+        if (models->gradient[perf_model] != ROW_NONE)
+            of.forward[models->gradient[perf_model]] = perf_model;
     mark_ancestors(&of);
     for (row_t row = 0; row < of.n; row++) {
         row_t parent = hosts->parent[row];
@@ -249,7 +249,7 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
             continue;
         of.outermost[row] = below_operator ? of.outermost[parent] : row;
         if (has_work(&of, row))
-            of.named[of.n_named++] = (struct named_op){of.outermost[row], host_name(reading, row), row};
+            of.named[of.n_named++] = (struct named_op){of.outermost[row], host_name(model, row), row};
         if (!inside[row])
             roots[n_roots++] = row;
     }
@@ -270,7 +270,7 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
 
 struct unified {
     const struct op_input *input;
-    const struct launch_model *reading;
+    const struct launch_model *model;
     const struct tracelens_models *models;
     struct collected_op *list; /* entries */
     row_t n;
@@ -294,9 +294,9 @@ struct unified {
 /* The name of a synthetic entry, "operator->kernel (Synthetic Op)"; STRING_NONE: out of memory. */
 static uint32_t synthetic_name(struct unified *of, const struct collected_op *op, struct buffer *text) {
     static const char ending[] = " (Synthetic Op)";
-    const struct strings *strings = of->reading->strings;
-    uint32_t parent = host_name(of->reading, op->host);
-    uint32_t kernel = of->reading->events->name[of->reading->devices.event[op->device]];
+    const struct strings *strings = of->model->strings;
+    uint32_t parent = host_name(of->model, op->host);
+    uint32_t kernel = of->model->events->name[of->model->devices.event[op->device]];
     text->length = 0;
     buffer_append(text, strings_text(strings, parent), strings_length(strings, parent));
     buffer_append_text(text, "->");
@@ -307,15 +307,16 @@ static uint32_t synthetic_name(struct unified *of, const struct collected_op *op
 
 /* The category in TraceLens: by the name, else by the first kernel that the operator itself launched. */
 static uint8_t category_of(const struct unified *of, const struct collected_op *op, const char *name, size_t length) {
-    const struct attribution_table *charges = &of->reading->charges;
-    row_t charge = charges->of_host[op->host];
+    const struct attribution_table *attributions = &of->model->attributions;
+    row_t attribution = attributions->of_host[op->host];
     if (op->kind == COLLECTED_GRADIENT)
         return OP_SDPA_BWD;
-    if (charge == ROW_NONE)
+    if (attribution == ROW_NONE)
         return (uint8_t)op_category_find(name, length, NULL, 0, OP_TABLE_TRACELENS);
-    uint32_t kernel = of->reading->events->name[of->reading->devices.event[charges->device[charges->first[charge]]]];
-    return (uint8_t)op_category_find(name, length, strings_text(of->reading->strings, kernel),
-                                     strings_length(of->reading->strings, kernel), OP_TABLE_TRACELENS);
+    uint32_t kernel =
+        of->model->events->name[of->model->devices.event[attributions->device[attributions->first[attribution]]]];
+    return (uint8_t)op_category_find(name, length, strings_text(of->model->strings, kernel),
+                                     strings_length(of->model->strings, kernel), OP_TABLE_TRACELENS);
 }
 
 /* Numbers names, categories, threads and arguments. */
@@ -330,9 +331,9 @@ static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struc
     for (row_t i = 0; i < of->n && ok; i++) {
         const struct collected_op *op = &of->list[i];
         bool synthetic = op->kind == COLLECTED_SYNTHETIC;
-        const struct strings *strings = synthetic ? &of->names : of->reading->strings;
-        uint32_t name = synthetic ? synthetic_name(of, op, &text) : host_name(of->reading, op->host);
-        uint32_t thread = of->reading->hosts.thread[op->host];
+        const struct strings *strings = synthetic ? &of->names : of->model->strings;
+        uint32_t name = synthetic ? synthetic_name(of, op, &text) : host_name(of->model, op->host);
+        uint32_t thread = of->model->hosts.thread[op->host];
         uint32_t where = tuples_number(
             &threads, (struct tuple){{labels->process[thread], labels->label[thread], labels->thread[thread], 0}});
         ok = name != STRING_NONE && where != TUPLE_NONE;
@@ -354,24 +355,24 @@ static const struct op_flops *flops_of(const struct unified *of, const struct co
     if (!has_model(op))
         return NULL;
     const struct op_flops *flops = op->kind == COLLECTED_MODEL ? of->models->works.flops : of->models->gradient_flops;
-    flops += of->models->works.groups.of[op->model];
+    flops += of->models->works.groups.of[op->perf_model];
     return flops->missing ? NULL : flops;
 }
 
 /* Finds busy times and figures of the entries, and their kernels in the order of their calls in the file. */
 static enum sutra_status find_figures(struct unified *of, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &of->reading->devices;
+    const struct device_rows *devices = &of->model->devices;
     row_t n = of->n, n_devices = 0, *hosts = arena_alloc(arena, n, sizeof *hosts);
     int64_t *ticks = arena_alloc(arena, n, sizeof *ticks);
     of->busy_us = arena_alloc(arena, n, sizeof *of->busy_us);
     of->figures = arena_alloc(arena, n, sizeof *of->figures);
     of->first = arena_alloc(arena, (size_t)n + 1, sizeof *of->first);
-    of->device = arena_alloc(arena, (size_t)of->reading->links.n + n, sizeof *of->device);
+    of->device = arena_alloc(arena, (size_t)of->model->links.n + n, sizeof *of->device);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         hosts[i] = of->list[i].host;
-    enum sutra_status status = launch_model_busy_time(of->reading, hosts, n, arena, ticks, error);
+    enum sutra_status status = launch_model_busy_time(of->model, hosts, n, arena, ticks, error);
     if (status)
         return status;
     for (row_t i = 0; i < n; i++) {
@@ -380,8 +381,8 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
         if (op->kind == COLLECTED_SYNTHETIC)
             ticks[i] = devices->stop[op->device] - devices->start[op->device];
         if (op->kind == COLLECTED_GRADIENT)
-            ticks[i] = of->models->gradient_busy[op->model];
-        of->busy_us[i] = launch_model_us(of->reading, ticks[i]);
+            ticks[i] = of->models->gradient_busy[op->perf_model];
+        of->busy_us[i] = launch_model_us(of->model, ticks[i]);
         of->figures[i] = flops
                              ? tracelens_figures(flops, of->busy_us[i])
                              : (struct model_figures){(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
@@ -459,8 +460,8 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* Synthetic entries are numbered after all events. */
 static row_t uid_of(const struct unified *of, row_t entry) {
-    return entry < of->n_real ? of->reading->hosts.event[of->list[entry].host]
-                              : of->reading->events->n + (entry - of->n_real);
+    return entry < of->n_real ? of->model->hosts.event[of->list[entry].host]
+                              : of->model->events->n + (entry - of->n_real);
 }
 
 /* A column of the members of a group; `field` is an offset in struct model_figures. */
@@ -474,7 +475,7 @@ static struct value_stats figure_stats(const struct unified *of, const row_t *me
 
 static const struct model_variant *variant_of(const struct unified *of, row_t entry) {
     const struct collected_op *op = &of->list[entry];
-    return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->model]] : NULL;
+    return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->perf_model]] : NULL;
 }
 
 static void add_quantiles(const struct value_stats *stats, struct sutra_table *table) {
@@ -485,7 +486,7 @@ static void add_quantiles(const struct value_stats *stats, struct sutra_table *t
 
 static void add_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct launch_model *reading = of->reading;
+    const struct launch_model *model = of->model;
     const row_t *members = of->groups.member + of->groups.first[group];
     row_t n = of->groups.first[group + 1] - of->groups.first[group], entry = members[0], known = entry;
     const struct collected_op *op = &of->list[entry];
@@ -493,16 +494,15 @@ static void add_group(const struct unified *of, uint32_t group, struct arena *ar
     struct value_stats bytes = figure_stats(of, members, n, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(of, members, n, offsetof(struct model_figures, tera_flops_per_s));
     for (row_t i = 0; i < n; i++)
-        of->scratch[i] =
-            number_as_double(number_at(reading->events->dur, reading->hosts.event[of->list[members[i]].host]));
+        of->scratch[i] = number_as_double(number_at(model->events->dur, model->hosts.event[of->list[members[i]].host]));
     struct value_stats durations = pandas_stats(of->scratch, n, of->order, of->scratch + n);
     for (row_t i = n; i-- > 0;) /* the first member with figures, or the first member */
         known = flops_of(of, &of->list[members[i]]) ? members[i] : known;
     const struct model_variant *variant = variant_of(of, known);
     const struct kernel_lists lists = {of->first, of->device};
     const struct thread_labels *labels = &of->models->labels;
-    uint32_t thread = reading->hosts.thread[op->host];
-    table_string(table, op->kind == COLLECTED_SYNTHETIC ? &of->names : reading->strings, of->name[entry]);
+    uint32_t thread = model->hosts.thread[op->host];
+    table_string(table, op->kind == COLLECTED_SYNTHETIC ? &of->names : model->strings, of->name[entry]);
     table_words(table, op_category_names[of->category[entry]]);
     table_string(table, &labels->texts, labels->process[thread]);
     table_string(table, &labels->texts, labels->label[thread]);
@@ -552,7 +552,7 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
                                     struct sutra_error *error) {
     static const char *const durations[] = {"total_duration_us", "duration_us_min", "duration_us_max", NULL};
     static const char *const times[] = {"Kernel Time (µs)_sum", "Kernel Time (µs)_min", "Kernel Time (µs)_max", NULL};
-    const struct launch_model *reading = of->reading;
+    const struct launch_model *model = of->model;
     uint32_t n = of->groups.n, *order = arena_alloc(arena, n, sizeof *order);
     double *sums = arena_alloc(arena, n, sizeof *sums), so_far = 0;
     of->busy = arena_alloc(arena, n, sizeof *of->busy);
@@ -580,7 +580,7 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
     struct sutra_table *table = result_table_begin_with(&operators->result, SUTRA_TRACELENS_UNIFIED, specs, n_columns);
     bool integers = true;
     for (row_t i = 0; i < of->n; i++)
-        integers &= !number_is_double(number_at(reading->events->dur, reading->hosts.event[of->list[i].host]));
+        integers &= !number_is_double(number_at(model->events->dur, model->hosts.event[of->list[i].host]));
     if (integers)
         tracelens_retype_integers(table, durations);
     if (of->input->integer_times)
@@ -596,7 +596,7 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
 
 enum sutra_status tracelens_unified(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    struct unified of = {.input = input, .reading = input->reading, .models = input->models};
+    struct unified of = {.input = input, .model = input->model, .models = input->models};
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = collect_ops(of.models, arena, &of.list, &of.n, error);
     row_t *hosts = status ? NULL : arena_alloc(arena, of.n, sizeof *hosts);
@@ -606,7 +606,7 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
     for (row_t i = 0; i < of.n && !status; i++)
         hosts[i] = of.list[i].host;
     if (!status)
-        status = op_arguments_read(input->context, of.reading, hosts, of.n, arena, &of.arguments, error);
+        status = op_arguments_read(input->context, of.model, hosts, of.n, arena, &of.arguments, error);
     if (!status)
         status = find_keys(&of, keys, arena, error);
     if (!status)

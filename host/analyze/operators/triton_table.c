@@ -45,7 +45,7 @@ struct triton_rows {
 enum { FIELD_HASH, FIELD_FILE, FIELD_KWARGS };
 
 static bool is_triton(struct triton_rows *of, uint32_t name) {
-    const struct strings *strings = of->input->reading->strings;
+    const struct strings *strings = of->input->model->strings;
     uint8_t *known = &of->triton[name];
     if (!*known)
         *known = (uint8_t)(triton_kind_of(strings_text(strings, name), strings_length(strings, name)) + 1);
@@ -61,8 +61,8 @@ static bool has_arguments(const struct launch_model *model, row_t host) {
 
 /* Lists launchers that are named as one of their kernels; returns in *any whether there are Triton kernels at all. */
 static void list_hosts(struct triton_rows *of, bool *any) {
-    const struct launch_model *model = of->input->reading;
-    const struct attribution_table *charges = &model->charges;
+    const struct launch_model *model = of->input->model;
+    const struct attribution_table *attributions = &model->attributions;
     for (row_t i = 0; i < model->devices.n; i++) {
         uint32_t name = model->events->name[model->devices.event[i]];
         row_t launcher = model->devices.launcher[i];
@@ -72,7 +72,7 @@ static void list_hosts(struct triton_rows *of, bool *any) {
         if (launcher == ROW_NONE || model->hosts.kind[launcher] != HOST_OPERATOR ||
             model->hosts.name[launcher] != name || !has_arguments(model, launcher))
             continue;
-        row_t *at = &of->of_host[charges->of_host[launcher]];
+        row_t *at = &of->of_host[attributions->of_host[launcher]];
         if (*at == ROW_NONE) {
             of->hosts[of->n_hosts] = launcher;
             *at = of->n_hosts++;
@@ -84,7 +84,7 @@ static enum sutra_status read_fields(struct triton_rows *of, struct arena *arena
     static const struct requested_field fields[] = {[FIELD_HASH] = {"kernel_hash", ASK_STRING, false},
                                                     [FIELD_FILE] = {"kernel_file", ASK_STRING, false},
                                                     [FIELD_KWARGS] = {"kernel_kwargs", ASK_STRING, false}};
-    const struct launch_model *model = of->input->reading;
+    const struct launch_model *model = of->input->model;
     row_t *events = arena_alloc(arena, of->n_hosts, sizeof *events);
     if (!events)
         return error_memory(error);
@@ -99,7 +99,7 @@ static enum sutra_status read_fields(struct triton_rows *of, struct arena *arena
 
 /* Adds up the kernels of each row. */
 static enum sutra_status make_rows(struct triton_rows *of, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *model = of->input->reading;
+    const struct launch_model *model = of->input->model;
     uint8_t *counted = arena_zeros(arena, of->n_hosts, sizeof *counted);
     if (!counted)
         return error_memory(error);
@@ -109,7 +109,7 @@ static enum sutra_status make_rows(struct triton_rows *of, struct arena *arena, 
         if (!is_triton(of, name))
             continue;
         if (launcher != ROW_NONE && model->hosts.name[launcher] == name)
-            at = of->of_host[model->charges.of_host[launcher]];
+            at = of->of_host[model->attributions.of_host[launcher]];
         struct tuple key = {{name, 0, STRING_NONE, 0}};
         if (at != ROW_NONE)
             key = (struct tuple){{name, (value_key)of->arguments.of[at] + 1,
@@ -132,7 +132,7 @@ static enum sutra_status make_rows(struct triton_rows *of, struct arena *arena, 
 static enum sutra_status add_row(const struct triton_rows *of, const struct triton_row *row,
                                  struct op_inputs_parser *parser, struct sutra_table *table,
                                  struct sutra_error *error) {
-    const struct launch_model *model = of->input->reading;
+    const struct launch_model *model = of->input->model;
     const struct strings *asked = event_columns_strings(model->trace);
     const char *name = strings_text(model->strings, row->name);
     size_t length = strings_length(model->strings, row->name);
@@ -167,12 +167,12 @@ static enum sutra_status add_row(const struct triton_rows *of, const struct trit
 
 enum sutra_status operators_triton(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                    struct sutra_error *error) {
-    const struct launch_model *model = input->reading;
+    const struct launch_model *model = input->model;
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_TRITON);
     struct arena_mark mark = arena_mark(arena);
     struct triton_rows of = {.input = input,
-                             .hosts = arena_alloc(arena, model->charges.n, sizeof *of.hosts),
-                             .of_host = rows_none(arena, model->charges.n),
+                             .hosts = arena_alloc(arena, model->attributions.n, sizeof *of.hosts),
+                             .of_host = rows_none(arena, model->attributions.n),
                              .triton = arena_zeros(arena, model->strings->n, sizeof *of.triton)};
     struct op_inputs_parser parser = {0};
     bool any = false;

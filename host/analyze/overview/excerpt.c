@@ -101,8 +101,8 @@ static bool longest_mark(const struct excerpt *excerpt, int64_t *begin, int64_t 
 /* The activity at which the arrow ends, of known call: after idle time, the first one that starts when the longest
  * marked interval ends, or later; else the longest one that starts with the interval, as a collective does. O(n). */
 static row_t arrow_target(const struct excerpt_lanes *lanes) {
-    const struct device_rows *devices = &lanes->overview->reading->devices;
-    const struct host_rows *hosts = &lanes->overview->reading->hosts;
+    const struct device_rows *devices = &lanes->overview->model->devices;
+    const struct host_rows *hosts = &lanes->overview->model->hosts;
     row_t target = ROW_NONE;
     int64_t begin = 0, end = 0;
     if (!longest_mark(lanes->excerpt, &begin, &end))
@@ -127,7 +127,7 @@ static row_t arrow_target(const struct excerpt_lanes *lanes) {
  * that run in it. O(n). */
 static enum sutra_status select_threads(struct excerpt_lanes *lanes, row_t target, struct arena *scratch,
                                         struct sutra_error *error) {
-    const struct launch_model *model = lanes->overview->reading;
+    const struct launch_model *model = lanes->overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     row_t *n_in_range = arena_zeros(scratch, hosts->n_threads, sizeof *n_in_range),
@@ -161,7 +161,7 @@ static enum sutra_status select_threads(struct excerpt_lanes *lanes, row_t targe
 
 /* Selects the streams that are busy for most of the range. O(n). */
 static enum sutra_status select_streams(struct excerpt_lanes *lanes, struct arena *scratch, struct sutra_error *error) {
-    const struct launch_model *model = lanes->overview->reading;
+    const struct launch_model *model = lanes->overview->model;
     const struct device_rows *devices = &model->devices;
     const struct excerpt *excerpt = lanes->excerpt;
     struct tuples numbers = {0};
@@ -197,10 +197,10 @@ static enum sutra_status select_streams(struct excerpt_lanes *lanes, struct aren
 
 /* Whether a row encloses the work of a step as a whole: its children are the units. */
 static bool is_wrapper(const struct excerpt_lanes *lanes, row_t row) {
-    const struct host_rows *hosts = &lanes->overview->reading->hosts;
+    const struct host_rows *hosts = &lanes->overview->model->hosts;
     const row_t step = lanes->excerpt->step;
-    const uint32_t name = host_name(lanes->overview->reading, row);
-    return name_is_wrapper(strings_text(lanes->overview->reading->strings, name)) ||
+    const uint32_t name = host_name(lanes->overview->model, row);
+    return name_is_wrapper(strings_text(lanes->overview->model->strings, name)) ||
            (hosts->kind[row] == HOST_ANNOTATION && step != ROW_NONE &&
             (hosts->stop[row] - hosts->start[row]) * 10 >= (hosts->stop[step] - hosts->start[step]) * 9);
 }
@@ -219,7 +219,7 @@ static void append_event(struct excerpt_lanes *lanes, uint32_t lane, int64_t sta
  * operators and annotations of a thread that are no wrappers. */
 static enum sutra_status collect_events(struct excerpt_lanes *lanes, const struct values *values, struct arena *scratch,
                                         struct sutra_error *error) {
-    const struct launch_model *model = lanes->overview->reading;
+    const struct launch_model *model = lanes->overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     char room[NUMBER_TEXT_MAX];
@@ -314,7 +314,7 @@ static void add_row(const struct excerpt_lanes *lanes, const struct excerpt_row 
     table_words(table, row->track);
     table_integer(table, row->lane);
     table_words(table, row->kind);
-    table_string(table, lanes->overview->reading->strings, name);
+    table_string(table, lanes->overview->model->strings, name);
     table_real(table, (double)(row->start - excerpt->zero) / 1000);
     table_real(table, (double)(row->stop - row->start) / 1000);
     table_integer(table, row->n);
@@ -323,7 +323,7 @@ static void add_row(const struct excerpt_lanes *lanes, const struct excerpt_row 
 enum sutra_status excerpt_add(const struct overview *overview, const struct values *values, int64_t rank,
                               const struct overview_finding *finding, struct arena *scratch, struct sutra_table *table,
                               struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct overview_window *window = &overview->window;
     const char *rule = finding_names[finding->rule];

@@ -481,11 +481,11 @@ struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule
                                      const char *format, ...) {
     struct overview_finding *finding = &d->findings->list[d->findings->n_all++];
     va_list arguments;
-    *finding = (struct overview_finding){.rule = rule, .win = (double)NAN, .uncapped = (double)NAN};
+    *finding = (struct overview_finding){.rule = rule, .saving_percent = (double)NAN, .uncapped = (double)NAN};
     if (spans) {
         finding->spans = *spans;
         finding->weight = 1;
-        finding->win = finding->uncapped = percent_of_window(d, (double)spans_length(spans));
+        finding->saving_percent = finding->uncapped = percent_of_window(d, (double)spans_length(spans));
     }
     va_start(arguments, format);
     vsnprintf(finding->seen, sizeof finding->seen, format, arguments);
@@ -497,12 +497,12 @@ struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule
 void set_finding_saving(const struct diagnosis *d, struct overview_finding *finding, double ticks) {
     double length = (double)spans_length(&finding->spans);
     finding->weight = length > 0 ? CLAMP(ticks / length, 0.0, 1.0) : 0;
-    finding->win = finding->uncapped = percent_of_window(d, ticks);
+    finding->saving_percent = finding->uncapped = percent_of_window(d, ticks);
 }
 
 void claim_no_saving(struct overview_finding *finding) {
     finding->weight = 0;
-    finding->win = finding->uncapped = (double)NAN;
+    finding->saving_percent = finding->uncapped = (double)NAN;
 }
 
 void set_finding_now(struct overview_finding *finding, const char *format, ...) {
@@ -565,24 +565,25 @@ static bool precedes(const struct overview_finding *a, const struct overview_fin
         return is_first(a->rule);
     if (is_first(a->rule))
         return a->rule < b->rule;
-    if (isnan(a->win) || isnan(b->win))
-        return isnan(a->win) && isnan(b->win) ? last_position(a->rule) < last_position(b->rule) : isnan(b->win);
-    double saving_a = rules[a->rule].scope == SCOPE_COMPUTE ? fmin(a->win, limit) : a->win;
-    double saving_b = rules[b->rule].scope == SCOPE_COMPUTE ? fmin(b->win, limit) : b->win;
+    if (isnan(a->saving_percent) || isnan(b->saving_percent))
+        return isnan(a->saving_percent) && isnan(b->saving_percent) ? last_position(a->rule) < last_position(b->rule)
+                                                                    : isnan(b->saving_percent);
+    double saving_a = rules[a->rule].scope == SCOPE_COMPUTE ? fmin(a->saving_percent, limit) : a->saving_percent;
+    double saving_b = rules[b->rule].scope == SCOPE_COMPUTE ? fmin(b->saving_percent, limit) : b->saving_percent;
     return saving_a != saving_b ? saving_a > saving_b : a->rule < b->rule;
 }
 
 static bool is_shown(const struct overview_finding *finding) {
     double minimum = finding->rule == FINDING_LAYOUT ? MIN_LAYOUT_SAVING : MIN_SAVING;
-    return isnan(finding->win) || finding->win >= minimum;
+    return isnan(finding->saving_percent) || finding->saving_percent >= minimum;
 }
 
 void sort_findings(struct overview_findings *findings, double busy_percent) {
     struct overview_finding *list = findings->list;
     double limit = INFINITY;
     for (unsigned i = 0; i < findings->n_all && busy_percent < OFTEN_IDLE_PERCENT; i++)
-        if (rules[list[i].rule].scope == SCOPE_IDLE && list[i].win < limit)
-            limit = list[i].win;
+        if (rules[list[i].rule].scope == SCOPE_IDLE && list[i].saving_percent < limit)
+            limit = list[i].saving_percent;
 
     /* Findings that are not shown are sorted to the end. */
     findings->n = 0;
@@ -613,7 +614,7 @@ static enum sutra_status find_parts(struct diagnosis *d, struct sutra_error *err
         for (unsigned k = 0; k < i; k++) {
             struct spans common;
             struct arena_mark mark = arena_mark(d->arena);
-            if (isnan(list[i].win) || isnan(list[k].win))
+            if (isnan(list[i].saving_percent) || isnan(list[k].saving_percent))
                 continue;
             enum sutra_status status = spans_common(&list[i].spans, &list[k].spans, d->arena, &common, error);
             if (status)

@@ -92,14 +92,14 @@ struct finding_range {
  */
 struct overview_finding {
     enum finding_rule rule;
-    double win;          /* estimated saving, percent of the window; NaN: none is claimed */
-    double uncapped;     /* the same without the cap; equal: there is none */
-    double weight;       /* 0 .. 1 */
-    struct spans spans;  /* in the arena of the diagnosis */
-    uint64_t facts;      /* of the trace, which select the remedies (remedies.h) */
-    uint32_t remedy;     /* index of the row of remedies */
-    uint32_t part_of;    /* a bit for each rule of a finding whose intervals contain these */
-    uint32_t limited_by; /* enum finding_limit */
+    double saving_percent; /* estimated saving, percent of the window; NaN: none is claimed */
+    double uncapped;       /* the same without the cap; equal: there is none */
+    double weight;         /* 0 .. 1 */
+    struct spans spans;    /* in the arena of the diagnosis */
+    uint64_t facts;        /* of the trace, which select the remedies (remedies.h) */
+    uint32_t remedy;       /* index of the row of remedies */
+    uint32_t part_of;      /* a bit for each rule of a finding whose intervals contain these */
+    uint32_t limited_by;   /* enum finding_limit */
     char seen[FINDING_SEEN];
     char subject[FINDING_NAME]; /* what the remedy names: a function, an operator */
     char now[32];               /* value of the metric that the remedy changes */

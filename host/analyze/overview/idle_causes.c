@@ -48,7 +48,7 @@ struct host_marks {
 
 static enum sutra_status find_blocking_calls(struct overview *overview, struct arena *arena,
                                              struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct device_rows *devices = &model->devices;
     const struct host_rows *hosts = &model->hosts;
     overview->blocks = arena_alloc(arena, hosts->n, 1);
@@ -67,8 +67,8 @@ static enum sutra_status find_blocking_calls(struct overview *overview, struct a
 
 /* The kind of mark that a row makes; OVERVIEW_N_KINDS: none. */
 static uint8_t mark_kind(const struct overview *overview, row_t row) {
-    const struct host_rows *hosts = &overview->reading->hosts;
-    const row_t *first = overview->reading->links.first;
+    const struct host_rows *hosts = &overview->model->hosts;
+    const row_t *first = overview->model->links.first;
     uint32_t roles = overview_name(overview, row), other = NAME_LAUNCH | NAME_RECORD_CALL | NAME_WAIT_CALL;
     if (hosts->kind[row] != HOST_CALL)
         return roles & NAME_LOADS_BATCH ? OVERVIEW_LOADING : OVERVIEW_N_KINDS;
@@ -97,7 +97,7 @@ _Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "kinds fit below the flags");
 /* Also fills overview->blocks, in the arena; marks are scratch. */
 static enum sutra_status make_host_marks(struct overview *overview, struct arena *arena, struct arena *scratch,
                                          struct host_marks *marks, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     enum sutra_status status = find_blocking_calls(overview, arena, error);
     if (status)
         return status;
@@ -152,8 +152,8 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
 
 /* Whether a row is a long memcpy call that launches and does not block. */
 static bool is_slow_copy_call(const struct overview *overview, row_t row) {
-    const struct host_rows *hosts = &overview->reading->hosts;
-    const row_t *first = overview->reading->links.first;
+    const struct host_rows *hosts = &overview->model->hosts;
+    const row_t *first = overview->model->links.first;
     if (hosts->stop[row] - hosts->start[row] <= SLOW_CALL_NS || hosts->kind[row] != HOST_CALL)
         return false;
     const uint32_t roles = overview_name(overview, row);
@@ -172,7 +172,7 @@ enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *
 /* The median duration of the calls of a name. */
 static enum sutra_status median_call(const struct overview *overview, uint32_t name, struct arena *scratch, row_t *n,
                                      int64_t *median, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     struct arena_mark mark = arena_mark(scratch);
     *n = 0;
     for (row_t row = 0; row < hosts->n; row++)
@@ -195,7 +195,7 @@ static enum sutra_status median_call(const struct overview *overview, uint32_t n
 /* Marks cold calls, by row of hosts; *cold is NULL if there are none. */
 static enum sutra_status find_cold_calls(const struct overview *overview, struct arena *scratch, uint8_t **cold,
                                          struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     uint32_t names[COPY_NAMES_MOST];
     unsigned n_names = 0;
     *cold = NULL;
@@ -393,9 +393,9 @@ static void attribute_thread_time(struct idle_attribution *idle, row_t gap, uint
 static void attribute_gap_before_work(struct idle_attribution *idle, row_t gap_row) {
     const struct overview *overview = idle->overview;
     const struct overview_gap *gap = &overview->gaps[gap_row];
-    const struct host_rows *hosts = &overview->reading->hosts;
-    row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->reading->devices.call[gap->device];
-    if (call == ROW_NONE || validity_has_device_clock(overview->reading->trace->validity)) {
+    const struct host_rows *hosts = &overview->model->hosts;
+    row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->model->devices.call[gap->device];
+    if (call == ROW_NONE || validity_has_device_clock(overview->model->trace->validity)) {
         append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_UNKNOWN, ROW_NONE);
         return;
     }
@@ -424,7 +424,7 @@ static void attribute_trailing_gap(struct idle_attribution *idle, row_t gap_row)
     struct overview_gap *gap = &overview->gaps[gap_row];
     const struct overview_window *window = &overview->window;
     if (window->n_steps)
-        gap->thread = overview->reading->hosts.thread[window->steps[window->n_steps - 1]];
+        gap->thread = overview->model->hosts.thread[window->steps[window->n_steps - 1]];
     else if (gap_row > 0)
         gap->thread = gap[-1].thread;
     if (gap->thread == THREAD_UNKNOWN)
@@ -437,8 +437,8 @@ static void attribute_trailing_gap(struct idle_attribution *idle, row_t gap_row)
  * a profiler step is no answer, since it covers everything. */
 static void find_enclosing_events(void *arg, size_t task) {
     const struct idle_attribution *idle = arg;
-    size_t first = part_start(idle->n_intervals, ENCLOSING_EVENT_TASKS, task);
-    size_t last = part_start(idle->n_intervals, ENCLOSING_EVENT_TASKS, task + 1);
+    size_t first = part_offset(idle->n_intervals, ENCLOSING_EVENT_TASKS, task);
+    size_t last = part_offset(idle->n_intervals, ENCLOSING_EVENT_TASKS, task + 1);
     row_t search_hint = 0;
     for (size_t i = first; i < last; i++) {
         struct overview_row *interval = &idle->intervals[i];
@@ -458,7 +458,7 @@ enum sutra_status attribute_idle_time(struct sutra_context *context, struct over
     if (!status)
         status = find_cold_calls(overview, scratch, &idle.cold, error);
     if (!status)
-        status = make_host_ancestors(&overview->reading->hosts, scratch, &idle.ancestors, error);
+        status = make_host_ancestors(&overview->model->hosts, scratch, &idle.ancestors, error);
     if (status)
         return status;
     size_t capacity = overview->n_rows + 2 * (size_t)idle.marks.n + EXTRA_INTERVALS_PER_GAP * (size_t)overview->n_gaps;

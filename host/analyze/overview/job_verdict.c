@@ -121,7 +121,7 @@ static double saving_of_job(const struct joining *joining, const struct job_rank
                             const struct overview_finding *finding) {
     double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
     bool waits = finding->rule == FINDING_EXPOSED_COMM || finding->rule == FINDING_SLOW_COLLECTIVE;
-    return finding->win * share * (waits ? 1 - rank->wait : 1);
+    return finding->saving_percent * share * (waits ? 1 - rank->wait : 1);
 }
 
 /* Joins the findings of one rule. */
@@ -148,18 +148,19 @@ static void join_rule(struct joining *joining, enum finding_rule rule, double *v
         return;
     struct overview_finding *joined = &joining->findings->list[joining->findings->n_all++];
     *joined = *most;
-    if (isnan(most->win))
+    if (isnan(most->saving_percent))
         return;
     if (of->n > 1)
         qsort(values, of->n, sizeof *values, compare_doubles);
-    joined->win = mean_median(values, of->n);
+    joined->saving_percent = mean_median(values, of->n);
     const struct job_rank *rank = &joining->ranks[of->most_rank];
     const double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
-    joined->uncapped = most->limited_by == LIMIT_NONE && rank->wait == 0 ? joined->win : most->uncapped * share;
+    joined->uncapped =
+        most->limited_by == LIMIT_NONE && rank->wait == 0 ? joined->saving_percent : most->uncapped * share;
     if (rank->wait > 0 && (rule == FINDING_EXPOSED_COMM || rule == FINDING_SLOW_COLLECTIVE)) {
         joined->limited_by = LIMIT_STRAGGLER;
-        joined->uncapped = most->win * share;
-        add_finding_number(joined, "wait_percent", most->win * share * rank->wait);
+        joined->uncapped = most->saving_percent * share;
+        add_finding_number(joined, "wait_percent", most->saving_percent * share * rank->wait);
         append_finding_text(joined, " Straggler wait is %s of it and vanishes with the straggler.",
                             rank->wait < 1 ? finding_percent(rank->wait, 1).text : "all");
     }
@@ -174,10 +175,11 @@ static void join_straggler(struct joining *joining, const struct job_findings *f
     for (size_t i = 0; i < joining->n; i++) {
         if (joining->ranks[i].rank != found->waiting)
             continue;
-        joined->win *= joining->step > 0 ? step_ticks(joining->ranks[i].verdict) / joining->step : 0;
-        *of = (struct rule_ranks){.least = joined->win, .most = joined->win, .n = 1, .most_rank = i};
+        joined->saving_percent *= joining->step > 0 ? step_ticks(joining->ranks[i].verdict) / joining->step : 0;
+        *of = (struct rule_ranks){
+            .least = joined->saving_percent, .most = joined->saving_percent, .n = 1, .most_rank = i};
     }
-    joined->uncapped = joined->win;
+    joined->uncapped = joined->saving_percent;
     joining->is_late = true;
 }
 
@@ -279,8 +281,9 @@ static void publish_finding(const struct joining *joining, const struct overview
     *public = (struct sutra_finding){
         .rule = finding_names[finding->rule],
         .title = finding_title(finding),
-        .saving_percent = finding->win,
-        .saving_us = isnan(finding->win) ? finding->win : finding->win / 100 * joining->step / 1000,
+        .saving_percent = finding->saving_percent,
+        .saving_us = isnan(finding->saving_percent) ? finding->saving_percent
+                                                    : finding->saving_percent / 100 * joining->step / 1000,
         .numbers = numbers,
         .n_numbers = finding->n_numbers,
         .estimate = finding->rule == FINDING_FP32 || finding->rule == FINDING_UNFUSED_ATTENTION ||
@@ -290,8 +293,8 @@ static void publish_finding(const struct joining *joining, const struct overview
         .part_of = names_of_rules(arena, parts, n_parts),
         .n_part_of = n_parts,
         .seen = arena_format(arena, "%s", finding->seen),
-        .least_percent = isnan(finding->win) ? finding->win : of->least,
-        .most_percent = isnan(finding->win) ? finding->win : of->most,
+        .least_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->least,
+        .most_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->most,
         .most_rank = joining->ranks[of->most_rank].rank,
         .n_ranks = of->n};
     publish_where(arena, &finding->where, public);
@@ -319,7 +322,7 @@ static void publish_achievable(const struct joining *joining) {
     uint32_t bits = 0;
     size_t n = 0;
     for (unsigned i = 0; i < findings->n && list; i++) {
-        if (isnan(findings->list[i].win) || findings->list[i].rule == FINDING_STARTUP)
+        if (isnan(findings->list[i].saving_percent) || findings->list[i].rule == FINDING_STARTUP)
             continue;
         bits |= 1U << findings->list[i].rule;
         rules[n++] = findings->list[i].rule;

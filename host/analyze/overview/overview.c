@@ -22,7 +22,7 @@ static void widen(struct overview_window *window, bool first, int64_t start, int
 /* The window is from the start of the first profiler step to the end of the last one, or of the last activity that was
  * launched in them. Without steps, it is the trace. O(n). */
 static enum sutra_status find_window(struct overview *overview, struct arena *arena, struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     struct overview_window *window = &overview->window;
@@ -67,7 +67,7 @@ static uint8_t class_of(const struct overview *overview, row_t device) {
     static const uint8_t kinds[] = {[DEVICE_COMPUTE] = OVERVIEW_COMPUTE,
                                     [DEVICE_COMMUNICATION] = OVERVIEW_COMMUNICATION,
                                     [DEVICE_COPY] = OVERVIEW_COPY};
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     row_t event = model->devices.event[device];
     uint8_t kind = kinds[model->devices.class[device]];
     if (kind != OVERVIEW_COMPUTE)
@@ -77,7 +77,7 @@ static uint8_t class_of(const struct overview *overview, row_t device) {
 
 /* Makes a row for each interval; an interval without activity has a gap and a row of kind OVERVIEW_AFTER. */
 static void make_rows(struct overview *overview, const struct merged *merged) {
-    const struct device_rows *devices = &overview->reading->devices;
+    const struct device_rows *devices = &overview->model->devices;
     row_t next[DEVICE_N_CLASSES], k = 0; /* first group of a class, first activity by start, that are not over */
     int64_t end;
     for (int class = 0; class < DEVICE_N_CLASSES; class ++)
@@ -113,13 +113,13 @@ static void make_rows(struct overview *overview, const struct merged *merged) {
             }
             row_t call = device == ROW_NONE ? ROW_NONE : devices->call[device];
             gap = overview->n_gaps++;
-            overview->gaps[gap] = (struct overview_gap){
-                .begin = begin,
-                .end = end,
-                .device = device,
-                .thread = call == ROW_NONE ? THREAD_UNKNOWN : overview->reading->hosts.thread[call],
-                .first = overview->n_rows,
-                .last = overview->n_rows + 1};
+            overview->gaps[gap] =
+                (struct overview_gap){.begin = begin,
+                                      .end = end,
+                                      .device = device,
+                                      .thread = call == ROW_NONE ? THREAD_UNKNOWN : overview->model->hosts.thread[call],
+                                      .first = overview->n_rows,
+                                      .last = overview->n_rows + 1};
         }
         overview->rows[overview->n_rows++] = (struct overview_row){
             .begin = begin, .end = end, .gap = gap, .frame = ROW_NONE, .wait = ROW_NONE, .kind = kind};
@@ -128,14 +128,14 @@ static void make_rows(struct overview *overview, const struct merged *merged) {
 
 static enum sutra_status find_gaps(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                    struct arena *scratch, struct sutra_error *error) {
-    const struct device_rows *devices = &overview->reading->devices;
+    const struct device_rows *devices = &overview->model->devices;
     struct merged merged = {0};
     overview->classes = arena_alloc(arena, devices->n, 1);
     if (!overview->classes)
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
         overview->classes[i] = class_of(overview, i);
-    enum sutra_status status = merge_busy_intervals(overview->reading, overview->classes, NULL, overview->window.from,
+    enum sutra_status status = merge_busy_intervals(overview->model, overview->classes, NULL, overview->window.from,
                                                     overview->window.to, &context->engine, scratch, &merged, error);
     if (status)
         return status;
@@ -160,7 +160,7 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
 enum sutra_status overview_streams_add(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error) {
     static const struct requested_field field = {"priority", ASK_NUMBER, false};
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
 
@@ -245,7 +245,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
                                 struct arena *scratch, struct overview *overview, struct sutra_error *error) {
     const struct strings *strings = model->strings;
     struct string_roles *roles = names_find(strings, READER_OVERVIEW, arena);
-    *overview = (struct overview){.reading = model, .first_event = find_first_event(model), .roles = roles};
+    *overview = (struct overview){.model = model, .first_event = find_first_event(model), .roles = roles};
     if (!roles)
         return error_memory(error);
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
@@ -270,7 +270,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
 
 /* The time in the window in which activities of a class run, overlapped or not. */
 static int64_t class_ticks(const struct overview *overview, uint8_t class) {
-    const struct device_rows *devices = &overview->reading->devices;
+    const struct device_rows *devices = &overview->model->devices;
     int64_t sum = 0, last_end = overview->window.from;
     for (row_t k = 0; k < devices->n; k++) {
         row_t i = devices->by_start[k];

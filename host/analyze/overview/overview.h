@@ -83,7 +83,7 @@ struct overview_gap {
 
 /* All in the arena. */
 struct overview {
-    const struct launch_model *reading;
+    const struct launch_model *model;
     struct string_roles *roles; /* READER_OVERVIEW's */
     struct device_summary device;
     struct overview_window window;
@@ -128,7 +128,7 @@ static inline int64_t overview_length(const struct overview *overview) {
 
 /* Roles of the name of a row of hosts, for READER_OVERVIEW. */
 static inline uint32_t overview_name(const struct overview *overview, row_t host) {
-    return name_roles(overview->reading->events, overview->roles, overview->reading->hosts.event[host]);
+    return name_roles(overview->model->events, overview->roles, overview->model->hosts.event[host]);
 }
 
 /* Roles of NAME_OWN and above. */

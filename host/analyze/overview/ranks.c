@@ -133,7 +133,7 @@ static void range_codec(struct codec *codec, struct finding_range *range) {
 /* The intervals of findings are not encoded. */
 static void finding_codec(struct codec *codec, struct overview_finding *finding, struct arena *arena) {
     codec_limited(codec, &finding->rule, N_FINDING_RULES - 1);
-    codec_value(codec, &finding->win);
+    codec_value(codec, &finding->saving_percent);
     codec_value(codec, &finding->uncapped);
     codec_value(codec, &finding->weight);
     codec_value(codec, &finding->facts);
@@ -265,9 +265,9 @@ static void add_timeline(const struct overview *overview, int64_t rank, struct s
 /* Sums the GPU activity of the window by kernel, or by the operator that launched it; longest first. */
 static enum sutra_status add_names(const struct overview *overview, int64_t rank, enum sutra_overview_table id,
                                    struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
-    const struct launch_model *reading = overview->reading;
-    const struct strings *strings = reading->strings;
-    const struct device_rows *devices = &reading->devices;
+    const struct launch_model *model = overview->model;
+    const struct strings *strings = model->strings;
+    const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(arena);
     int64_t *ticks = arena_zeros(arena, strings->n, sizeof *ticks);
     row_t *n_activities = arena_zeros(arena, strings->n, sizeof *n_activities);
@@ -278,7 +278,7 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
     for (row_t i = 0; i < devices->n && !status; i++) {
         const int64_t length = devices->stop[i] - devices->start[i];
         uint32_t name =
-            id == SUTRA_OVERVIEW_KERNELS ? reading->events->name[devices->event[i]] : activity_operator(reading, i);
+            id == SUTRA_OVERVIEW_KERNELS ? model->events->name[devices->event[i]] : activity_operator(model, i);
         if (devices->start[i] < overview->window.from || devices->start[i] >= overview->window.to)
             continue;
         all += (double)length;
@@ -310,13 +310,13 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
 
 /* Makes all but the tables of HTA and of operators. */
 static enum sutra_status make_rank(const struct sutra_overview *of, size_t number, struct sutra_context *context,
-                                   const struct launch_model *reading, struct arena *arena, struct arena *scratch,
+                                   const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error) {
     const struct rank_task *task = &of->tasks.list[number];
     struct rank_overview *rank = task_result(&of->tasks, number);
     struct overview overview;
     struct overview_steps steps;
-    enum sutra_status status = overview_make(context, reading, arena, scratch, &overview, error);
+    enum sutra_status status = overview_make(context, model, arena, scratch, &overview, error);
     if (restriction_is_part(&of->tasks.restriction))
         overview.device.n_lost = 0; /* their activities are not selected */
     if (!status)                    /* before the findings, which may cut the overview */
@@ -328,7 +328,7 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
     status = rank_collectives_read(context, &overview, task->rank, &rank->collectives, error);
     if (!status)
-        status = find_findings(context, reading, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena,
+        status = find_findings(context, model, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena,
                                scratch, &rank->verdict, error);
     if (status)
         return status;
@@ -355,7 +355,7 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
         status = overview_streams_add(context, &overview, task->rank, scratch,
                                       result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error);
     if (!status)
-        status = graph_table_add(reading, task->rank, false, scratch,
+        status = graph_table_add(model, task->rank, false, scratch,
                                  result_table_begin(&rank->result, SUTRA_OVERVIEW_GRAPHS), error);
     struct sutra_table *evidence =
         of->options.tables ? result_table_begin(&rank->result, SUTRA_OVERVIEW_EVIDENCE) : NULL;
@@ -372,7 +372,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct rank_overview *rank = task_result(&overview->tasks, number);
     const bool threads = pool_threads(context->pool) > 1;
     struct hta_making making;
-    struct aside thread;
+    struct background_call thread;
     (void)run;
 
     /* The tables of HTA, on a thread of their own if the context has several. */
@@ -384,34 +384,34 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
             return status;
         }
         making.input.alone = overview->tasks.n == 1;
-        aside_begin(&thread, threads, hta_making_do, &making);
+        background_call_begin(&thread, threads, hta_making_do, &making);
     }
 
     /* All other tables. */
-    struct launch_model reading;
+    struct launch_model model;
     struct graph_kernels graphs = {.captures = NULL};
     struct arena arena = {0}, scratch = {0};
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &reading, error);
+    enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &model, error);
     if (!status) {
-        launch_model_warn(context, &reading);
-        status = graph_kernels_find(context, &reading, overview->captures.n ? &overview->captures : NULL, rank_number,
+        launch_model_warn(context, &model);
+        status = graph_kernels_find(context, &model, overview->captures.n ? &overview->captures : NULL, rank_number,
                                     &arena, &scratch, &graphs, error);
     }
     if (!status)
-        status = make_rank(overview, number, context, &reading, &arena, &scratch, error);
+        status = make_rank(overview, number, context, &model, &arena, &scratch, error);
     stage_end(context);
     if (!status && overview->options.tables)
-        status = graph_kernels_attach(&reading, &graphs, &arena, &scratch, error);
+        status = graph_kernels_attach(&model, &graphs, &arena, &scratch, error);
     if (!status && overview->options.tables)
-        status = operators_make_of(context, &reading, rank_number, overview->options.peaks, &scratch, &rank->operators,
-                                   error);
+        status =
+            operators_make_of(context, &model, rank_number, overview->options.peaks, &scratch, &rank->operators, error);
     graph_kernels_free(&graphs);
     arena_free(&arena);
     arena_free(&scratch);
 
     if (overview->options.tables) {
-        aside_end(&thread);
+        background_call_end(&thread);
         enum sutra_status ended = hta_making_end(&making, &rank->hta, status ? NULL : error);
         status = status ? status : ended;
     }
@@ -528,14 +528,14 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
-    made->tasks.ahead = made->options.tables ? AHEAD_ALL : AHEAD_IDS;
+    made->tasks.prefetch_columns = made->options.tables ? PREFETCH_ALL : PREFETCH_IDS;
     if (!status && rank_tasks_analyze(context))
         status = graph_captures_read(context, made->options.captures, made->options.n_captures, &made->captures, error);
     if (!status)
         status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
     graph_captures_free(&made->captures);
     made->captures.n = 0;
-    if (status || made->tasks.is_elsewhere) {
+    if (status || made->tasks.is_combined_by_other_process) {
         sutra_overview_free(made);
         made = NULL;
     }

@@ -423,7 +423,7 @@ static enum sutra_status subtract_wait(struct diagnosis *d, struct sutra_error *
         enum sutra_status status = spans_without(&finding->spans, &d->straggler, d->kept, &rest, error);
         if (status)
             return status;
-        const double uncapped = finding->win;
+        const double uncapped = finding->saving_percent;
         finding->spans = rest;
         set_finding_saving(d, finding, (double)spans_length(&rest));
         finding->uncapped = uncapped;

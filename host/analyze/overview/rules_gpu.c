@@ -249,11 +249,11 @@ static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t
                                              struct sutra_error *error) {
     const struct launch_model *model = d->model;
     const struct overview_window *window = &d->overview->window;
-    row_t *rows = arena_alloc(d->arena, model->charges.n, sizeof *rows), n = 0;
+    row_t *rows = arena_alloc(d->arena, model->attributions.n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
-    for (row_t i = 0; i < model->charges.n; i++) {
-        row_t host = model->charges.host[i];
+    for (row_t i = 0; i < model->attributions.n; i++) {
+        row_t host = model->attributions.host[i];
         if (host_name(model, host) == name && model->hosts.kind[host] == HOST_OPERATOR &&
             model->hosts.start[host] >= window->from && model->hosts.start[host] < window->to)
             rows[n++] = host;
@@ -439,8 +439,8 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
     for (uint32_t g = 0; !status && g < costs.groups.n; g++) {
         double ticks = 0;
         for (row_t k = costs.groups.first[g]; k < costs.groups.first[g + 1]; k++) {
-            row_t charge = model->charges.of_host[costs.host[costs.groups.member[k]]];
-            ticks += charge == ROW_NONE ? 0 : (double)model->charges.direct[charge];
+            row_t attribution = model->attributions.of_host[costs.host[costs.groups.member[k]]];
+            ticks += attribution == ROW_NONE ? 0 : (double)model->attributions.direct[attribution];
         }
         if (ticks > group_ticks && !costs.flops[g].missing) {
             group = g;
@@ -502,7 +502,7 @@ static bool has_other_cause(const struct diagnosis *d) {
         const enum finding_rule rule = finding->rule;
         bool is_kernel_rule =
             rule == FINDING_FP32 || rule == FINDING_UNFUSED_ATTENTION || rule == FINDING_ELEMENTWISE_FUSION;
-        if (finding->win >= (is_kernel_rule ? KERNEL_RULE_PERCENT : OTHER_PERCENT) && rule != FINDING_LAYOUT)
+        if (finding->saving_percent >= (is_kernel_rule ? KERNEL_RULE_PERCENT : OTHER_PERCENT) && rule != FINDING_LAYOUT)
             return true;
     }
     return false;

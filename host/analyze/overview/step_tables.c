@@ -28,7 +28,7 @@ const char *const step_part_names[N_STEP_PARTS] = {
 
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     for (row_t i = 0; i < steps->n; i++) {
         const struct overview_step *step = &steps->list[i];
         int64_t idle = 0;

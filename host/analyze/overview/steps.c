@@ -16,7 +16,7 @@
 
 enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *rows, row_t n_rows, struct arena *arena,
                                  struct spans *spans, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     const struct overview_window *window = &overview->window;
     row_t n = 0;
     enum sutra_status status = spans_reserve(n_rows, arena, spans, error);
@@ -45,7 +45,7 @@ enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *r
 
 enum sutra_status make_host_spans(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                   struct spans *spans, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
+    const struct host_rows *hosts = &overview->model->hosts;
     row_t n_marked = 0, n = 0;
     for (row_t row = 0; row < hosts->n; row++)
         n_marked += marked[row];
@@ -78,7 +78,7 @@ enum sutra_status spans_of_kinds(const struct overview *overview, uint32_t kinds
 
 enum sutra_status spans_of_devices(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                    struct spans *spans, struct sutra_error *error) {
-    const struct device_rows *devices = &overview->reading->devices;
+    const struct device_rows *devices = &overview->model->devices;
     row_t n = 0;
     for (row_t i = 0; i < devices->n; i++)
         n += marked[i];
@@ -240,7 +240,7 @@ static row_t list_launches(const struct launch_model *model, struct launched_act
 /* Finds the times at which the repetitions begin; *n is 0 if nothing repeats. */
 static enum sutra_status find_repetitions(const struct overview *overview, struct arena *scratch, int64_t **begin,
                                           row_t *n_begin, struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     uint32_t n_strings = model->strings->n, n_names = 0;
     struct launched_activity *list = arena_alloc(scratch, model->devices.n, sizeof *list);
     uint64_t *sums = arena_alloc(scratch, (size_t)model->devices.n + 1, sizeof *sums); /* of all before an activity */
@@ -324,7 +324,7 @@ static void append_step(const struct overview *overview, struct overview_steps *
  * NULL. */
 static enum sutra_status append_tiles(const struct overview *overview, int64_t *begin, const row_t *hosts, row_t n,
                                       struct arena *scratch, struct overview_steps *steps, struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct device_rows *devices = &model->devices;
     int64_t *done = arena_alloc(scratch, n, sizeof *done);
     if (!done)
@@ -360,7 +360,7 @@ static int compare_starts(const void *left, const void *right, void *arg) {
 static enum sutra_status find_annotated_steps(const struct overview *overview, const char *annotation,
                                               struct arena *arena, struct arena *scratch, struct overview_steps *steps,
                                               struct sutra_error *error) {
-    const struct launch_model *model = overview->reading;
+    const struct launch_model *model = overview->model;
     const struct host_rows *hosts = &model->hosts;
     size_t length = strlen(annotation);
     row_t *rows = arena_alloc(scratch, hosts->n, sizeof *rows), n = 0;
@@ -403,7 +403,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
     if (n) {
         begin = arena_alloc(scratch, n, sizeof *begin);
         for (row_t i = 0; i < n && begin; i++)
-            begin[i] = overview->reading->hosts.start[window->steps[i]];
+            begin[i] = overview->model->hosts.start[window->steps[i]];
     } else {
         enum sutra_status status = find_repetitions(overview, scratch, &begin, &n, error);
         if (status)
@@ -439,8 +439,8 @@ enum step_part step_part_of(enum overview_kind kind) {
 
 enum sutra_status overview_steps_make(const struct overview *overview, const char *annotation, struct arena *arena,
                                       struct arena *scratch, struct overview_steps *steps, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
-    const struct device_rows *devices = &overview->reading->devices;
+    const struct host_rows *hosts = &overview->model->hosts;
+    const struct device_rows *devices = &overview->model->devices;
     struct arena_mark mark = arena_mark(scratch);
     *steps = (struct overview_steps){0};
     enum sutra_status status = annotation ? find_annotated_steps(overview, annotation, arena, scratch, steps, error)

@@ -18,7 +18,7 @@
 
 enum sutra_status rank_collectives_read(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error) {
-    const struct sutra_device_trace *trace = overview->reading->trace;
+    const struct sutra_device_trace *trace = overview->model->trace;
     collectives->rank = rank;
     rank_collectives_crop(overview, collectives);
     collectives->n_steps = overview->window.n_steps;
@@ -31,7 +31,7 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
 }
 
 void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives) {
-    int64_t base = trace_base_ns(overview->reading->trace);
+    int64_t base = trace_base_ns(overview->model->trace);
     collectives->window = (struct rank_window){overview->window.from + base, overview->window.to + base};
 }
 
@@ -133,8 +133,8 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     double steps = other->n_steps ? other->n_steps : 1, window = window_ns(other);
     double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
     int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
-    *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = saving / window * 100};
-    finding->uncapped = finding->win;
+    *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .saving_percent = saving / window * 100};
+    finding->uncapped = finding->saving_percent;
     finding->weight = 1;
     append_finding_text(finding, "Rank %lld arrives last at %s; rank %lld waits %s for it, %s of its step.",
                         (long long)rank->rank, counted_text(n_last, "collective", "collectives").text,

@@ -47,7 +47,7 @@ void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict) {
     double fp32_percent = 0, fp32_saving = 0;
     for (unsigned i = 0; i < d->findings->n_all; i++)
         if (d->findings->list[i].rule == FINDING_FP32)
-            fp32_saving = d->findings->list[i].win;
+            fp32_saving = d->findings->list[i].saving_percent;
     if (measures->device_time)
         fp32_percent = (double)measures->fp32_time / (double)measures->device_time * 100;
     const struct suspect_test tests[] = {

@@ -231,7 +231,7 @@ int result_folder_remove(const char *path) {
 /* ---- Ranks shared between processes ---- */
 
 bool analysis_is_shared(const struct analysis *analysis) {
-    return analysis->shard || analysis->combine || analysis->job.team;
+    return analysis->shard || analysis->combine || analysis->job.plan;
 }
 
 /* The file of the results of a trace. */
@@ -315,14 +315,14 @@ enum sutra_status analysis_share_copy(const struct analysis *analysis, size_t nu
 }
 
 static bool next_trace(void *arg, size_t *number) {
-    const struct job_team *team = ((const struct analysis *)arg)->job.team;
-    return team->next(team->arg, number);
+    const struct process_plan *plan = ((const struct analysis *)arg)->job.plan;
+    return plan->next(plan->arg, number);
 }
 
-static void end_team(void *arg) {
+static void end_plan(void *arg) {
     struct analysis *analysis = arg;
     if (!analysis->has_ended)
-        analysis->job.team->end(analysis->job.team->arg);
+        analysis->job.plan->end(analysis->job.plan->arg);
     analysis->has_ended = true;
 }
 
@@ -331,7 +331,7 @@ static int prepare_share(struct analysis *analysis) {
     const char *output = analysis->job.output;
     if (!output)
         return message_fail(SUTRA_USAGE, "several processes need an output directory: -o DIR");
-    if ((analysis->shard != NULL) + analysis->combine + (analysis->job.team != NULL) > 1)
+    if ((analysis->shard != NULL) + analysis->combine + (analysis->job.plan != NULL) > 1)
         return message_fail(SUTRA_USAGE, "--shard and --combine exclude each other; MPI processes need neither");
     int length = snprintf(analysis->share_folder, sizeof analysis->share_folder, "%s/" SHARE_FOLDER, output);
     if (length >= (int)sizeof analysis->share_folder)
@@ -341,8 +341,8 @@ static int prepare_share(struct analysis *analysis) {
         exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", analysis->share_folder,
                                  strerror(errno));
     if (exit_code == SUTRA_OK && analysis->shard)
-        exit_code = shard_parse(analysis->shard, &analysis->team.shard, &analysis->team.n_shards);
-    if (exit_code == SUTRA_OK && analysis->job.team && analysis->job.team->is_first)
+        exit_code = shard_parse(analysis->shard, &analysis->plan.shard, &analysis->plan.n_shards);
+    if (exit_code == SUTRA_OK && analysis->job.plan && analysis->job.plan->is_first)
         remove_shared_results(analysis);
     return exit_code;
 }
@@ -350,8 +350,8 @@ static int prepare_share(struct analysis *analysis) {
 /* Begins sharing, if requested. `exit_code`: of the checks; a failure is also reported to the other processes.
  * Processes that leave the results to another one have no output. */
 static int begin_share(struct analysis *analysis, int exit_code) {
-    const struct job_team *processes = analysis->job.team;
-    struct rank_team *team = &analysis->team;
+    const struct process_plan *processes = analysis->job.plan;
+    struct shard_plan *plan = &analysis->plan;
     if (!analysis_is_shared(analysis))
         return exit_code;
     if (exit_code == SUTRA_OK)
@@ -361,17 +361,17 @@ static int begin_share(struct analysis *analysis, int exit_code) {
     if (exit_code != SUTRA_OK)
         return exit_code;
     analysis->is_shared = true;
-    team->folder = analysis->share_folder;
-    team->arg = analysis;
-    team->combines = processes ? processes->is_first : analysis->combine;
+    plan->folder = analysis->share_folder;
+    plan->arg = analysis;
+    plan->combines = processes ? processes->is_first : analysis->combine;
     if (processes) {
-        team->next = next_trace;
-        team->end = end_team;
+        plan->next = next_trace;
+        plan->end = end_plan;
     }
-    if (!team->combines)
+    if (!plan->combines)
         analysis->job.output = NULL;
-    analysis->print_path &= team->combines;
-    analysis->no_report |= !team->combines;
+    analysis->print_path &= plan->combines;
+    analysis->no_report |= !plan->combines;
     return SUTRA_OK;
 }
 
@@ -380,9 +380,9 @@ static int begin_share(struct analysis *analysis, int exit_code) {
 static int end_share(struct analysis *analysis, int exit_code) {
     if (!analysis->is_shared)
         return exit_code;
-    if (analysis->job.team)
-        end_team(analysis);
-    if (!analysis->team.combines || exit_code != SUTRA_OK)
+    if (analysis->job.plan)
+        end_plan(analysis);
+    if (!analysis->plan.combines || exit_code != SUTRA_OK)
         return exit_code;
     for (size_t i = 0; i < analysis->job.traces.n; i++) {
         char path[SHARE_PATH_MAX];
@@ -481,8 +481,8 @@ static int write_results(struct analysis *analysis) {
     }
     enum sutra_status status = job_open(job, NULL, &error);
     if (!status) {
-        job->context->own_names = true;
-        job->context->team = analysis->is_shared ? &analysis->team : NULL;
+        job->context->may_replace_links = true;
+        job->context->plan = analysis->is_shared ? &analysis->plan : NULL;
         status = analysis->kind->work(analysis, &error);
     }
     progress_clear(&job->watch.progress);
@@ -506,7 +506,7 @@ int analysis_run(struct job *job) {
     if (exit_code == SUTRA_OK)
         exit_code = write_results(analysis);
     int ended = end_share(analysis, exit_code);
-    if (exit_code == SUTRA_OK && (!analysis->is_shared || analysis->team.combines)) {
+    if (exit_code == SUTRA_OK && (!analysis->is_shared || analysis->plan.combines)) {
         job_measure(job, traces->streams ? 0 : traces->n_bytes, trace_list_largest(traces, job->options.n_threads));
         exit_code = analysis->kind->report(analysis);
     }

@@ -73,7 +73,7 @@ struct analysis {
     struct result_folder results;
     /* Ranks that several processes share. */
     bool is_shared; /* the processes have begun */
-    struct rank_team team;
+    struct shard_plan plan;
     bool has_ended; /* the MPI processes know that this process has no more work */
     char share_folder[PATH_MAX];
 };

@@ -64,7 +64,7 @@ struct peer {
 struct crew {
     int process, n_processes;
     double patience; /* maximum seconds between messages */
-    struct job_team team;
+    struct process_plan plan;
     int argc; /* of the command */
     char **argv;
     int exit_code;
@@ -118,7 +118,7 @@ static void team_end(void *arg) {
 static void *run_command(void *arg) {
     struct crew *crew = arg;
     bool is_link = strcmp(crew->argv[0], "link") == 0;
-    crew->exit_code = command_run(is_link ? &link_command : &analyze_command, crew->argc, crew->argv, &crew->team);
+    crew->exit_code = command_run(is_link ? &link_command : &analyze_command, crew->argc, crew->argv, &crew->plan);
     pthread_mutex_lock(&crew->mutex);
     crew->has_returned = true;
     pthread_cond_signal(&crew->asked);
@@ -342,12 +342,12 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &crew.process);
     MPI_Comm_size(MPI_COMM_WORLD, &crew.n_processes);
-    crew.team = (struct job_team){.is_first = crew.process == 0,
-                                  .n_threads = threads_of_process(),
-                                  .begin = team_begin,
-                                  .next = team_next,
-                                  .end = team_end,
-                                  .arg = &crew};
+    crew.plan = (struct process_plan){.is_first = crew.process == 0,
+                                      .n_threads = threads_of_process(),
+                                      .begin = team_begin,
+                                      .next = team_next,
+                                      .end = team_end,
+                                      .arg = &crew};
     int null = crew.process > 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0) {
         dup2(null, STDOUT_FILENO);

@@ -1,5 +1,5 @@
 /*
- * plus_texts.c - implements the texts of inputs and outputs (plus.h).
+ * et_plus_texts.c - implements the texts of inputs and outputs (et_plus_nodes.h).
  *
  * A Python text is a loop over tokens with a stack of brackets: a value is written or opened, then brackets are closed
  * until there is a comma.
@@ -10,7 +10,7 @@
 #include "base/shared.h"
 #include "columns/hash.h"
 #include "read/repeated_text.h"
-#include "simulate/plus.h"
+#include "simulate/et_plus_nodes.h"
 #include "text/strings.h"
 
 /* ---- Python texts ---- */
@@ -262,28 +262,28 @@ static void python_text_write(struct python_text *text, struct json_walker *walk
 
 /* ---- Texts of nodes ---- */
 
-bool plus_texts_begin(struct plus_texts *texts, const struct source *source) {
-    *texts = (struct plus_texts){.source = source, .fields.source = source};
+bool et_plus_texts_begin(struct et_plus_texts *texts, const struct source *source) {
+    *texts = (struct et_plus_texts){.source = source, .fields.source = source};
     texts->cache = calloc(PYTHON_CACHE, sizeof *texts->cache);
     return texts->cache && python_text_begin(&texts->python);
 }
 
-void plus_texts_end(struct plus_texts *texts) {
+void et_plus_texts_end(struct et_plus_texts *texts) {
     python_text_end(&texts->python);
     buffer_free(&texts->fields.scratch);
     arena_free(&texts->store.arena);
     free(texts->cache);
 }
 
-bool plus_texts_failed(const struct plus_texts *texts) {
+bool et_plus_texts_failed(const struct et_plus_texts *texts) {
     return texts->fields.failed || texts->store.arena.failed || python_text_failed(&texts->python);
 }
 
-bool plus_string_text(struct field_reader *fields, struct text_store *store, struct json_span place,
-                      struct et_text *text) {
+bool et_plus_string_text(struct field_reader *fields, struct text_store *store, struct json_span place,
+                         struct et_text *text) {
     size_t length;
     const char *string = field_string(fields, place, &length);
-    if (length > PLUS_TEXT_MAX)
+    if (length > ET_PLUS_TEXT_MAX)
         return false;
     *text = (struct et_text){string, (uint32_t)length};
     if (string == fields->source->bytes + place.at + 1)
@@ -300,7 +300,7 @@ static size_t list_slot(const char *text) {
     return hash_fold(first ^ 0x9e3779b97f4a7c15u, (second << 23 | second >> 41) ^ third) % PYTHON_CACHE;
 }
 
-struct et_text plus_io_text(struct plus_texts *texts, const struct plus_nodes *nodes, row_t row, int column) {
+struct et_text et_plus_io_text(struct et_plus_texts *texts, const struct et_plus_nodes *nodes, row_t row, int column) {
     const size_t at = nodes->io[column][row];
     const char *value = texts->source->bytes + at;
     struct json_walker walker = walk_from(texts->source, at);
@@ -308,7 +308,7 @@ struct et_text plus_io_text(struct plus_texts *texts, const struct plus_nodes *n
     if (at == 0)
         return text;
     if (*value == '"') {
-        plus_string_text(&texts->fields, &texts->store, walk_string(&walker), &text);
+        et_plus_string_text(&texts->fields, &texts->store, walk_string(&walker), &text);
         return text;
     }
     if (value[0] == '[' && value[1] == ']')

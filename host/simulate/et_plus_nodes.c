@@ -1,5 +1,5 @@
 /*
- * plus.c - implements plus.h.
+ * et_plus_nodes.c - implements et_plus_nodes.h.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -11,94 +11,95 @@
 #include "base/shared.h"
 #include "match/key_index.h"
 #include "simulate/communication.h"
-#include "simulate/plus.h"
+#include "simulate/et_plus_nodes.h"
 #include "text/strings.h"
 
-const struct column_form plus_columns[PLUS_N_COLUMNS] = {
-#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
-    PLUS_COLUMNS(X)
+const struct column_form et_plus_columns[ET_PLUS_N_COLUMNS] = {
+#define X(type, name) {offsetof(struct et_plus_nodes, name), sizeof(type)},
+    ET_PLUS_COLUMNS(X)
 #undef X
 #define X(i)                                                                                                           \
-    {offsetof(struct plus_nodes, number[i]), sizeof(int64_t)}, {offsetof(struct plus_nodes, io[i]), sizeof(uint64_t)},
+    {offsetof(struct et_plus_nodes, number[i]), sizeof(int64_t)},                                                      \
+        {offsetof(struct et_plus_nodes, io[i]), sizeof(uint64_t)},
         X(0) X(1) X(2) X(3) X(4) X(5)
 #undef X
-#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
-            PLUS_TIME_COLUMNS(X)
+#define X(type, name) {offsetof(struct et_plus_nodes, name), sizeof(type)},
+            ET_PLUS_TIME_COLUMNS(X)
 #undef X
 };
-_Static_assert(PLUS_N_NUMBERS == 6 && PLUS_N_IO == 6, "each has its columns above");
+_Static_assert(ET_PLUS_N_NUMBERS == 6 && ET_PLUS_N_IO == 6, "each has its columns above");
 
 /* Allocates `capacity` rows, keeping the existing ones; false: out of memory. */
-static bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
+static bool et_plus_nodes_reserve(struct et_plus_nodes *nodes, row_t capacity) {
     if (capacity <= nodes->capacity)
         return true;
-    if (!columns_resize(nodes, plus_columns, plus_n_columns(nodes->times), capacity))
+    if (!columns_resize(nodes, et_plus_columns, et_plus_n_columns(nodes->times), capacity))
         return false;
     nodes->capacity = capacity;
     return true;
 }
 
-void plus_nodes_free(struct plus_nodes *nodes) {
-    columns_free(nodes, plus_columns, PLUS_N_COLUMNS);
-    *nodes = (struct plus_nodes){0};
+void et_plus_nodes_free(struct et_plus_nodes *nodes) {
+    columns_free(nodes, et_plus_columns, ET_PLUS_N_COLUMNS);
+    *nodes = (struct et_plus_nodes){0};
 }
 
-void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
+void et_plus_nodes_set(struct et_plus_nodes *nodes, row_t row, const struct et_plus_node *node) {
 #define X(type, name) nodes->name[row] = node->name;
-    PLUS_COLUMNS(X)
+    ET_PLUS_COLUMNS(X)
     if (nodes->times) {
-        PLUS_TIME_COLUMNS(X)
+        ET_PLUS_TIME_COLUMNS(X)
     }
 #undef X
-    for (int i = 0; i < PLUS_N_NUMBERS; i++)
+    for (int i = 0; i < ET_PLUS_N_NUMBERS; i++)
         nodes->number[i][row] = node->number[i];
-    for (int i = 0; i < PLUS_N_IO; i++)
+    for (int i = 0; i < ET_PLUS_N_IO; i++)
         nodes->io[i][row] = node->io[i];
 }
 
-void plus_trace_free(struct plus_trace *trace) {
-    plus_nodes_free(&trace->nodes);
+void et_plus_trace_free(struct et_plus_trace *trace) {
+    et_plus_nodes_free(&trace->nodes);
     for (size_t i = 0; i < trace->n_stores; i++)
         arena_free(&trace->stores[i].arena);
     free(trace->stores);
     free(trace->peers);
-    *trace = (struct plus_trace){0};
+    *trace = (struct et_plus_trace){0};
 }
 
 /* ---- ET+ from its text: "nodes" in parallel parts, which are joined ---- */
 
-struct plus_part {
+struct et_plus_part {
     struct document_part part;
-    struct plus_reader reader;
-    struct plus_nodes nodes;
+    struct et_plus_reader reader;
+    struct et_plus_nodes nodes;
     struct text_store store;
     size_t no_id_at; /* offset of a node without an id, or SIZE_MAX */
 };
 
-static struct plus_part *plus_part(struct document_part *part) {
-    return (struct plus_part *)part;
+static struct et_plus_part *et_plus_part(struct document_part *part) {
+    return (struct et_plus_part *)part;
 }
 
 static void part_free(struct document_part *of) {
-    struct plus_part *part = plus_part(of);
-    plus_reader_end(&part->reader);
+    struct et_plus_part *part = et_plus_part(of);
+    et_plus_reader_end(&part->reader);
     arena_free(&part->store.arena);
 }
 
 static bool part_begin(struct document_part *of) {
-    struct plus_part *part = plus_part(of);
-    struct plus_trace *trace = of->trace;
+    struct et_plus_part *part = et_plus_part(of);
+    struct et_plus_trace *trace = of->trace;
     part->no_id_at = SIZE_MAX;
     part->nodes.times = trace->nodes.times;
     part->reader =
-        (struct plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
+        (struct et_plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
     return true;
 }
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
-    struct plus_part *part = plus_part(of);
-    struct plus_spans spans;
-    struct plus_node node;
+    struct et_plus_part *part = et_plus_part(of);
+    struct et_plus_spans spans;
+    struct et_plus_node node;
     if (walk_char(walker) != '{') {
         walk_fail(walker, "a node object");
         return;
@@ -107,18 +108,18 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_value(walker);
         return;
     }
-    plus_spans_walk(&part->reader, walker, &spans);
+    et_plus_spans_walk(&part->reader, walker, &spans);
     if (walker->expected)
         return;
-    plus_node_fields(&part->reader, &spans, &node);
-    plus_node_attributes(&part->reader, &spans, &node);
+    et_plus_node_fields(&part->reader, &spans, &node);
+    et_plus_node_attributes(&part->reader, &spans, &node);
     if ((node.key == KEY_ABSENT || node.key == KEY_UNHASHABLE) && part->no_id_at == SIZE_MAX)
         part->no_id_at = spans.text;
-    plus_nodes_set(&part->nodes, of->n++, &node);
-    of->fields.failed |= plus_reader_failed(&part->reader);
+    et_plus_nodes_set(&part->nodes, of->n++, &node);
+    of->fields.failed |= et_plus_reader_failed(&part->reader);
 }
 
-static const struct document_reader plus_reader = {
+static const struct document_reader et_plus_reader = {
     .array = "nodes",
     .kind = "linked trace (ET+)",
     .other_array = "traceEvents",
@@ -127,9 +128,9 @@ static const struct document_reader plus_reader = {
     .empty_counts = true,
     .read_stage = "read",
     .join_stage = "join",
-    .part_size = sizeof(struct plus_part),
-    .columns = plus_columns,
-    .columns_at = offsetof(struct plus_part, nodes),
+    .part_size = sizeof(struct et_plus_part),
+    .columns = et_plus_columns,
+    .columns_at = offsetof(struct et_plus_part, nodes),
     .begin = part_begin,
     .element = read_element,
     .free = part_free,
@@ -137,10 +138,10 @@ static const struct document_reader plus_reader = {
 
 /* Move the texts to the trace. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
-    struct plus_trace *trace = parts->trace;
+    struct et_plus_trace *trace = parts->trace;
     trace->stores = calloc(parts->n + 1, sizeof *trace->stores);
     for (size_t i = 0; i < parts->n && trace->stores; i++) {
-        struct plus_part *part = document_part_at(parts, i);
+        struct et_plus_part *part = document_part_at(parts, i);
         if (part->part.n > 0 && part->no_id_at != SIZE_MAX)
             return source_error(&parts->document->source, error, part->no_id_at, "a node without an id");
         trace->stores[trace->n_stores++] = part->store;
@@ -149,11 +150,11 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return trace->stores ? SUTRA_OK : error_memory(error);
 }
 
-enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct source_input *input, bool times, struct sutra_error *error) {
-    *trace = (struct plus_trace){.document = document, .nodes.times = times, .own_rank = -1};
-    struct document_reader reader = plus_reader;
-    reader.n_columns = plus_n_columns(times);
+enum sutra_status et_plus_read(struct et_plus_trace *trace, struct sutra_context *context, struct document *document,
+                               const struct source_input *input, bool times, struct sutra_error *error) {
+    *trace = (struct et_plus_trace){.document = document, .nodes.times = times, .own_rank = -1};
+    struct document_reader reader = et_plus_reader;
+    reader.n_columns = et_plus_n_columns(times);
     struct document_parts parts = {.document = document, .context = context, .reader = &reader, .trace = trace};
     struct document_part *all;
     enum sutra_status status = source_read(&document->source, context, "open", input, error);
@@ -164,14 +165,14 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
     if (!status)
         status = document_join(&parts, &all, error);
     if (!status) {
-        trace->nodes = plus_part(all)->nodes;
+        trace->nodes = et_plus_part(all)->nodes;
         trace->nodes.times = times;
         trace->nodes.n = all->n;
         trace->nodes.capacity = all->capacity;
     }
     document_end(&parts);
     if (status)
-        plus_trace_free(trace);
+        et_plus_trace_free(trace);
     return status;
 }
 
@@ -186,22 +187,22 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
 #define TASKS_PER_THREAD 8
 
 struct linked_reading {
-    struct plus_trace *trace;
+    struct et_plus_trace *trace;
     const struct sutra_linked *linked;
     struct sutra_context *context;
-    const struct plus_arguments *arguments;
+    const struct et_plus_arguments *arguments;
     size_t n_tasks;
     atomic_bool failed; /* out of memory */
 };
 
 /* The text of a node, and its reader. */
 struct linked_reader {
-    struct plus_reader reader;
+    struct et_plus_reader reader;
     struct field_reader fields;
-    struct plus_spans spans;
+    struct et_plus_spans spans;
     const struct sutra_linked *linked;
-    const struct plus_arguments *arguments;
-    struct plus_nodes *nodes;
+    const struct et_plus_arguments *arguments;
+    struct et_plus_nodes *nodes;
 };
 
 /* int() of a time or duration; false: negative or too large. */
@@ -212,32 +213,32 @@ static bool truncate_number(struct number number, uint64_t *whole) {
     return (int64_t)number.bits >= 0;
 }
 
-static void set_id(struct plus_node *node, uint64_t id) {
+static void set_id(struct et_plus_node *node, uint64_t id) {
     node->id = id;
     node->key = (value_key)id;
-    plus_set_fault(node, PLUS_ID, false);
+    et_plus_set_fault(node, ET_PLUS_ID, false);
 }
 
-static void set_parent(struct plus_node *node, uint64_t id) {
+static void set_parent(struct et_plus_node *node, uint64_t id) {
     node->parent = (value_key)id;
-    plus_set_fault(node, PLUS_CTRL_DEPS, false);
+    et_plus_set_fault(node, ET_PLUS_CTRL_DEPS, false);
 }
 
-static void set_times(struct plus_node *node, struct number start, struct number duration) {
+static void set_times(struct et_plus_node *node, struct number start, struct number duration) {
     if (!truncate_number(start, &node->start_us))
         node->start_us = 0;
-    plus_set_fault(node, PLUS_EXCLUSIVE_DUR, !truncate_number(duration, &node->duration_us));
+    et_plus_set_fault(node, ET_PLUS_EXCLUSIVE_DUR, !truncate_number(duration, &node->duration_us));
 }
 
 /* Sets the fields that linking determines for all nodes of a unit. */
-static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_node *node) {
+static void set_unit(const struct sutra_linked *linked, row_t unit, struct et_plus_node *node) {
     row_t op = linked->unit_op[unit], after = linked->unit_after[unit];
     set_id(node, linked->unit_id[unit]);
     if (op == ROW_NONE)
         return;
     set_times(node, number_at(linked->ops.cpu.ts, op), number_at(linked->ops.exclusive, op));
     node->inter = after == ROW_NONE || linked->unit_id[after] == 0 ? KEY_NULL : (value_key)linked->unit_id[after];
-    plus_set_fault(node, PLUS_INTER_THREAD_DEP, false);
+    et_plus_set_fault(node, ET_PLUS_INTER_THREAD_DEP, false);
 }
 
 static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
@@ -251,10 +252,10 @@ static bool argument_is(const struct sutra_device_trace *device, struct json_spa
     return place.at && *bytes == '"' && memcmp(bytes + 1, text, length) == 0 && bytes[length + 1] == '"';
 }
 
-static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
+static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct et_plus_node *node) {
     const struct sutra_linked *linked = reading->linked;
     const struct sutra_device_trace *device = linked->device;
-    plus_node_fields(&reading->reader, &reading->spans, node);
+    et_plus_node_fields(&reading->reader, &reading->spans, node);
     set_unit(linked, unit, node);
     set_parent(node, node->id);
     set_id(node, node->id + 1 + i);
@@ -262,44 +263,44 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
         set_times(node, number_integer(0), number_integer(0));
     else
         set_times(node, number_at(device->events.ts, gpu), number_at(device->events.dur, gpu));
-    node->flags |= PLUS_IS_GPU;
+    node->flags |= ET_PLUS_IS_GPU;
     value_key stream = device->events.stream[gpu];
     bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
-    node->flags = none && !integer ? node->flags | PLUS_NO_STREAM : node->flags & ~(uint32_t)PLUS_NO_STREAM;
+    node->flags = none && !integer ? node->flags | ET_PLUS_NO_STREAM : node->flags & ~(uint32_t)ET_PLUS_NO_STREAM;
     node->stream = stream;
-    plus_set_fault(node, PLUS_STREAM, !integer && !none);
+    et_plus_set_fault(node, ET_PLUS_STREAM, !integer && !none);
     uint32_t name = device->events.name[gpu];
     node->name =
         (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
-    plus_set_fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
+    et_plus_set_fault(node, ET_PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
     const bool nccl = is_nccl(linked, gpu);
     struct json_span group = nccl ? reading->arguments->group[gpu] : (struct json_span){0};
     if (group.at && device->document.source.bytes[group.at] != 'n')
-        plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
-    plus_node_attributes(&reading->reader, &reading->spans, node);
+        et_plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
+    et_plus_node_attributes(&reading->reader, &reading->spans, node);
     const struct json_span *collective = nccl ? reading->arguments->collective : NULL;
     if (collective && argument_is(device, collective[gpu], "send"))
-        node->flags |= PLUS_SENDS;
+        node->flags |= ET_PLUS_SENDS;
     else if (collective && argument_is(device, collective[gpu], "recv"))
-        node->flags |= PLUS_RECEIVES;
+        node->flags |= ET_PLUS_RECEIVES;
 }
 
 static void walk_node(struct linked_reader *reading, row_t row) {
-    const struct plus_reader *reader = &reading->reader;
+    const struct et_plus_reader *reader = &reading->reader;
     struct json_walker walker = walk_from(reader->source, reading->linked->host->nodes.text[row]);
-    plus_spans_walk(&reading->reader, &walker, &reading->spans);
+    et_plus_spans_walk(&reading->reader, &walker, &reading->spans);
 }
 
 /* Reads the rows of a unit: its nodes, then the GPU nodes, which are copies of the first. */
 static void read_unit(struct linked_reader *reading, row_t unit) {
     const struct sutra_linked *linked = reading->linked;
     const struct host_ops *units = &linked->units;
-    struct plus_node node;
+    struct et_plus_node node;
     row_t n_gpu, row = linked->unit_entry[unit];
     const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
     for (row_t sorted = units->unit_start[unit]; sorted < units->unit_start[unit + 1]; sorted++) {
         walk_node(reading, units->node[sorted]);
-        plus_node_fields(&reading->reader, &reading->spans, &node);
+        et_plus_node_fields(&reading->reader, &reading->spans, &node);
         set_unit(linked, unit, &node);
         if (linked->ctrl_deps[sorted] != CTRL_DEPS_NONE) {
             set_parent(&node, (uint64_t)linked->ctrl_deps[sorted]);
@@ -312,14 +313,14 @@ static void read_unit(struct linked_reader *reading, row_t unit) {
             if (parent_unit == ROW_NONE)
                 node.parent = KEY_ABSENT;
         }
-        plus_node_attributes(&reading->reader, &reading->spans, &node);
-        plus_nodes_set(reading->nodes, row++, &node);
+        et_plus_node_attributes(&reading->reader, &reading->spans, &node);
+        et_plus_nodes_set(reading->nodes, row++, &node);
     }
     if (n_gpu > 0 && units->unit_start[unit + 1] - units->unit_start[unit] > 1)
         walk_node(reading, units->node[units->unit_start[unit]]);
     for (row_t i = 0; i < n_gpu; i++) {
         set_gpu_fields(reading, unit, i, gpu[i], &node);
-        plus_nodes_set(reading->nodes, row++, &node);
+        et_plus_nodes_set(reading->nodes, row++, &node);
     }
 }
 
@@ -329,18 +330,19 @@ static void read_units(void *arg, size_t task) {
     size_t n = linked->units.n_units;
     struct linked_reader reading = {.linked = linked, .arguments = all->arguments, .nodes = &all->trace->nodes};
     reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
-    reading.reader = (struct plus_reader){
+    reading.reader = (struct et_plus_reader){
         .source = &linked->host->document.source, .store = &all->trace->stores[task], .fields = &reading.fields};
-    for (size_t unit = part_start(n, all->n_tasks, task); unit < part_start(n, all->n_tasks, task + 1); unit++)
+    for (size_t unit = part_offset(n, all->n_tasks, task); unit < part_offset(n, all->n_tasks, task + 1); unit++)
         read_unit(&reading, (row_t)unit);
-    if (plus_reader_failed(&reading.reader))
+    if (et_plus_reader_failed(&reading.reader))
         atomic_store(&all->failed, true);
-    plus_reader_end(&reading.reader);
+    et_plus_reader_end(&reading.reader);
     buffer_free(&reading.fields.scratch);
 }
 
-enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool measured,
-                                        struct plus_arguments *arguments, struct sutra_error *error) {
+enum sutra_status et_plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked,
+                                           bool measured, struct et_plus_arguments *arguments,
+                                           struct sutra_error *error) {
     static const struct requested_field fields[] = {{"Process Group Name", ASK_PLACE, false},
                                                     {"Collective name", ASK_PLACE, false},
                                                     {"Process Group Ranks", ASK_PLACE, false},
@@ -358,8 +360,8 @@ enum sutra_status plus_linked_arguments(struct sutra_context *context, const str
     enum sutra_status status =
         event_columns_request(context, linked->device, fields, measured ? 5 : 1, kernels, n, columns, error);
     free(kernels);
-    *arguments = (struct plus_arguments){columns[0].place, columns[1].place, columns[2].place,    columns[3].place,
-                                         columns[4].place, .own_rank = -1,   .measured = measured};
+    *arguments = (struct et_plus_arguments){columns[0].place, columns[1].place, columns[2].place,    columns[3].place,
+                                            columns[4].place, .own_rank = -1,   .measured = measured};
     struct json_span rank = document_rank(document);
     if (!measured || !rank.at || !field_integer(document->source.bytes + rank.at, &arguments->own_rank))
         arguments->own_rank = -1;
@@ -395,11 +397,11 @@ static int64_t find_peer(const struct source *source, struct json_span members, 
 }
 
 /* Lists the peers of the messages whose kernels record them. False: out of memory. */
-static bool list_peers(struct plus_trace *trace, const struct sutra_linked *linked,
-                       const struct plus_arguments *arguments) {
+static bool list_peers(struct et_plus_trace *trace, const struct sutra_linked *linked,
+                       const struct et_plus_arguments *arguments) {
     const struct source *source = &linked->device->document.source;
     const struct host_ops *units = &linked->units;
-    const uint32_t is_message = PLUS_SENDS | PLUS_RECEIVES;
+    const uint32_t is_message = ET_PLUS_SENDS | ET_PLUS_RECEIVES;
     row_t n = 0;
     for (row_t row = 0; row < trace->nodes.n; row++)
         n += (trace->nodes.flags[row] & is_message) != 0;
@@ -413,27 +415,27 @@ static bool list_peers(struct plus_trace *trace, const struct sutra_linked *link
             const uint32_t flags = trace->nodes.flags[row] & is_message;
             if (!flags)
                 continue;
-            const struct json_span place = (flags & PLUS_SENDS ? arguments->to : arguments->from)[gpu[i]];
+            const struct json_span place = (flags & ET_PLUS_SENDS ? arguments->to : arguments->from)[gpu[i]];
             int64_t recorded = -1;
             if (!place.at || !field_integer(source->bytes + place.at, &recorded))
                 recorded = -1;
             const int64_t peer = find_peer(source, arguments->members[gpu[i]], arguments->own_rank, recorded);
             if (peer >= 0 && peer <= INT32_MAX)
-                trace->peers[trace->n_peers++] = (struct plus_peer){row, peer};
+                trace->peers[trace->n_peers++] = (struct et_plus_peer){row, peer};
         }
     }
     return true;
 }
 
-enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct plus_arguments *arguments,
-                              struct sutra_error *error) {
+enum sutra_status et_plus_linked(struct et_plus_trace *trace, struct sutra_context *context,
+                                 const struct sutra_linked *linked, const struct et_plus_arguments *arguments,
+                                 struct sutra_error *error) {
     struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .arguments = arguments};
     row_t n = linked->unit_entry[linked->units.n_units];
     all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_PER_THREAD : 0;
-    *trace = (struct plus_trace){.document = &linked->host->document, .own_rank = arguments->own_rank};
+    *trace = (struct et_plus_trace){.document = &linked->host->document, .own_rank = arguments->own_rank};
     trace->stores = calloc(all.n_tasks + 1, sizeof *trace->stores);
-    bool made = trace->stores && plus_nodes_reserve(&trace->nodes, n + 1);
+    bool made = trace->stores && et_plus_nodes_reserve(&trace->nodes, n + 1);
     if (made) {
         trace->n_stores = all.n_tasks;
         trace->nodes.n = n;
@@ -443,7 +445,7 @@ enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *co
     }
     if (made && !atomic_load(&all.failed) && list_peers(trace, linked, arguments))
         return SUTRA_OK;
-    plus_trace_free(trace);
+    et_plus_trace_free(trace);
     return error_memory(error);
 }
 
@@ -515,7 +517,7 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
 #define PROCESS_OLD_ID 1
 
 struct old_parents {
-    struct plus_nodes *nodes;
+    struct et_plus_nodes *nodes;
     const struct engine *engine;
     struct arena arena;
     value_key *keys;    /* per row: the old id of its parent, or KEY_ABSENT */
@@ -524,17 +526,17 @@ struct old_parents {
 };
 
 /* Linking numbers nodes from 0 on; the host trace numbers from 1 on, and has no GPU nodes. */
-static bool is_linked(const struct plus_nodes *nodes) {
+static bool is_linked(const struct et_plus_nodes *nodes) {
     uint32_t flags = 0;
     for (row_t row = 0; row < nodes->n; row++)
         flags |= nodes->flags[row];
-    return flags & PLUS_HAS_OLD_PARENT && (flags & PLUS_IS_GPU || nodes->key[0] == 0);
+    return flags & ET_PLUS_HAS_OLD_PARENT && (flags & ET_PLUS_IS_GPU || nodes->key[0] == 0);
 }
 
 /* For each row, the preceding row of its thread, without GPU nodes. */
 static enum sutra_status find_before(struct old_parents *old, struct sutra_error *error) {
-    const struct plus_nodes *nodes = old->nodes;
-    const int64_t *threads = nodes->number[PLUS_TID - PLUS_FIRST_NUMBER];
+    const struct et_plus_nodes *nodes = old->nodes;
+    const int64_t *threads = nodes->number[ET_PLUS_TID - ET_PLUS_FIRST_NUMBER];
     struct key_index first = {0};
     struct arena_mark mark = arena_mark(&old->arena);
     row_t *last = arena_alloc(&old->arena, nodes->n, sizeof *last);
@@ -547,7 +549,7 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     for (row_t row = 0; row < nodes->n && !status; row++) {
         row_t *of_thread = &last[key_index_find(&first, old->keys[row])];
         old->before[row] = *of_thread;
-        *of_thread = nodes->flags[row] & PLUS_IS_GPU ? *of_thread : row;
+        *of_thread = nodes->flags[row] & ET_PLUS_IS_GPU ? *of_thread : row;
     }
     key_index_free(&first);
     arena_release(&old->arena, mark);
@@ -556,9 +558,9 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
 
 /* The parents of the rows that are the first to name them. */
 static enum sutra_status find_parents(struct old_parents *old, struct key_index *first, struct sutra_error *error) {
-    const struct plus_nodes *nodes = old->nodes;
+    const struct et_plus_nodes *nodes = old->nodes;
     for (row_t row = 0; row < nodes->n; row++)
-        old->keys[row] = nodes->flags[row] & PLUS_HAS_OLD_PARENT ? nodes->parent[row] : KEY_ABSENT;
+        old->keys[row] = nodes->flags[row] & ET_PLUS_HAS_OLD_PARENT ? nodes->parent[row] : KEY_ABSENT;
     enum sutra_status status = key_index_build(first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
     for (row_t row = 0; row < nodes->n && !status; row++) {
         old->new_ids[row] = old->before[row] == ROW_NONE ? KEY_ABSENT : nodes->key[old->before[row]];
@@ -570,7 +572,7 @@ static enum sutra_status find_parents(struct old_parents *old, struct key_index 
 }
 
 static enum sutra_status replace_parents(struct old_parents *old, struct sutra_error *error) {
-    struct plus_nodes *nodes = old->nodes;
+    struct et_plus_nodes *nodes = old->nodes;
     struct key_index first = {0};
     enum sutra_status status = find_before(old, error);
     if (!status)
@@ -582,7 +584,7 @@ static enum sutra_status replace_parents(struct old_parents *old, struct sutra_e
     return status;
 }
 
-enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_context *context,
+enum sutra_status old_parents_replace(struct et_plus_nodes *nodes, struct sutra_context *context,
                                       struct sutra_error *error) {
     struct old_parents old = {.nodes = nodes, .engine = &context->engine};
     if (nodes->n == 0 || !is_linked(nodes))

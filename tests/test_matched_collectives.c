@@ -1,5 +1,5 @@
 /*
- * test_meetings.c - tests matched collectives of a synthetic job with known times: transfer time after the last
+ * test_matched_collectives.c - tests matched collectives of a synthetic job with known times: transfer time after the last
  * arrival, and the start time of each rank.
  */
 #include <setjmp.h>
@@ -21,13 +21,13 @@
 struct made_job {
     bool clockless; /* nothing is known of clocks */
     struct collective_calls calls;
-    struct meeting_rank ranks[RANKS];
+    struct match_rank ranks[RANKS];
     int64_t ahead_us[RANKS], start_us[RANKS]; /* of clocks; of ranks, by the clock of the job */
     size_t n;
     int64_t world_size;
     bool per_stream;
     struct arena arena;
-    struct job_meetings meetings;
+    struct job_matches matched_collectives;
 };
 
 static void job_begin(struct made_job *job, size_t n) {
@@ -67,23 +67,23 @@ static void job_find(struct made_job *job) {
     struct sutra_error error;
     row_t n_clocks;
     for (size_t r = 0; r < job->n; r++)
-        job->ranks[r] = (struct meeting_rank){.rank = (int64_t)r,
-                                              .start = {.is_known = true,
-                                                        .has_ops = true,
-                                                        .origin_ns = (job->start_us[r] + job->ahead_us[r]) * 1000,
-                                                        .end_ns = (1000 + job->ahead_us[r]) * 1000,
-                                                        .first_node = 7}};
+        job->ranks[r] = (struct match_rank){.rank = (int64_t)r,
+                                            .start = {.is_known = true,
+                                                      .has_ops = true,
+                                                      .origin_ns = (job->start_us[r] + job->ahead_us[r]) * 1000,
+                                                      .end_ns = (1000 + job->ahead_us[r]) * 1000,
+                                                      .first_node = 7}};
     assert_int_equal(collective_matches_find(&job->calls, &job->arena, &matches, &error), SUTRA_OK);
     assert_int_equal(rank_clocks_find(&job->calls, &matches, &job->arena, &clocks, &n_clocks, &error), SUTRA_OK);
-    const struct meeting_job of = {.ranks = job->ranks,
-                                   .n = job->n,
-                                   .calls = &job->calls,
-                                   .matches = &matches,
-                                   .clocks = clocks,
-                                   .n_clocks = job->clockless ? 0 : n_clocks,
-                                   .world_size = job->world_size,
-                                   .per_stream = job->per_stream};
-    assert_int_equal(job_meetings_find(&of, &job->arena, &job->meetings, &error), SUTRA_OK);
+    const struct match_job of = {.ranks = job->ranks,
+                                 .n = job->n,
+                                 .calls = &job->calls,
+                                 .matches = &matches,
+                                 .clocks = clocks,
+                                 .n_clocks = job->clockless ? 0 : n_clocks,
+                                 .world_size = job->world_size,
+                                 .per_stream = job->per_stream};
+    assert_int_equal(job_matches_find(&of, &job->arena, &job->matched_collectives, &error), SUTRA_OK);
 }
 
 static void job_end(struct made_job *job) {
@@ -92,7 +92,7 @@ static void job_end(struct made_job *job) {
 }
 
 static const struct matched_collective *node_of(const struct made_job *job, int64_t rank, int64_t seq) {
-    const struct matched_collectives *of = &job->meetings.ranks[rank];
+    const struct matched_collectives *of = &job->matched_collectives.ranks[rank];
     for (row_t i = 0; i < of->n; i++)
         if (of->nodes[i].node == (uint64_t)(rank * 100 + seq))
             return &of->nodes[i];
@@ -113,13 +113,13 @@ static void waits_are_in_no_duration(void **state) {
         const struct matched_collective *node = node_of(&job, rank, 0);
         assert_int_equal(node->duration_us, 100);
         assert_int_equal(node->run_ns, 95000);
-        assert_int_equal(node->meeting, 0);
+        assert_int_equal(node->matched_collective, 0);
         assert_int_equal(node->bytes, 4000);
         assert_int_equal(node->n_ranks, 2);
         assert_int_equal(node->kind, COMM_ALL_REDUCE);
         assert_false(node->has_before);
     }
-    assert_int_equal(job.meetings.n_meetings, 1);
+    assert_int_equal(job.matched_collectives.n_matched_collectives, 1);
     job_end(&job);
 }
 
@@ -134,15 +134,15 @@ static void ranks_start_by_the_clock_of_the_job(void **state) {
         add(&job, 1, "[0, 1]", "allreduce", i, 250 + i * 300, 250 + i * 300, 300 + i * 300);
     }
     job_find(&job);
-    assert_false(job.meetings.ranks[0].has_start);
-    assert_true(job.meetings.ranks[1].has_start);
-    assert_int_equal(job.meetings.ranks[1].start_us, 20);
-    assert_int_equal(job.meetings.ranks[1].ahead_us, 500);
-    assert_int_equal(job.meetings.ranks[1].first_node, 7);
+    assert_false(job.matched_collectives.ranks[0].has_start);
+    assert_true(job.matched_collectives.ranks[1].has_start);
+    assert_int_equal(job.matched_collectives.ranks[1].start_us, 20);
+    assert_int_equal(job.matched_collectives.ranks[1].ahead_us, 500);
+    assert_int_equal(job.matched_collectives.ranks[1].first_node, 7);
     for (int i = 0; i < 6; i++)
         assert_int_equal(node_of(&job, i / 3, i % 3)->duration_us, 50);
-    assert_true(job.meetings.measured_us > 999.5 && job.meetings.measured_us < 1000.5);
-    assert_int_equal(job.meetings.n_apart, 0);
+    assert_true(job.matched_collectives.measured_us > 999.5 && job.matched_collectives.measured_us < 1000.5);
+    assert_int_equal(job.matched_collectives.n_apart, 0);
     job_end(&job);
 }
 
@@ -175,7 +175,7 @@ static void without_clocks_the_shortest_time_counts(void **state) {
     for (int rank = 0; rank < 2; rank++) {
         assert_int_equal(node_of(&job, rank, 0)->duration_us, 80);
         assert_int_equal(node_of(&job, rank, 0)->run_ns, 75000);
-        assert_int_equal(node_of(&job, rank, 0)->meeting, 0);
+        assert_int_equal(node_of(&job, rank, 0)->matched_collective, 0);
     }
     job_end(&job);
 }
@@ -217,9 +217,9 @@ static void ranks_without_files_do_not_count(void **state) {
     assert_int_equal(node_of(&job, 0, 0)->n_files, 2);
     assert_int_equal(node_of(&job, 1, 1)->duration_us, 100);
     assert_int_equal(node_of(&job, 1, 1)->run_ns, 90000);
-    assert_true(node_of(&job, 1, 1)->meeting == NOT_MATCHED);
-    assert_int_equal(job.meetings.n_lacking, 1);
-    assert_int_equal(job.meetings.n_alone, 1);
+    assert_true(node_of(&job, 1, 1)->matched_collective == NOT_MATCHED);
+    assert_int_equal(job.matched_collectives.n_lacking, 1);
+    assert_int_equal(job.matched_collectives.n_alone, 1);
     job_end(&job);
 }
 
@@ -243,7 +243,7 @@ static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
         assert_int_equal(node_of(&job, rank, 2)->before, rank * 100);
         assert_int_equal(node_of(&job, rank, 2)->duration_us, 100);
     }
-    assert_int_equal(job.meetings.n_beside, 2);
+    assert_int_equal(job.matched_collectives.n_beside, 2);
     job_end(&job);
 }
 
@@ -256,7 +256,7 @@ static void a_send_meets_its_receive(void **state) {
     job_find(&job);
     assert_int_equal(node_of(&job, 0, 0)->duration_us, 40);
     assert_int_equal(node_of(&job, 1, 0)->kind, COMM_MESSAGE);
-    assert_int_equal(node_of(&job, 1, 0)->meeting, node_of(&job, 0, 0)->meeting);
+    assert_int_equal(node_of(&job, 1, 0)->matched_collective, node_of(&job, 0, 0)->matched_collective);
     job_end(&job);
 }
 
@@ -267,9 +267,9 @@ static void collectives_of_different_kinds_do_not_match(void **state) {
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
     add(&job, 1, "[0, 1]", "broadcast", 0, 200, 210, 300);
     job_find(&job);
-    assert_true(node_of(&job, 0, 0)->meeting == NOT_MATCHED);
+    assert_true(node_of(&job, 0, 0)->matched_collective == NOT_MATCHED);
     assert_int_equal(node_of(&job, 0, 0)->duration_us, 200);
-    assert_int_equal(job.meetings.n_different, 1);
+    assert_int_equal(job.matched_collectives.n_different, 1);
     job_end(&job);
 }
 
@@ -281,8 +281,8 @@ static void clocks_that_nothing_joins_are_counted(void **state) {
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
     add(&job, 1, "[0, 1]", "allreduce", 0, 100, 110, 300);
     job_find(&job);
-    assert_int_equal(job.meetings.n_apart, 1);
-    assert_int_equal(job.meetings.ranks[2].start_us, 5000);
+    assert_int_equal(job.matched_collectives.n_apart, 1);
+    assert_int_equal(job.matched_collectives.ranks[2].start_us, 5000);
     job_end(&job);
 }
 
@@ -294,8 +294,8 @@ static void clocks_of_different_ages_are_far_apart(void **state) {
     job.ahead_us[0] = INT64_MIN / 1000 + 10000;
     job.ahead_us[1] = INT64_MAX / 1000 - 10000;
     job_find(&job);
-    assert_true(job.meetings.ranks[1].start_us > UINT64_C(1000000000000000));
-    assert_int_equal(job.meetings.n_apart, 1);
+    assert_true(job.matched_collectives.ranks[1].start_us > UINT64_C(1000000000000000));
+    assert_int_equal(job.matched_collectives.n_apart, 1);
     job_end(&job);
 }
 

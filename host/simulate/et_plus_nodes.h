@@ -1,5 +1,5 @@
 /*
- * plus.h - the nodes of ET+ as columns: row i is the i-th node of the file.
+ * et_plus_nodes.h - the nodes of ET+ as columns: row i is the i-th node of the file.
  *
  *     text         offset of the node in ET+, or in the host trace that it was linked from
  *     key          "id" as the key for lookups; id, the number, which an attribute of that name may have changed
@@ -11,11 +11,11 @@
  *     name, op_schema, pg_name    texts; those without escapes point into the file
  *     io           offsets of the values, shapes and types of inputs and outputs, or 0
  *     comm_bytes   bytes of the tensors among the inputs of a communication kernel
- *     faults       a bit per field that is missing or of the wrong type (enum plus_field)
- *     flags        PLUS_...
+ *     faults       a bit per field that is missing or of the wrong type (enum et_plus_field)
+ *     flags        ET_PLUS_...
  *
  * The fault of a field is an error only if the field is needed, which is determined later. Columns are filled from the
- * text of ET+ (plus_read()), or from linked traces (plus_linked()); convert.c makes protobuf nodes from them.
+ * text of ET+ (et_plus_read()), or from linked traces (et_plus_linked()); convert.c makes protobuf nodes from them.
  */
 #ifndef SIMULATE_PLUS_H
 #define SIMULATE_PLUS_H
@@ -71,43 +71,44 @@ static inline struct et_text text_store_add(struct text_store *store, const char
 }
 
 /* Attributes of 64 bits, each a column. */
-#define PLUS_FIRST_NUMBER PLUS_RF_ID
-#define PLUS_N_NUMBERS    6
+#define ET_PLUS_FIRST_NUMBER ET_PLUS_RF_ID
+#define ET_PLUS_N_NUMBERS    6
 
-/* Flags. An attribute that is null has the bit PLUS_NULL << (field - PLUS_FIRST_NUMBER). */
+/* Flags. An attribute that is null has the bit ET_PLUS_NULL << (field - ET_PLUS_FIRST_NUMBER). */
 enum {
-    PLUS_IS_GPU = 1,          /* has a category */
-    PLUS_IS_META = 2,         /* its name contains process_group:init */
-    PLUS_NO_STREAM = 4,       /* stream is null */
-    PLUS_PG_NULL = 8,         /* pg_name is null */
-    PLUS_ID_CHANGED = 16,     /* id differs from the key */
-    PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent has the id of the host trace */
-    PLUS_NULL = 64,
-    PLUS_IS_COLLECTIVE = PLUS_NULL << (PLUS_N_NUMBERS + 2), /* a kernel of NCCL */
-    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1),     /* comm_bytes includes tensors in lists of lists */
+    ET_PLUS_IS_GPU = 1,          /* has a category */
+    ET_PLUS_IS_META = 2,         /* its name contains process_group:init */
+    ET_PLUS_NO_STREAM = 4,       /* stream is null */
+    ET_PLUS_PG_NULL = 8,         /* pg_name is null */
+    ET_PLUS_ID_CHANGED = 16,     /* id differs from the key */
+    ET_PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent has the id of the host trace */
+    ET_PLUS_NULL = 64,
+    ET_PLUS_IS_COLLECTIVE = ET_PLUS_NULL << (ET_PLUS_N_NUMBERS + 2), /* a kernel of NCCL */
+    ET_PLUS_IS_NESTED = ET_PLUS_NULL << (ET_PLUS_N_NUMBERS + 1),     /* comm_bytes includes tensors in lists of lists */
     /* The kernel's arguments record a send, or a receive; only of linked traces. */
-    PLUS_SENDS = PLUS_NULL << (PLUS_N_NUMBERS + 3),
-    PLUS_RECEIVES = PLUS_NULL << (PLUS_N_NUMBERS + 4),
-    PLUS_IS_LEGACY = PLUS_NULL << (PLUS_N_NUMBERS + 5), /* of link-legacy: has "dur", but no exclusive duration */
+    ET_PLUS_SENDS = ET_PLUS_NULL << (ET_PLUS_N_NUMBERS + 3),
+    ET_PLUS_RECEIVES = ET_PLUS_NULL << (ET_PLUS_N_NUMBERS + 4),
+    ET_PLUS_IS_LEGACY =
+        ET_PLUS_NULL << (ET_PLUS_N_NUMBERS + 5), /* of link-legacy: has "dur", but no exclusive duration */
 };
 
 /* Inputs and outputs, in the order of enum et_text_column. */
-enum { PLUS_N_IO = 6 };
+enum { ET_PLUS_N_IO = 6 };
 
-struct plus_node {
+struct et_plus_node {
     uint64_t text;
     value_key key, parent, inter;
     uint64_t id, start_us, duration_us, sync;
     double start, end;
     int64_t stream, comm_bytes;
-    int64_t number[PLUS_N_NUMBERS];
+    int64_t number[ET_PLUS_N_NUMBERS];
     struct et_text name, op_schema, pg_name;
-    uint64_t io[PLUS_N_IO];
+    uint64_t io[ET_PLUS_N_IO];
     uint32_t faults, flags;
 };
 
 /* X(type, name) for each column. */
-#define PLUS_COLUMNS(X)                                                                                                \
+#define ET_PLUS_COLUMNS(X)                                                                                             \
     X(uint64_t, text)                                                                                                  \
     X(value_key, key)                                                                                                  \
     X(value_key, parent)                                                                                               \
@@ -124,59 +125,59 @@ struct plus_node {
     X(uint32_t, flags)
 
 /* The same for columns that only measured times need. */
-#define PLUS_TIME_COLUMNS(X)                                                                                           \
+#define ET_PLUS_TIME_COLUMNS(X)                                                                                        \
     X(uint64_t, sync)                                                                                                  \
     X(double, start)                                                                                                   \
     X(double, end)
 
-struct plus_nodes {
+struct et_plus_nodes {
     row_t n, capacity;
     bool times; /* the columns of times exist, too; set before allocation */
 #define X(type, name) type *name;
-    PLUS_COLUMNS(X)
-    PLUS_TIME_COLUMNS(X)
+    ET_PLUS_COLUMNS(X)
+    ET_PLUS_TIME_COLUMNS(X)
 #undef X
-    int64_t *number[PLUS_N_NUMBERS];
-    uint64_t *io[PLUS_N_IO];
+    int64_t *number[ET_PLUS_N_NUMBERS];
+    uint64_t *io[ET_PLUS_N_IO];
 };
 
 /* All columns; columns that only measured times need are last. */
-enum { PLUS_N_TIME_COLUMNS = 3, PLUS_N_COLUMNS = 14 + PLUS_N_NUMBERS + PLUS_N_IO + PLUS_N_TIME_COLUMNS };
-extern const struct column_form plus_columns[PLUS_N_COLUMNS];
+enum { ET_PLUS_N_TIME_COLUMNS = 3, ET_PLUS_N_COLUMNS = 14 + ET_PLUS_N_NUMBERS + ET_PLUS_N_IO + ET_PLUS_N_TIME_COLUMNS };
+extern const struct column_form et_plus_columns[ET_PLUS_N_COLUMNS];
 
-static inline size_t plus_n_columns(bool times) {
-    return times ? PLUS_N_COLUMNS : PLUS_N_COLUMNS - PLUS_N_TIME_COLUMNS;
+static inline size_t et_plus_n_columns(bool times) {
+    return times ? ET_PLUS_N_COLUMNS : ET_PLUS_N_COLUMNS - ET_PLUS_N_TIME_COLUMNS;
 }
 
-void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node);
-void plus_nodes_free(struct plus_nodes *nodes);
+void et_plus_nodes_set(struct et_plus_nodes *nodes, row_t row, const struct et_plus_node *node);
+void et_plus_nodes_free(struct et_plus_nodes *nodes);
 
 /* The global rank at the other end of a send or receive, from the arguments of its kernel. */
-struct plus_peer {
+struct et_plus_peer {
     row_t row;
     int64_t peer;
 };
 
 /* ET+: the nodes, their texts, and the other members of the file. */
-struct plus_trace {
+struct et_plus_trace {
     const struct document *document; /* the other members of the file */
-    struct plus_nodes nodes;
-    struct plus_peer *peers; /* by ascending row; only of linked traces */
+    struct et_plus_nodes nodes;
+    struct et_plus_peer *peers; /* by ascending row; only of linked traces */
     row_t n_peers;
     int64_t own_rank;          /* recorded in the device trace; -1: not recorded, or not linked */
     struct text_store *stores; /* one per part that was read */
     size_t n_stores;
 };
 
-void plus_trace_free(struct plus_trace *trace);
+void et_plus_trace_free(struct et_plus_trace *trace);
 
 /* ---- ET+ from its text ---- */
 
 /* Reads ET+ into the document, which the caller owns, and the trace, whose texts may point into the document;
  * measured times only on request. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, not ET+, or a node without
  * an id. */
-enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct source_input *input, bool times, struct sutra_error *error);
+enum sutra_status et_plus_read(struct et_plus_trace *trace, struct sutra_context *context, struct document *document,
+                               const struct source_input *input, bool times, struct sutra_error *error);
 
 /*
  * ---- ET+ from linked traces, without its text ----
@@ -186,23 +187,24 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
 
 /* Arguments of linked NCCL kernels, by event; `at` is 0 if absent. The arguments of messages are NULL if they are not
  * requested. */
-struct plus_arguments {
+struct et_plus_arguments {
     const struct json_span *group, *collective, *members, *from, *to;
     int64_t own_rank; /* -1: not recorded */
     bool measured;    /* for nodes with measured times: unusable activities take no time (facts/validity.h) */
 };
 
 /* Finds the group of each linked NCCL kernel; with `measured` also direction and ranks of sends and receives, which ET+
- * does not record. Stored with the device trace; then plus_linked() needs no tokens of the device trace. SUTRA_SYSTEM:
- * out of memory. */
-enum sutra_status plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked, bool measured,
-                                        struct plus_arguments *arguments, struct sutra_error *error);
+ * does not record. Stored with the device trace; then et_plus_linked() needs no tokens of the device trace.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_plus_linked_arguments(struct sutra_context *context, const struct sutra_linked *linked,
+                                           bool measured, struct et_plus_arguments *arguments,
+                                           struct sutra_error *error);
 
-/* Fills the trace, whose texts may point into both traces. `arguments` is from plus_linked_arguments(). Nodes of schema
- * 1.0.1 get the new ids of their parents, which the text of ET+ does not record. SUTRA_SYSTEM: out of memory. */
-enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, const struct plus_arguments *arguments,
-                              struct sutra_error *error);
+/* Fills the trace, whose texts may point into both traces. `arguments` is from et_plus_linked_arguments(). Nodes of
+ * schema 1.0.1 get the new ids of their parents, which the text of ET+ does not record. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_plus_linked(struct et_plus_trace *trace, struct sutra_context *context,
+                                 const struct sutra_linked *linked, const struct et_plus_arguments *arguments,
+                                 struct sutra_error *error);
 
 /*
  * ---- The operator that the CPU runs over time: of all running operators the last to start ----
@@ -240,11 +242,11 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
  */
 
 /* Replaces parents by new ids, if the nodes were linked. SUTRA_SYSTEM: out of memory. */
-enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_context *context,
+enum sutra_status old_parents_replace(struct et_plus_nodes *nodes, struct sutra_context *context,
                                       struct sutra_error *error);
 
 /*
- * ---- ET+ of link-legacy, the older format (plus_legacy.c) ----
+ * ---- ET+ of link-legacy, the older format (et_plus_legacy.c) ----
  *
  *     CPU node   {"name": "aten::mm", "id": 3, "parent": 2, ..., "dur": 20, "ts": 10}
  *     GPU node   {"cat": "kernel", "name": "gemm", "ts": 15, "dur": 4, "args": {"stream": 7}, "parent": 3, "id": 4, ...}
@@ -254,13 +256,13 @@ enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_con
  */
 
 /* Whether nodes are of link-legacy. With `compat` only if chakra_converter fails on them: else it ignores "dur". */
-bool plus_is_legacy(const struct plus_nodes *nodes, bool compat);
+bool et_plus_is_legacy(const struct et_plus_nodes *nodes, bool compat);
 
 /* Completes the nodes as link records them: exclusive durations of CPU nodes, dependencies between threads; durations,
  * streams, groups and the parent's attributes of GPU nodes. *n_gpu: GPU nodes below CPU nodes, without start time.
  * SUTRA_DATA: no GPU node has a CPU parent. SUTRA_SYSTEM: out of memory. O(n log n). */
-enum sutra_status plus_legacy_complete(struct plus_trace *trace, struct sutra_context *context, row_t *n_gpu,
-                                       struct sutra_error *error);
+enum sutra_status et_plus_legacy_complete(struct et_plus_trace *trace, struct sutra_context *context, row_t *n_gpu,
+                                          struct sutra_error *error);
 
 /*
  * ---- Python's str() of a JSON value after json.load(), in UTF-8: the form of inputs and outputs in .et files ----
@@ -298,11 +300,11 @@ struct python_cache_entry {
 
 /* The longest text of a protobuf message, and the longest JSON of a value: its text has at most eight times as many
  * bytes. */
-#define PLUS_TEXT_MAX ((size_t)1 << 30)
-#define PLUS_JSON_MAX (PLUS_TEXT_MAX / 8)
+#define ET_PLUS_TEXT_MAX ((size_t)1 << 30)
+#define ET_PLUS_JSON_MAX (ET_PLUS_TEXT_MAX / 8)
 
 /* The texts of inputs and outputs of nodes, for one thread. */
-struct plus_texts {
+struct et_plus_texts {
     const struct source *source;
     struct field_reader fields;
     struct text_store store;
@@ -311,31 +313,31 @@ struct plus_texts {
 };
 
 /* False: out of memory. To be ended in any case. */
-bool plus_texts_begin(struct plus_texts *texts, const struct source *source);
-void plus_texts_end(struct plus_texts *texts);
-bool plus_texts_failed(const struct plus_texts *texts);
+bool et_plus_texts_begin(struct et_plus_texts *texts, const struct source *source);
+void et_plus_texts_end(struct et_plus_texts *texts);
+bool et_plus_texts_failed(const struct et_plus_texts *texts);
 
-/* The text of a value of inputs or outputs, until plus_texts_end(). Empty if there is none. O(length). */
-struct et_text plus_io_text(struct plus_texts *texts, const struct plus_nodes *nodes, row_t row, int column);
+/* The text of a value of inputs or outputs, until et_plus_texts_end(). Empty if there is none. O(length). */
+struct et_text et_plus_io_text(struct et_plus_texts *texts, const struct et_plus_nodes *nodes, row_t row, int column);
 
 /* The text of a string: its bytes in the source, or, with escapes, a decoded copy in the store. False: it cannot be
  * encoded in UTF-8. */
-bool plus_string_text(struct field_reader *fields, struct text_store *store, struct json_span place,
-                      struct et_text *text);
+bool et_plus_string_text(struct field_reader *fields, struct text_store *store, struct json_span place,
+                         struct et_text *text);
 
 /*
  * ---- Fields of one node, of ET+ or of a host trace ----
  *
- *     plus_spans_walk()      the spans of its fields, in one pass over the node
- *     plus_node_fields()     the values of its fields
+ *     et_plus_spans_walk()      the spans of its fields, in one pass over the node
+ *     et_plus_node_fields()     the values of its fields
  *                            ... linking sets some of them
- *     plus_node_attributes() the values of its attributes, some of which replace fields
+ *     et_plus_node_attributes() the values of its attributes, some of which replace fields
  *
  * Nodes without attributes are of schema 1.0.1; their fields are identified by name.
  */
 
 /* The state of a thread; initialize with zeros except the first three members. */
-struct plus_reader {
+struct et_plus_reader {
     const struct source *source;
     struct text_store *store;
     struct field_reader *fields; /* of the same source */
@@ -343,35 +345,36 @@ struct plus_reader {
     struct buffer scratch;
 };
 
-void plus_reader_end(struct plus_reader *reader);
-bool plus_reader_failed(const struct plus_reader *reader); /* out of memory */
+void et_plus_reader_end(struct et_plus_reader *reader);
+bool et_plus_reader_failed(const struct et_plus_reader *reader); /* out of memory */
 
 /* Spans by number: fields of the node, attributes, and the parts of inputs and outputs, if these are objects. */
 enum {
-    PLUS_N_ATTRIBUTES = PLUS_OP_SCHEMA + 1,
-    PLUS_SPAN_INPUTS = PLUS_N_FIELDS + PLUS_N_ATTRIBUTES,
-    PLUS_SPAN_OUTPUTS = PLUS_SPAN_INPUTS + 3,
-    PLUS_N_SPANS = PLUS_SPAN_OUTPUTS + 3,
+    ET_PLUS_N_ATTRIBUTES = ET_PLUS_OP_SCHEMA + 1,
+    ET_PLUS_SPAN_INPUTS = ET_PLUS_N_FIELDS + ET_PLUS_N_ATTRIBUTES,
+    ET_PLUS_SPAN_OUTPUTS = ET_PLUS_SPAN_INPUTS + 3,
+    ET_PLUS_N_SPANS = ET_PLUS_SPAN_OUTPUTS + 3,
 };
 
-_Static_assert(PLUS_N_SPANS <= 64, "learned nodes have a bit for each span");
+_Static_assert(ET_PLUS_N_SPANS <= 64, "learned nodes have a bit for each span");
 
-struct plus_spans {
-    struct json_span span[PLUS_N_SPANS];
+struct et_plus_spans {
+    struct json_span span[ET_PLUS_N_SPANS];
     size_t text; /* offset of the node */
     bool bare;   /* without "attrs" */
     bool flat;   /* of schema 1.0.1 */
 };
 
 /* Walks the node at the walker, which records malformed JSON. */
-void plus_spans_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_spans *spans);
+void et_plus_spans_walk(struct et_plus_reader *reader, struct json_walker *walker, struct et_plus_spans *spans);
 
-void plus_node_fields(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node);
-void plus_node_attributes(struct plus_reader *reader, const struct plus_spans *spans, struct plus_node *node);
+void et_plus_node_fields(struct et_plus_reader *reader, const struct et_plus_spans *spans, struct et_plus_node *node);
+void et_plus_node_attributes(struct et_plus_reader *reader, const struct et_plus_spans *spans,
+                             struct et_plus_node *node);
 
 /* Sets or clears the fault of a field. */
-static inline void plus_set_fault(struct plus_node *node, enum plus_field field, bool on) {
-    node->faults = on ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
+static inline void et_plus_set_fault(struct et_plus_node *node, enum et_plus_field field, bool on) {
+    node->faults = on ? node->faults | ET_PLUS_BIT(field) : node->faults & ~ET_PLUS_BIT(field);
 }
 
 /* int() of a double; false: negative or too large. */
@@ -384,7 +387,7 @@ static inline bool truncate_double(double real, uint64_t *number) {
 }
 
 /* Sets pg_name from a string, or null, of another file. */
-void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_span place,
-                           struct plus_node *node);
+void et_plus_node_set_pg_name(struct et_plus_reader *reader, const struct source *source, struct json_span place,
+                              struct et_plus_node *node);
 
 #endif

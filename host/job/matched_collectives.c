@@ -1,5 +1,5 @@
 /*
- * meetings.c - orders matched collectives by their ends, then determines their transfers (job.h).
+ * matched_collectives.c - orders matched collectives by their ends, then determines their transfers (job.h).
  */
 #include "job/job.h"
 
@@ -24,14 +24,14 @@ struct placed_call {
 };
 
 /* Collectives in the order in which they end. */
-struct meeting_order {
+struct match_order {
     row_t match;
     int64_t median_ns;
 };
 
-struct meetings_search {
-    const struct meeting_job *job;
-    struct job_meetings *made;
+struct match_search {
+    const struct match_job *job;
+    struct job_matches *made;
     struct arena *arena;
     const struct rank_clock **clock; /* per rank, or NULL */
     int64_t base_ns;                 /* time 0 of the job */
@@ -49,11 +49,11 @@ struct meetings_search {
 
 /* ---- Clocks ---- */
 
-static int64_t to_job_time(const struct meetings_search *search, row_t rank, int64_t ns) {
+static int64_t to_job_time(const struct match_search *search, row_t rank, int64_t ns) {
     return search->clock[rank] ? rank_clock_time(search->clock[rank], ns) : ns;
 }
 
-static row_t find_rank(const struct meeting_job *job, int64_t rank) {
+static row_t find_rank(const struct match_job *job, int64_t rank) {
     size_t i;
     BISECT(i, job->n, job->ranks[i].rank < rank);
     return i < job->n && job->ranks[i].rank == rank ? (row_t)i : ROW_NONE;
@@ -73,14 +73,14 @@ static int64_t microseconds(int64_t ns) {
 
 /* Converts microseconds since the start of a rank to microseconds of the job. Only clock drift changes intervals, so
  * that intervals agree with the durations of the rank's nodes. */
-static int64_t to_job_us(const struct meetings_search *search, row_t rank, int64_t us) {
+static int64_t to_job_us(const struct match_search *search, row_t rank, int64_t us) {
     int64_t origin_ns = search->job->ranks[rank].start.origin_ns;
     int64_t since_ns = apart(to_job_time(search, rank, origin_ns + us * 1000), search->origin_ns[rank]);
     return search->start_us[rank] + microseconds(since_ns);
 }
 
-static void find_clocks(struct meetings_search *search) {
-    const struct meeting_job *job = search->job;
+static void find_clocks(struct match_search *search) {
+    const struct match_job *job = search->job;
     const int64_t reference = job->n_clocks ? job->clocks[0].reference : job->n ? job->ranks[0].rank : 0;
     row_t at = 0;
     for (row_t r = 0; r < job->n; r++) {
@@ -94,8 +94,8 @@ static void find_clocks(struct meetings_search *search) {
 }
 
 /* Start times of the ranks, and the duration of the job. */
-static void find_starts(struct meetings_search *search) {
-    const struct meeting_job *job = search->job;
+static void find_starts(struct match_search *search) {
+    const struct match_job *job = search->job;
     int64_t last_ns = INT64_MIN;
     search->base_ns = INT64_MAX;
     for (row_t r = 0; r < job->n; r++) {
@@ -126,14 +126,14 @@ static void find_starts(struct meetings_search *search) {
 
 /* ---- Order ---- */
 
-ORDER_BY(compare_orders, struct meeting_order, ASCENDING(median_ns) ASCENDING(match))
+ORDER_BY(compare_orders, struct match_order, ASCENDING(median_ns) ASCENDING(match))
 
 static bool is_placed(const struct collective_call *call) {
     return call->done_us != CALL_UNKNOWN;
 }
 
 /* Members of a match that have nodes. */
-static void list_members(struct meetings_search *search, const struct collective_match *match) {
+static void list_members(struct match_search *search, const struct collective_match *match) {
     search->n_members = 0;
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(search->job->calls, search->job->matches, match, i);
@@ -148,9 +148,9 @@ static void list_members(struct meetings_search *search, const struct collective
     }
 }
 
-static struct meeting_order *order_matches(struct meetings_search *search, row_t *n, int64_t *ends) {
+static struct match_order *order_matches(struct match_search *search, row_t *n, int64_t *ends) {
     const struct collective_matches *matches = search->job->matches;
-    struct meeting_order *order = arena_alloc(search->arena, matches->n, sizeof *order);
+    struct match_order *order = arena_alloc(search->arena, matches->n, sizeof *order);
     *n = 0;
     for (row_t m = 0; order && m < matches->n; m++) {
         list_members(search, &matches->list[m]);
@@ -162,7 +162,7 @@ static struct meeting_order *order_matches(struct meetings_search *search, row_t
         qsort(ends, n_ends, sizeof *ends, compare_int64s);
         int64_t lower = ends[lower_median_at(n_ends)], upper = ends[upper_median_at(n_ends)];
         int64_t median = lower + (int64_t)(((uint64_t)upper - (uint64_t)lower) / 2);
-        order[(*n)++] = (struct meeting_order){m, median};
+        order[(*n)++] = (struct match_order){m, median};
     }
     if (*n)
         qsort(order, *n, sizeof *order, compare_orders);
@@ -171,20 +171,20 @@ static struct meeting_order *order_matches(struct meetings_search *search, row_t
 
 /* ---- Groups ---- */
 
-static bool add_group(struct meetings_search *search, uint32_t number, const int64_t *ranks, size_t n) {
-    struct job_meetings *made = search->made;
+static bool add_group(struct match_search *search, uint32_t number, const int64_t *ranks, size_t n) {
+    struct job_matches *made = search->made;
     if (!arena_grow(search->arena, &made->groups, made->n_groups, &search->groups_capacity, sizeof *made->groups))
         return false;
     made->groups[made->n_groups++] = (struct astra_group){number, ranks, (uint32_t)n};
     return true;
 }
 
-static struct pair_entry *pair_of(struct meetings_search *search, int64_t a, int64_t b) {
+static struct pair_entry *pair_of(struct match_search *search, int64_t a, int64_t b) {
     return pair_table_insert(&search->pairs, (uint64_t)MIN(a, b), (uint32_t)MAX(a, b));
 }
 
 /* Groups with the same members share a number; the group of all ranks is 0. False: out of memory. */
-static bool number_groups(struct meetings_search *search) {
+static bool number_groups(struct match_search *search) {
     const struct collective_calls *calls = search->job->calls;
     uint32_t *of_members = arena_zeros(search->arena, calls->strings.n, sizeof *of_members);
     search->made->group_number = arena_alloc(search->arena, calls->n_groups, sizeof *search->made->group_number);
@@ -212,8 +212,8 @@ static bool number_groups(struct meetings_search *search) {
 
 /* The number of the group of the two ranks of a message, a new one if no group has these members. False: out of
  * memory. */
-static bool number_message(struct meetings_search *search, const struct collective_match *match, uint32_t *number) {
-    const struct meeting_job *job = search->job;
+static bool number_message(struct match_search *search, const struct collective_match *match, uint32_t *number) {
+    const struct match_job *job = search->job;
     if (job->world_size <= 2 || match->from < 0 || match->to < 0 || match->from == match->to ||
         match->from >= job->world_size || match->to >= job->world_size)
         return true;
@@ -234,16 +234,16 @@ static bool number_message(struct meetings_search *search, const struct collecti
 
 /* ---- Transfers ---- */
 
-static const struct collective_call *call_of(const struct meetings_search *search, row_t i) {
+static const struct collective_call *call_of(const struct match_search *search, row_t i) {
     return &search->job->calls->list[search->members[i].call];
 }
 
-static enum comm_kind kind_of(const struct meetings_search *search, row_t i) {
+static enum comm_kind kind_of(const struct match_search *search, row_t i) {
     return collective_kind_of(strings_text(&search->job->calls->strings, call_of(search, i)->what));
 }
 
 /* Whether the members' clocks can be compared. */
-static bool share_clock(const struct meetings_search *search) {
+static bool share_clock(const struct match_search *search) {
     for (row_t i = 0; i < search->n_members; i++) {
         const struct rank_clock *clock = search->clock[search->members[i].rank],
                                 *first = search->clock[search->members[0].rank];
@@ -253,7 +253,7 @@ static bool share_clock(const struct meetings_search *search) {
     return true;
 }
 
-static void add_node(struct meetings_search *search, row_t i, const struct matched_collective *as, int64_t duration_us,
+static void add_node(struct match_search *search, row_t i, const struct matched_collective *as, int64_t duration_us,
                      int64_t kernel_ns) {
     const struct placed_call *member = &search->members[i];
     const struct collective_call *call = call_of(search, i);
@@ -277,7 +277,8 @@ static void add_node(struct meetings_search *search, row_t i, const struct match
 
 /* Adds the nodes of a collective whose members wait for each other. The transfer ends on each member at its own end, or
  * at the median end. Without a common clock it takes the shortest time that a member spent in it. */
-static void add_meeting(struct meetings_search *search, const struct matched_collective *as, int64_t median_ns) {
+static void add_matched_collective(struct match_search *search, const struct matched_collective *as,
+                                   int64_t median_ns) {
     const bool joined = share_clock(search);
     int64_t kernel_ns = INT64_MAX, shortest_us = INT64_MAX, begin_us = INT64_MIN;
     for (row_t i = 0; i < search->n_members; i++) {
@@ -295,7 +296,7 @@ static void add_meeting(struct meetings_search *search, const struct matched_col
 }
 
 /* False: out of memory. */
-static bool add_transfers(struct meetings_search *search, const struct meeting_order *order) {
+static bool add_transfers(struct match_search *search, const struct match_order *order) {
     const struct collective_match *match = &search->job->matches->list[order->match];
     const int64_t group_size = search->job->calls->groups[match->group].size;
     list_members(search, match);
@@ -310,7 +311,7 @@ static bool add_transfers(struct meetings_search *search, const struct meeting_o
         if (cover > member->available_us)
             member->available_us = MIN(cover, member->done_us);
     }
-    struct matched_collective as = {.meeting = NOT_MATCHED,
+    struct matched_collective as = {.matched_collective = NOT_MATCHED,
                                     .kind = kind_of(search, 0),
                                     .n_ranks = search->n_members,
                                     .n_files = search->n_members,
@@ -328,8 +329,8 @@ static bool add_transfers(struct meetings_search *search, const struct meeting_o
     search->made->n_alone += search->n_members == 1 && is_lacking;
     if (search->n_members > 1 && !differ) {
         search->made->n_lacking += is_lacking;
-        as.meeting = search->made->n_meetings++;
-        add_meeting(search, &as, order->median_ns);
+        as.matched_collective = search->made->n_matched_collectives++;
+        add_matched_collective(search, &as, order->median_ns);
         return true;
     }
     for (row_t i = 0; i < search->n_members; i++) /* no member waits for another */
@@ -342,8 +343,8 @@ static bool add_transfers(struct meetings_search *search, const struct meeting_o
 
 ORDER_BY(compare_nodes, struct matched_collective, ASCENDING(node))
 
-static bool allocate_columns(struct meetings_search *search) {
-    const struct meeting_job *job = search->job;
+static bool allocate_columns(struct match_search *search) {
+    const struct match_job *job = search->job;
     struct arena *arena = search->arena;
     search->clock = arena_alloc(arena, job->n, sizeof(void *));
     search->origin_ns = arena_alloc(arena, job->n, sizeof *search->origin_ns);
@@ -356,7 +357,7 @@ static bool allocate_columns(struct meetings_search *search) {
     return !arena->failed;
 }
 
-static bool allocate_nodes(struct meetings_search *search) {
+static bool allocate_nodes(struct match_search *search) {
     const struct collective_calls *calls = search->job->calls;
     uint64_t *n = arena_zeros(search->arena, search->job->n, sizeof *n);
     for (uint64_t i = 0; n && i < calls->n; i++) {
@@ -369,17 +370,17 @@ static bool allocate_nodes(struct meetings_search *search) {
     return !search->arena->failed;
 }
 
-enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena *arena, struct job_meetings *meetings,
-                                    struct sutra_error *error) {
-    struct meetings_search search = {.job = job, .made = meetings, .arena = arena};
-    *meetings = (struct job_meetings){0};
+enum sutra_status job_matches_find(const struct match_job *job, struct arena *arena,
+                                   struct job_matches *matched_collectives, struct sutra_error *error) {
+    struct match_search search = {.job = job, .made = matched_collectives, .arena = arena};
+    *matched_collectives = (struct job_matches){0};
     int64_t *ends = arena_alloc(arena, job->n, sizeof *ends);
     if (!allocate_columns(&search) || !ends)
         return error_memory(error);
     find_clocks(&search);
     find_starts(&search);
     row_t n;
-    const struct meeting_order *order = order_matches(&search, &n, ends);
+    const struct match_order *order = order_matches(&search, &n, ends);
     bool ok = pair_table_init(&search.pairs) && order && allocate_nodes(&search) && number_groups(&search);
     for (row_t i = 0; i < n && ok; i++)
         ok = add_transfers(&search, &order[i]);
@@ -387,7 +388,8 @@ enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena 
     if (!ok)
         return error_memory(error);
     for (row_t r = 0; r < job->n; r++)
-        if (meetings->ranks[r].n)
-            qsort(meetings->ranks[r].nodes, meetings->ranks[r].n, sizeof *meetings->ranks[r].nodes, compare_nodes);
+        if (matched_collectives->ranks[r].n)
+            qsort(matched_collectives->ranks[r].nodes, matched_collectives->ranks[r].n,
+                  sizeof *matched_collectives->ranks[r].nodes, compare_nodes);
     return SUTRA_OK;
 }
