@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "sutra/sutra.h"
 
 #define EVENT(cat, name, tid, ts, dur, args)                                                                           \

@@ -29,7 +29,7 @@ FLOORS = [
     ["tree"],
     ["simulate"],
     ["analyze"],
-    ["analyze/hta", "analyze/dlrm"],
+    ["analyze/compat/hta", "analyze/compat/dlrm"],
     ["analyze/overview"],
     ["compare"],
     ["job"],
@@ -42,6 +42,8 @@ FLOORS = [
 # Rooms that may not include from all floors below, and doors that only one room may use.
 ONLY = {"cuda": {"base", "columns", "match"}}
 DOORS = {"cuda": {"context": "cuda/engine_cuda.h"}}
+# The rooms that include the analyses which reproduce other programs.
+COMPAT_CLIENTS = {"analyze/overview", "arrow", "cli", "compare", "report"}
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
@@ -103,7 +105,7 @@ def sources(top):
 
 
 def room_of(path):
-    """The room of "read/fields.h", or of "analyze/hta/hta.h"; None: it is none of the house's."""
+    """The room of "read/fields.h", or of "analyze/compat/hta/hta.h"; None: it is none of the house's."""
     folder = os.path.dirname(path)
     while folder and folder not in FLOOR_OF:
         folder = os.path.dirname(folder)
@@ -118,6 +120,8 @@ def include_is_wrong(room, target, path):
         return f"{room}/ includes {', '.join(sorted(ONLY[room]))} only"
     if target in DOORS and DOORS[target].get(room) != path:
         return f"{target}/ is behind {', '.join(DOORS[target].values())}"
+    if target.startswith("analyze/compat/") and room not in COMPAT_CLIENTS:
+        return f"{target}/ is included by {', '.join(sorted(COMPAT_CLIENTS))} only"
     if FLOOR_OF[target] >= FLOOR_OF[room]:
         return f"{target}/ does not stand below {room}/"
     return None

@@ -5,8 +5,8 @@
 #include "dlrm_table.h"
 #include "trace_folder.h"
 
-#include "analyze/dlrm/overheads.h"
-#include "analyze/dlrm/write.h"
+#include "analyze/compat/dlrm/overheads.h"
+#include "analyze/compat/dlrm/write.h"
 
 #define WHOLE .size = sizeof(struct sutra_dlrm_options), .trim = SUTRA_TRIM_NONE, .module_marker = ""
 #define RANKED(number, events)                                                                                         \

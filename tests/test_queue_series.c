@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 
 #define N_CHANGES 4000
 #define NS        1000 /* to the microsecond */

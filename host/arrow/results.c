@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "analyze/table.h"
 #include "arrow/batch.h"
 #include "arrow/makers.h"

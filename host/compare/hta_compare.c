@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "text/numbers.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/hta/ranks.h"
+#include "analyze/compat/hta/ranks.h"
 #include "report/hta_report.h"
 #include "text/quantities.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
-#include "analyze/hta/ranks.h"
+#include "analyze/compat/hta/hta.h"
+#include "analyze/compat/hta/ranks.h"
 #include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/findings.h"

@@ -11,7 +11,7 @@
 #ifndef ANALYZE_HTA_CALL_TREE_H
 #define ANALYZE_HTA_CALL_TREE_H
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "analyze/collective_calls.h"
-#include "analyze/dlrm/overheads.h"
+#include "analyze/compat/dlrm/overheads.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "write/text.h"

@@ -5,7 +5,7 @@
 #define ANALYZE_DLRM_OVERHEADS_H
 
 #include "analyze/codec.h"
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "columns/strings.h"
 #include "write/text.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
-#include "analyze/hta/ranks.h"
+#include "analyze/compat/hta/hta.h"
+#include "analyze/compat/hta/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "text/numbers.h"

@@ -4,7 +4,7 @@
 #ifndef ANALYZE_DLRM_WRITE_H
 #define ANALYZE_DLRM_WRITE_H
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "write/json.h"
 
 void dlrm_write_overheads(const struct sutra_dlrm *dlrm, struct text_out *out);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
-#include "analyze/hta/ranks.h"
-#include "analyze/hta/stragglers.h"
+#include "analyze/compat/hta/hta.h"
+#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/stragglers.h"
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/end_tree.h"
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/end_tree.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/call_tree.h"
+#include "analyze/compat/hta/call_tree.h"
 #include "base/error.h"
 #include "base/shared.h"
 

@@ -11,7 +11,7 @@
 
 #include "analyze/collective_calls.h"
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 
 #include "analyze/table.h"
 #include "base/error.h"

@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include "analyze/hta/call_tree.h"
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/call_tree.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "read/document.h"
 #include "text/strings.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 #include "base/error.h"
 #include "text/strings.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 
 /*

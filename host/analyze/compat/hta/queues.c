@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"

@@ -24,7 +24,7 @@
  */
 #include <string.h>
 
-#include "analyze/dlrm/dlrm.h"
+#include "analyze/compat/dlrm/dlrm.h"
 
 #include "base/error.h"
 #include "base/shared.h"

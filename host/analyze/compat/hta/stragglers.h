@@ -7,7 +7,7 @@
 #ifndef ANALYZE_HTA_STRAGGLERS_H
 #define ANALYZE_HTA_STRAGGLERS_H
 
-#include "analyze/hta/hta.h"
+#include "analyze/compat/hta/hta.h"
 
 /* Columns of a rank's tables. Times are nanoseconds of the trace's own clock; a step without rows starts at
  * INT64_MAX. */

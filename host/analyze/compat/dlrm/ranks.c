@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dlrm/overheads.h"
-#include "analyze/dlrm/write.h"
+#include "analyze/compat/dlrm/overheads.h"
+#include "analyze/compat/dlrm/write.h"
 #include "analyze/ranks.h"
 #include "analyze/table.h"
 #include "base/error.h"

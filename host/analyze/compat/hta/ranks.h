@@ -4,7 +4,7 @@
 #ifndef ANALYZE_HTA_RANKS_H
 #define ANALYZE_HTA_RANKS_H
 
-#include "analyze/hta/stragglers.h"
+#include "analyze/compat/hta/stragglers.h"
 #include "analyze/ranks.h"
 
 /* The tables of the i-th analyzed rank, ascending by rank, without the freed ones; NULL: there is none. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "analyze/collective_calls.h"
-#include "analyze/dlrm/overheads.h"
-#include "analyze/dlrm/write.h"
+#include "analyze/compat/dlrm/overheads.h"
+#include "analyze/compat/dlrm/write.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/json.h"

@@ -3,8 +3,8 @@
  * all samples.
  */
 #include "analyze/collective_calls.h"
-#include "analyze/dlrm/overheads.h"
-#include "analyze/dlrm/write.h"
+#include "analyze/compat/dlrm/overheads.h"
+#include "analyze/compat/dlrm/write.h"
 
 static const char *const kinds[SUTRA_N_OVERHEADS] = {"t1", "t2", "t3", "t4", "t5"};
 
