@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/table.h"
+#include "analyze/statistics.h"
 #include "base/threads.h"
 #include "match/steps.h"
 

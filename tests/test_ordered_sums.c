@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/table.h"
+#include "analyze/statistics.h"
 
 #define N_MAX 200
 

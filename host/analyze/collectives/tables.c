@@ -11,6 +11,7 @@
 
 #include "analyze/collectives/collectives.h"
 #include "analyze/rank_numbers.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"

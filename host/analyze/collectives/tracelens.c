@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analyze/collectives/tracelens.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/collectives/tracelens.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 
 /* Jobs with more ranks have no heat map. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/collectives/tracelens.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/shared.h"
 

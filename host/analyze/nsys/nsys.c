@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/options.h"

@@ -19,6 +19,7 @@
 
 #include "analyze/launches/arguments.h"
 #include "analyze/operators/operators.h"
+#include "analyze/statistics.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"

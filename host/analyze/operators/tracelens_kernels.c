@@ -13,6 +13,7 @@
 #include "analyze/launches/launches.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/tracelens_sheets.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"

@@ -8,6 +8,7 @@
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/tracelens_sheets.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "match/intervals.h"

@@ -14,6 +14,7 @@
 
 #include "analyze/operators/tracelens_rates.h"
 #include "analyze/operators/tracelens_sheets.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"

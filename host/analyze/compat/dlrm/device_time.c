@@ -3,7 +3,7 @@
  *
  * Input: the launches below each operator. Output: for each group of operators, blocks of one stream with their
  * kernels, in the order of first occurrence. A kernel's key is its short name and the shape of the call's caller. Times
- * are added in the order of the forest (analyze/table.h), as in the notebook, so that printed digits are the same.
+ * are added in the order of the forest (analyze/statistics.h), as in the notebook, so that printed digits are the same.
  *
  * Cost: O(n) for the nodes, O(m log depth) for the m launches, O(m log m) for the order of blocks.
  */
@@ -13,7 +13,7 @@
 
 #include "analyze/compat/dlrm/dlrm.h"
 
-#include "analyze/table.h"
+#include "analyze/statistics.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/key_index.h"

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "analyze/codec.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/arena.h"
 #include "base/memory.h"

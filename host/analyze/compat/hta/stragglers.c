@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/compat/hta/stragglers.h"
+#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/options.h"
