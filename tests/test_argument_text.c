@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/collective_calls.h"
+#include "read/argument_texts.h"
 
 static const struct {
     const char *json, *text;

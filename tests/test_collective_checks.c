@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "analyze/collective_checks.h"
-#include "analyze/rank_numbers.h"
 #include "facts/collectives.h"
+#include "text/quantities.h"
 
 static const int64_t all_ranks[] = {0, 1, 2, 3};
 

@@ -558,7 +558,7 @@ static int64_t time_of_part(struct sutra_context *context, const struct sutra_de
     struct sutra_error error;
     int64_t sum = -1;
     assert_int_equal(launch_model_build(context, trace, 0, &arena, &scratch, &model, &error), SUTRA_OK);
-    if (!launch_model_restrict(context, part, &model, &arena, &scratch, &error))
+    if (!restrict_launch_model(context, part, &model, &arena, &scratch, &error))
         sum = check_sums(&model);
     arena_free(&arena);
     arena_free(&scratch);

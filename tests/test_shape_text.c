@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/collective_calls.h"
+#include "read/argument_texts.h"
 
 static const struct {
     const char *trace, *shape, *tuple;

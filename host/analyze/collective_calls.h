@@ -27,30 +27,6 @@
 
 struct sutra_linked;
 
-/*
- * Arguments of operators as Python writes them, lists as tuples:
- *
- *     [[512], [141, 512], []]   ->   ((512,), (141, 512), ())          ["float", ""]   ->   ('float', '')
- */
-
-/* Appends the checked JSON value of `length` bytes; a string alone without quotes, an object unchanged. O(length). */
-void argument_append(struct buffer *out, const char *json, size_t length);
-
-/*
- * Shapes of tensors as texts.
- */
-
-/* The shape of an event without one. */
-#define SHAPE_NONE "[[-1]]"
-
-/* Appends the checked JSON list at `json` as Python writes it, without top-level elements that are false in Python:
- * empty lists (scalars), zeros, empty strings, null and false. SHAPE_NONE if no element remains, if it is not a list,
- * or if it contains an object. */
-void shape_append(struct buffer *out, const char *json);
-
-/* Appends a list that shape_append() wrote as Python's repr of nested tuples: "[[2], 3]" becomes "((2,), 3)". */
-void shape_append_tuple(struct buffer *out, const char *json);
-
 /* The number of GPUs of the host, from the trace's "deviceProperties"; 0: not recorded. */
 int64_t trace_device_count(const struct document *document);
 

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "facts/collectives.h"
+#include "text/quantities.h"
 
 const char *const check_severity_names[] = {
     [CHECK_NOTE] = "note", [CHECK_WARNING] = "warning", [CHECK_ERROR] = "error"};

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/rank_numbers.h"
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "columns/hash_tables.h"
@@ -17,6 +16,7 @@
 #include "read/document.h"
 #include "read/nsys.h"
 #include "read/trace_head.h"
+#include "text/quantities.h"
 #include "write/sink.h"
 
 /* ---- Order of the tasks ---- */

@@ -17,7 +17,6 @@
 #include <strings.h>
 
 #include "analyze/codec.h"
-#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"
@@ -232,9 +231,11 @@ static double trace_us(const struct device_events *events) {
     return first < last ? last - first : 0;
 }
 
-enum sutra_status restriction_select(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_restriction *restriction, const struct launch_model *model,
-                                     struct arena *arena, struct selection *selection, struct sutra_error *error) {
+/* Selects events of a trace; `model` is its launch model, or NULL without a name and a category. Warns if no GPU
+ * activity is selected. */
+static enum sutra_status select_events(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const struct sutra_restriction *restriction, const struct launch_model *model,
+                                       struct arena *arena, struct selection *selection, struct sutra_error *error) {
     const struct sutra_selection wanted = {
         .size = sizeof wanted, .step = restriction->step, .from_us = restriction->from_us, .to_us = restriction->to_us};
     struct arena scratch = {0};
@@ -272,6 +273,21 @@ enum sutra_status restriction_select(struct sutra_context *context, const struct
     return SUTRA_OK;
 }
 
+enum sutra_status restrict_launch_model(struct sutra_context *context, const struct sutra_restriction *restriction,
+                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                        struct sutra_error *error) {
+    struct selection selection;
+    struct arena_mark mark = arena_mark(scratch);
+    if (!restriction_is_part(restriction))
+        return SUTRA_OK;
+    TRY(select_events(context, model->trace, restriction, model, scratch, &selection, error));
+    model->from = selection.range.from;
+    model->to = selection.range.to;
+    TRY(launch_model_keep(model, selection.kept, arena, scratch, error));
+    arena_release(scratch, mark);
+    return SUTRA_OK;
+}
+
 /* The time from the first event to the first one that is kept, of those from which time ranges count. */
 static int64_t skipped_time(const struct device_events *events, const struct selection *selection) {
     double first = INFINITY, first_kept = INFINITY;
@@ -300,7 +316,7 @@ enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, str
     if (needs_model)
         status = launch_model_build(context, trace, 0, &of_model, &scratch, &model, error);
     if (!status)
-        status = restriction_select(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
+        status = select_events(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
     if (!status) {
         trace->skipped_ns += skipped_time(&trace->events, &selection);
         device_events_keep(&trace->events, selection.kept);

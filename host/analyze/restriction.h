@@ -23,11 +23,11 @@ static inline bool restriction_is_part(const struct sutra_restriction *restricti
 /* The options of a partial result (encode_options of codec.h). */
 void restriction_encode(const void *options, struct buffer *out);
 
-/* Selects events of a trace; `model` is the launch model of it, by our rules, or NULL without a name and a category.
- * Errors as of sutra_device_trace_restrict(); warns if no GPU activity is selected. */
-enum sutra_status restriction_select(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_restriction *restriction, const struct launch_model *model,
-                                     struct arena *arena, struct selection *selection, struct sutra_error *error);
+/* Removes the GPU activity outside of the restriction, and attributes the rest again. Events of the host remain;
+ * model->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
+enum sutra_status restrict_launch_model(struct sutra_context *context, const struct sutra_restriction *restriction,
+                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                        struct sutra_error *error);
 
 /* Removes the events after the complete part of a truncated trace, for our analyses; others are unchanged. SUTRA_DATA:
  * no step is complete. */

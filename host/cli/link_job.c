@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank_numbers.h"
 #include "cli/link.h"
 #include "cli/paths.h"
 #include "cli/progress.h"

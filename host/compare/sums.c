@@ -6,6 +6,7 @@
 
 #include "analyze/collective_calls.h"
 #include "analyze/collective_matches.h"
+#include "analyze/launches/arguments.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
@@ -439,7 +440,7 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
     if (status)
         return status;
     launch_model_warn(work->context, &work->model);
-    return launch_model_restrict(work->context, &restriction, &work->model, &work->arena, &work->scratch, error);
+    return restrict_launch_model(work->context, &restriction, &work->model, &work->arena, &work->scratch, error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "analyze/collective_checks.h"
-#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"

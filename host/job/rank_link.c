@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/rank_numbers.h"
 #include "analyze/restriction.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/document.h"
+#include "read/trace_head.h"
 #include "simulate/convert.h"
 #include "simulate/simulation.h"
 

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "read/document.h"
 #include "read/file_kind.h"
 #include "read/repair.h"
 #include "read/source.h"
@@ -343,4 +344,19 @@ int64_t trace_name_number(const char *path) {
         at += part + (at[part] != 0);
     }
     return number;
+}
+
+int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
+                    enum sutra_rank_source *source) {
+    const struct document *document = &trace->document;
+    struct json_span place = document_rank(document);
+    struct number number;
+    if (place.at && field_number(document->source.bytes + place.at, &number) && !number_is_double(number) &&
+        (int64_t)number.bits >= 0) {
+        *source = SUTRA_RANK_INFO;
+        return (int64_t)number.bits;
+    }
+    int64_t rank = trace_name_rank(path);
+    *source = rank == NOT_RECORDED ? SUTRA_RANK_POSITION : SUTRA_RANK_NAME;
+    return rank == NOT_RECORDED ? (int64_t)position : rank;
 }

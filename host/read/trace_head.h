@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sutra/error.h"
+#include "read/device_trace.h"
+#include "sutra/trace.h"
 
 enum trace_side { SIDE_UNKNOWN, SIDE_HOST, SIDE_DEVICE };
 
@@ -42,5 +43,10 @@ int64_t trace_name_rank(const char *path);
 
 /* The same; else the number after the last "worker", or the only number between dots, dashes and underscores. */
 int64_t trace_name_number(const char *path);
+
+/* The rank of a trace: "rank" of its "distributedInfo", else the number after the last "rank" of the file name, else
+ * `position`. */
+int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
+                    enum sutra_rank_source *source);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * quantities.h - human-readable counts, times, sizes and shares; iteration over the text of a list.
+ * quantities.h - human-readable counts, times, sizes, shares and lists of ranks; iteration over the text of a list.
  */
 #ifndef TEXT_QUANTITIES_H
 #define TEXT_QUANTITIES_H
@@ -66,6 +66,32 @@ struct ticks {
 /* Between two and `n_most` marks. */
 struct ticks ticks_make(double largest, enum unit unit, int n_most);
 struct shown ticks_text(const struct ticks *ticks, int i);
+
+/*
+ * ---- A list of ranks for messages: "0-2, 7"; a long one ends with "..." ----
+ *
+ *     struct rank_list list = {0};
+ *     rank_list_add(&list, 0), rank_list_add(&list, 1) ... in ascending order
+ *     printf("%s", rank_list_text(&list));
+ */
+
+#define RANK_LIST_TEXT 80
+
+struct rank_list {
+    char text[RANK_LIST_TEXT];
+    size_t length;
+    int64_t first, last; /* of the current run */
+    bool any, cut;
+};
+
+/* Ranks are added in ascending order. */
+void rank_list_add(struct rank_list *list, int64_t rank);
+
+/* Adds all ranks from `first` to `last`. O(1). */
+void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last);
+
+/* Ends the list; the text is in it. */
+const char *rank_list_text(struct rank_list *list);
 
 /*
  * ---- Iteration over the text of a list as JSON, Python or C++ write it ----

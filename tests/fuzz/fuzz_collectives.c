@@ -3,11 +3,11 @@
  * NUL. Tables (sutra's and TraceLens') must be equal for traces read with one thread and with two.
  */
 #include "analyze/collectives/collectives.h"
-#include "analyze/rank_numbers.h"
 #include "analyze/ranks.h"
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "fuzz_trace.h"
+#include "read/trace_head.h"
 
 #define RANKS_MOST 4
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #include "analyze/collectives/collectives.h"
-#include "analyze/rank_numbers.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "text/quantities.h"
 
 /* ---- Tables: one row each ---- */
 

@@ -1,18 +1,17 @@
 /*
- * arguments.c - implements arguments.h, and op_arguments of operators.h: shapes, types, strides and values of
+ * arguments.c - implements arguments.h: shapes, types, strides and values of
  * operators' inputs, as texts that are equal if Python's values are. Reading the trace has interned the text of all
  * arguments of an event, so each distinct text is parsed once.
  */
 #include <math.h>
 #include <string.h>
 
-#include "analyze/collective_calls.h"
 #include "analyze/launches/arguments.h"
 #include "analyze/launches/graphs.h"
-#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
+#include "read/argument_texts.h"
 #include "read/event_columns.h"
 #include "text/numbers.h"
 
@@ -357,7 +356,7 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
     for (row_t i = 0; i < n; i++)
         keys[i] = (struct tuple){
             {host_name(model, hosts[i]), works->arguments.of[i], iterations ? iterations[i] : STRING_NONE, 0}};
-    if ((status = op_groups_make(keys, n, arena, &works->groups, error)))
+    if ((status = row_groups_make(keys, n, arena, &works->groups, error)))
         return status;
     works->flops = arena_alloc(arena, works->groups.n, sizeof *works->flops);
     if (!works->flops)

@@ -9,9 +9,10 @@
 #define ANALYZE_LAUNCHES_ARGUMENTS_H
 
 #include "analyze/launches/launches.h"
-#include "analyze/operators/operators.h"
+#include "columns/hash_tables.h"
 #include "facts/flops.h"
 #include "facts/gpu_peaks.h"
+#include "match/row_groups.h"
 
 /* ---- Launch configurations ---- */
 
@@ -39,14 +40,49 @@ enum sutra_status launch_configs_read(struct sutra_context *context, const struc
                                       struct arena *arena, struct launch_configs *kinds, struct sutra_error *error);
 void launch_configs_free(struct launch_configs *kinds);
 
+/* ---- Arguments of operators ---- */
+
+enum op_argument { ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES, N_ARGUMENTS };
+
+/* Arguments of a list of rows of hosts, as Python prints them; text 0 is "", for missing arguments. */
+struct op_arguments {
+    struct strings texts;
+    struct tuples kinds; /* each kind of arguments: its texts, by enum op_argument */
+    uint32_t *of;        /* by index in the list: its kind */
+};
+
+/* The text of an argument of the row at an index of the list. */
+static inline uint32_t op_argument_text(const struct op_arguments *arguments, enum op_argument argument, row_t place) {
+    return (uint32_t)arguments->kinds.list[arguments->of[place]].part[argument];
+}
+
+/* Requests the arguments of two lists in one walk over the trace, in file order, for op_arguments_read(). */
+struct op_host_list {
+    const row_t *host;
+    row_t n;
+};
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct launch_model *model,
+                                   const struct op_host_list lists[2], struct arena *scratch,
+                                   struct sutra_error *error);
+
+/* `arguments` needs op_arguments_free() in any case. */
+enum sutra_status op_arguments_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
+                                    row_t n, struct arena *arena, struct op_arguments *arguments,
+                                    struct sutra_error *error);
+void op_arguments_free(struct op_arguments *arguments);
+
+/* Parses the arguments at an index of a list, which are valid until the next call. False: out of memory. */
+bool op_arguments_parse(const struct op_arguments *arguments, row_t i, struct op_inputs_parser *parser,
+                        struct op_inputs *inputs);
+
 /* ---- FLOPs of operators ---- */
 
 struct op_costs {
     row_t n;
     const row_t *host; /* rows of hosts, the caller's */
     struct op_arguments arguments;
-    struct op_groups groups; /* of equal name and arguments; members are indices of `host` */
-    struct op_flops *flops;  /* by group */
+    struct row_groups groups; /* of equal name and arguments; members are indices of `host` */
+    struct op_flops *flops;   /* by group */
 };
 
 /* The table entry of a row's name, or NULL if there is no formula. */
@@ -62,18 +98,8 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
                                 struct sutra_error *error);
 void op_costs_free(struct op_costs *works);
 
-/* Parses the arguments at an index of a list, which are valid until the next call. False: out of memory. */
-bool op_arguments_parse(const struct op_arguments *arguments, row_t i, struct op_inputs_parser *parser,
-                        struct op_inputs *inputs);
-
 /* Parses the inputs of a group's operators, which are valid until the next call. False: out of memory. */
 bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);
-
-/* analyze/operators/tracelens_kernels.c: for each of n operators, the row of the autograd operator that computes its
- * gradient by TraceLens' rules, or ROW_NONE. */
-enum sutra_status tracelens_gradients(struct sutra_context *context, const struct launch_model *model,
-                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
-                                      struct sutra_error *error);
 
 #endif

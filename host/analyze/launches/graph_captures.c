@@ -14,14 +14,13 @@
 #include <string.h>
 
 #include "analyze/launches/graphs.h"
-#include "analyze/operators/operators.h"
-#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
 #include "facts/profiler_steps.h"
 #include "match/steps.h"
 #include "read/event_columns.h"
+#include "read/trace_head.h"
 
 /* Segments that may have the same call, on average. */
 #define SHARED_SEGMENTS 8
@@ -268,7 +267,7 @@ static enum sutra_status find_enclosing(struct capture_build *build, struct sutr
     uint8_t *is_module = arena_alloc(build->scratch, hosts->n, sizeof *is_module);
     if (build->scratch->failed)
         return error_memory(error);
-    op_modules_mark(model, is_module);
+    mark_modules(model, is_module);
     for (int k = 0; k < 3; k++) {
         row_t *found = arena_alloc(build->arena, hosts->n, sizeof *found);
         if (!found)

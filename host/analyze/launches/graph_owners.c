@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "analyze/launches/graphs.h"
-#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"

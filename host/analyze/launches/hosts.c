@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "analyze/launches/launches.h"
-#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
@@ -124,6 +123,18 @@ enum sutra_status find_marked_ancestors(const struct launch_model *model, const 
     }
     arena_release(scratch, mark);
     return SUTRA_OK;
+}
+
+/* ---- Modules ---- */
+
+bool host_is_module(const struct launch_model *model, row_t host) {
+    return model->hosts.kind[host] == HOST_FRAME &&
+           text_compare(model->strings, host_name(model, host), TEXT_BEGINS, MODULE_PREFIX);
+}
+
+void mark_modules(const struct launch_model *model, uint8_t *marked) {
+    for (row_t row = 0; row < model->hosts.n; row++)
+        marked[row] = host_is_module(model, row);
 }
 
 /* ---- Rows ---- */

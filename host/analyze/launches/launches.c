@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "analyze/launches/launches.h"
-#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "base/threads.h"
@@ -587,25 +586,12 @@ enum sutra_status launch_model_busy_time(const struct launch_model *model, const
 
 /* ---- The model ---- */
 
-enum sutra_status launch_model_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                        struct sutra_error *error) {
+enum sutra_status launch_model_keep(struct launch_model *model, const uint8_t *kept, struct arena *arena,
+                                    struct arena *scratch, struct sutra_error *error) {
     struct device_rows *devices = &model->devices;
-    struct selection selection;
-    struct arena_mark mark = arena_mark(scratch);
-    if (!restriction_is_part(restriction))
-        return SUTRA_OK;
-    enum sutra_status status =
-        restriction_select(context, model->trace, restriction, model, scratch, &selection, error);
-    if (status)
-        return status;
-    model->from = selection.range.from;
-    model->to = selection.range.to;
-
-    /* Keep the selected activities, and attribute them again. */
     row_t n = 0;
     for (row_t i = 0; i < devices->n; i++) {
-        if (!selection.kept[devices->event[i]])
+        if (!kept[devices->event[i]])
             continue;
         devices->event[n] = devices->event[i];
         devices->start[n] = devices->start[i];
@@ -617,11 +603,9 @@ enum sutra_status launch_model_restrict(struct sutra_context *context, const str
         devices->launcher[n++] = ROW_NONE;
     }
     devices->n = n;
-    arena_release(scratch, mark);
-    status = sort_devices(devices, scratch, error);
-    if (!status)
-        status = order_launch_links(model, devices->call, NULL, devices->n, arena, error);
-    return status ? status : launch_model_attribute(model, arena, scratch, error);
+    TRY(sort_devices(devices, scratch, error));
+    TRY(order_launch_links(model, devices->call, NULL, devices->n, arena, error));
+    return launch_model_attribute(model, arena, scratch, error);
 }
 
 /* The branch of devices, with memory and an error of its own. */

@@ -31,6 +31,7 @@
 #include "context/context.h"
 #include "facts/kernel_class.h"
 #include "facts/names.h"
+#include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "facts/validity.h"
 #include "read/device_trace.h"
@@ -107,7 +108,7 @@ struct launch_model {
     struct launch_links links;
     struct attribution_table attributions;
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
-    int64_t from, to;                   /* selected time range (launch_model_restrict()), else all */
+    int64_t from, to;                   /* selected time range (restriction.h), else all */
     uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large, */
     uint64_t n_untimed_hosts;           /* and the CPU events among them */
     bool has_arrow_calls;               /* devices.call has starts of arrows, while the model is built */
@@ -135,6 +136,48 @@ enum sutra_status launch_model_busy_time(const struct launch_model *model, const
  * have not ended when the row begins. O(n) in expectation. */
 enum sutra_status find_marked_ancestors(const struct launch_model *model, const uint8_t *marked, struct arena *scratch,
                                         row_t *around, struct sutra_error *error);
+
+/* Removes the activities whose events are not marked, and attributes the remaining ones again. Host events remain. */
+enum sutra_status launch_model_keep(struct launch_model *model, const uint8_t *kept, struct arena *arena,
+                                    struct arena *scratch, struct sutra_error *error);
+
+/* categories.c: the category of each launcher, in the arena (facts/op_categories.h). */
+enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                       uint8_t **categories, struct sutra_error *error);
+
+/* By thread of hosts: names in the trace's metadata, as ids of `texts`. */
+struct thread_labels {
+    struct strings texts;
+    uint32_t *process, *label, *thread;
+};
+
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct launch_model *model,
+                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
+void thread_labels_free(struct thread_labels *labels);
+
+static inline uint32_t host_name(const struct launch_model *model, row_t host) {
+    return model->hosts.name[host];
+}
+
+/* The host events for profiler_steps_find(); `kinds` has a bit per enum host_kind. */
+static inline struct step_rows host_step_rows(const struct launch_model *model, uint32_t kinds) {
+    const struct host_rows *hosts = &model->hosts;
+    return (struct step_rows){.strings = model->strings,
+                              .events = model->events,
+                              .event = hosts->event,
+                              .start = hosts->start,
+                              .end = hosts->stop,
+                              .kind = hosts->kind,
+                              .n = hosts->n,
+                              .kinds = kinds};
+}
+
+/* Prefix of names of modules. */
+#define MODULE_PREFIX "nn.Module: "
+
+/* Whether a row of hosts is a module: a Python function named "nn.Module: "; and marks for all rows. */
+bool host_is_module(const struct launch_model *model, row_t host);
+void mark_modules(const struct launch_model *model, uint8_t *marked);
 
 /* The CPU time of a row of hosts. */
 static inline int64_t host_ticks(const struct host_rows *hosts, row_t row) {
@@ -219,7 +262,7 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
 enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
 
-/* analyze/operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
+/* tracelens_links.c: calls and links by TraceLens' rules. */
 enum sutra_status find_tracelens_links(struct sutra_context *context, struct launch_model *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error);

@@ -17,13 +17,13 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "read/device_trace.h"
+#include "read/trace_head.h"
 
 #define BYTES_MAX ((int64_t)1 << 60)
 

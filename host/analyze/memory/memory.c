@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "analyze/rank_numbers.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"

@@ -13,6 +13,7 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 
 /* Kernels of one key. */
 struct graph_sum {
@@ -52,7 +53,7 @@ static enum sutra_status sum_kernels(const struct launch_model *model, bool by_o
         return error_memory(error);
     for (uint32_t k = 0; k < *n; k++)
         values[k] = (double)(*sums)[k].ticks;
-    return op_groups_order(values, *n, arena, *order, error);
+    return row_groups_order(values, *n, arena, *order, error);
 }
 
 enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank, bool by_operator, struct arena *arena,

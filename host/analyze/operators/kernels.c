@@ -26,6 +26,7 @@
 #include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "facts/times.h"
+#include "match/row_groups.h"
 #include "match/steps.h"
 #include "read/document.h"
 #include "read/event_columns.h"
@@ -322,7 +323,7 @@ static enum sutra_status add_groups(const struct work_tables *from, const struct
     for (uint32_t g = 0; g < n && !status; g++)
         times[g] = (double)groups->list[g].ticks;
     if (!status)
-        status = op_groups_order(times, n, arena, order, error);
+        status = row_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
         add(from, order[i], table);
     return status;
@@ -532,8 +533,8 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
                                              (unsigned)of->phase << 8 | (unsigned)of->fused);
         keys[k].part[KEY_GROUP] = groups_of[k];
     }
-    struct op_groups groups;
-    status = op_groups_make(keys, n, arena, &groups, error);
+    struct row_groups groups;
+    status = row_groups_make(keys, n, arena, &groups, error);
     double *device_ticks = arena_zeros(arena, groups.n, sizeof *device_ticks);
     uint32_t *order = arena_alloc(arena, groups.n, sizeof *order);
     row_t *members = arena_alloc(arena, n, sizeof *members);
@@ -542,7 +543,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
     for (row_t k = 0; k < n && !status; k++)
         device_ticks[groups.of[k]] += (double)(devices->stop[list[k]] - devices->start[list[k]]);
     if (!status)
-        status = op_groups_order(device_ticks, groups.n, arena, order, error);
+        status = row_groups_order(device_ticks, groups.n, arena, order, error);
     for (uint32_t i = 0; i < groups.n && !status; i++) {
         uint32_t g = order[i];
         row_t first = groups.first[g], n_kernels = groups.first[g + 1] - first;

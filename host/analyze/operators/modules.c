@@ -16,6 +16,7 @@
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "match/intervals.h"
+#include "match/row_groups.h"
 #include "match/steps.h"
 
 #define ENGINE_PREFIX "autograd::engine::evaluate_function"
@@ -33,8 +34,8 @@ struct frame_table {
     row_t n, *host;   /* modules or annotations, in pre-order */
     row_t *enclosing; /* of each: the innermost enclosing one that has not ended when it starts, or ROW_NONE */
     struct work_list forward, backward;
-    int64_t *busy[2];        /* of each: busy time, forward and backward */
-    struct op_groups groups; /* by name */
+    int64_t *busy[2];         /* of each: busy time, forward and backward */
+    struct row_groups groups; /* by name */
 };
 
 /* ---- Backward GPU activity ---- */
@@ -219,7 +220,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
         below[i] = top;
         top = i;
     }
-    return op_groups_make(keys, n, arena, &table->groups, error);
+    return row_groups_make(keys, n, arena, &table->groups, error);
 }
 
 /* Totals of the frames of one name. */
@@ -234,7 +235,7 @@ static void add_frame_row(const struct frame_table *from, uint32_t group, const 
     const struct strings *strings = from->model->strings;
     row_t first = from->groups.member[from->groups.first[group]], parent = from->enclosing[first];
     uint32_t name = host_name(from->model, from->host[first]);
-    const struct op_groups *groups = &from->groups;
+    const struct row_groups *groups = &from->groups;
     double per_us = from->model->ticks_per_us;
     table_integer(table, from->input->options.rank);
     table_string(table, strings, name);
@@ -261,7 +262,7 @@ static void add_frame_row(const struct frame_table *from, uint32_t group, const 
 
 static enum sutra_status add_frames(const struct frame_table *from, bool backward, struct arena *arena,
                                     struct sutra_table *table, struct sutra_error *error) {
-    const struct op_groups *groups = &from->groups;
+    const struct row_groups *groups = &from->groups;
     const struct host_rows *hosts = &from->model->hosts;
     const struct work_list *lists[] = {&from->forward, &from->backward};
     wide_t *own = arena_zeros(arena, from->n, sizeof *own); /* of each frame: durations in it and in none below */
@@ -295,7 +296,7 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
         sums[g] = sum;
         times[g] = (double)sum.device[0] + (double)sum.device[1];
     }
-    enum sutra_status status = op_groups_order(times, n, arena, order, error);
+    enum sutra_status status = row_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
         add_frame_row(from, order[i], &sums[order[i]], backward, table);
     return status;
@@ -313,7 +314,7 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
     if (arena->failed)
         return error_memory(error);
     if (modules)
-        op_modules_mark(input->model, marked);
+        mark_modules(input->model, marked);
     for (row_t row = 0; row < hosts->n && !modules; row++)
         marked[row] = hosts->kind[row] == HOST_ANNOTATION;
     enum sutra_status status = list_frames(&from, marked, arena, error);

@@ -7,81 +7,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/launches/arguments.h"
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 #include "match/steps.h"
-
-/* ---- Groups of members that share a key, by descending value. O(n), and a sort of the groups. ---- */
-
-/* Partitions members by their groups, which are numbered. */
-static enum sutra_status partition_members(row_t n, struct arena *arena, struct op_groups *groups,
-                                           struct sutra_error *error) {
-    groups->first = arena_zeros(arena, (size_t)groups->n + 2, sizeof *groups->first);
-    groups->member = arena_alloc(arena, n, sizeof *groups->member);
-    if (arena->failed)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        groups->first[groups->of[i] + 2]++;
-    for (uint32_t g = 0; g < groups->n; g++)
-        groups->first[g + 2] += groups->first[g + 1];
-    for (row_t i = 0; i < n; i++)
-        groups->member[groups->first[groups->of[i] + 1]++] = i;
-    return SUTRA_OK;
-}
-
-enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
-                                 struct sutra_error *error) {
-    struct tuples numbers = {0};
-    bool ok = true;
-    *groups = (struct op_groups){.of = arena_alloc(arena, n, sizeof *groups->of)};
-    for (row_t i = 0; i < n && groups->of && ok; i++)
-        ok = (groups->of[i] = tuples_number(&numbers, keys[i])) != TUPLE_NONE;
-    groups->n = numbers.n;
-    tuples_free(&numbers);
-    return ok ? partition_members(n, arena, groups, error) : error_memory(error);
-}
-
-enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
-                                   struct op_groups *groups, struct sutra_error *error) {
-    uint32_t *group_of = rows_none(arena, n_values);
-    *groups = (struct op_groups){.of = arena_alloc(arena, n, sizeof *groups->of)};
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++) {
-        uint32_t *group = &group_of[values[i]];
-        if (*group == ROW_NONE)
-            *group = groups->n++;
-        groups->of[i] = *group;
-    }
-    return status ? status : partition_members(n, arena, groups, error);
-}
-
-enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
-                                  struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t i = 0; i < n && !status; i++) {
-        keys[i] = ~double_sort_key(values[i]);
-        order[i] = i;
-    }
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
-    arena_release(arena, mark);
-    return status;
-}
-
-bool op_is_module(const struct launch_model *model, row_t host) {
-    return model->hosts.kind[host] == HOST_FRAME &&
-           text_compare(model->strings, host_name(model, host), TEXT_BEGINS, MODULE_PREFIX);
-}
-
-void op_modules_mark(const struct launch_model *model, uint8_t *marked) {
-    for (row_t row = 0; row < model->hosts.n; row++)
-        marked[row] = op_is_module(model, row);
-}
 
 /* ---- Totals of launchers. O(launchers + activities), and a sort of the groups. ---- */
 
@@ -119,7 +52,7 @@ static enum sutra_status order_by_device_time(const struct launcher_sum *sums, u
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t i = 0; i < n && !status; i++)
         device[i] = (double)sums[i].device;
-    return status ? status : op_groups_order(device, n, arena, *order, error);
+    return status ? status : row_groups_order(device, n, arena, *order, error);
 }
 
 wide_t op_reading_device_time(const struct launch_model *model) {
@@ -307,7 +240,7 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
 /* Adds the columns before the sums of a group, which contains the launcher `attribution`. */
 typedef void add_key(const struct op_input *input, const void *source, row_t attribution, struct sutra_table *table);
 
-static enum sutra_status add_groups(const struct op_input *input, const struct op_groups *groups, const void *source,
+static enum sutra_status add_groups(const struct op_input *input, const struct row_groups *groups, const void *source,
                                     add_key *add, struct arena *arena, struct sutra_table *table,
                                     struct sutra_error *error) {
     struct launcher_sum *sums = NULL;
@@ -348,9 +281,9 @@ enum sutra_status operators_by_arguments(const struct op_input *input, struct ar
     for (row_t i = 0; i < attributions->n && !status; i++)
         keys[i] =
             (struct tuple){{host_name(input->model, attributions->host[i]), input->categories[i], arguments.of[i], 0}};
-    struct op_groups groups;
+    struct row_groups groups;
     if (!status)
-        status = op_groups_make(keys, attributions->n, arena, &groups, error);
+        status = row_groups_make(keys, attributions->n, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, &arguments, add_arguments, arena,
                             result_table_begin(&operators->result, SUTRA_OPERATORS_BY_ARGUMENTS), error);
@@ -371,12 +304,12 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
     struct arena_mark mark = arena_mark(arena);
     row_t n = input->model->attributions.n;
     uint32_t *categories = arena_alloc(arena, n, sizeof *categories);
-    struct op_groups groups;
+    struct row_groups groups;
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++)
         categories[i] = input->categories[i];
     if (!status)
-        status = op_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error);
+        status = row_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, NULL, add_category, arena,
                             result_table_begin(&operators->result, SUTRA_OPERATORS_BY_CATEGORY), error);
@@ -418,7 +351,7 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     struct arena_mark mark = arena_mark(arena);
     struct call_paths paths = {.of_way = arena_alloc(arena, ways->n, sizeof *paths.of_way)};
     uint32_t *path_of = arena_alloc(arena, n, sizeof *path_of);
-    struct op_groups groups;
+    struct row_groups groups;
     enum sutra_status status = arena_status(arena, error);
     for (row_t way = 0; way < ways->n && !status; way++) {
         row_t above = ways->above[way];
@@ -430,7 +363,7 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     for (row_t i = 0; i < n && !status; i++)
         path_of[i] = paths.of_way[ways->of_launcher[i]];
     if (!status)
-        status = op_groups_number(path_of, n, paths.steps.n, arena, &groups, error);
+        status = row_groups_number(path_of, n, paths.steps.n, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, &paths, add_path, arena,
                             result_table_begin(&operators->result, SUTRA_OPERATORS_BY_PATH), error);

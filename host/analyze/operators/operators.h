@@ -31,102 +31,8 @@ struct op_ways {
     row_t *of_launcher; /* by launcher */
 };
 
-/* ---- Arguments of operators ---- */
-
-enum op_argument { ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES, N_ARGUMENTS };
-
-/* Arguments of a list of rows of hosts, as Python prints them; text 0 is "", for missing arguments. */
-struct op_arguments {
-    struct strings texts;
-    struct tuples kinds; /* each kind of arguments: its texts, by enum op_argument */
-    uint32_t *of;        /* by index in the list: its kind */
-};
-
-/* The text of an argument of the row at an index of the list. */
-static inline uint32_t op_argument_text(const struct op_arguments *arguments, enum op_argument argument, row_t place) {
-    return (uint32_t)arguments->kinds.list[arguments->of[place]].part[argument];
-}
-
-/* Requests the arguments of two lists in one walk over the trace, in file order, for op_arguments_read(). */
-struct op_host_list {
-    const row_t *host;
-    row_t n;
-};
-enum sutra_status op_arguments_ask(struct sutra_context *context, const struct launch_model *model,
-                                   const struct op_host_list lists[2], struct arena *scratch,
-                                   struct sutra_error *error);
-
-/* `arguments` needs op_arguments_free() in any case. */
-enum sutra_status op_arguments_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
-                                    row_t n, struct arena *arena, struct op_arguments *arguments,
-                                    struct sutra_error *error);
-void op_arguments_free(struct op_arguments *arguments);
-
-/* ---- Names of threads and processes ---- */
-
-/* By thread of hosts: names in the trace's metadata, as ids of `texts`. */
-struct thread_labels {
-    struct strings texts;
-    uint32_t *process, *label, *thread;
-};
-
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct launch_model *model,
-                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
-void thread_labels_free(struct thread_labels *labels);
-
-/* ---- Groups ---- */
-
-/* Members of groups, in the order of the list: member[first[g]] .. member[first[g + 1] - 1]. */
-struct op_groups {
-    uint32_t n;
-    uint32_t *of; /* by member */
-    row_t *first, *member;
-};
-
-/* Groups n members by their keys, numbered as they first occur. */
-enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
-                                 struct sutra_error *error);
-
-/* The same with keys that are numbers below n_values. */
-enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
-                                   struct op_groups *groups, struct sutra_error *error);
-
-/* order[] = groups by descending value, then ascending number. */
-enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
-                                  struct sutra_error *error);
-
-/* ---- Names ---- */
-
-static inline uint32_t host_name(const struct launch_model *model, row_t host) {
-    return model->hosts.name[host];
-}
-
-/* The host events for profiler_steps_find(); `kinds` has a bit per enum host_kind. */
-static inline struct step_rows host_step_rows(const struct launch_model *model, uint32_t kinds) {
-    const struct host_rows *hosts = &model->hosts;
-    return (struct step_rows){.strings = model->strings,
-                              .events = model->events,
-                              .event = hosts->event,
-                              .start = hosts->start,
-                              .end = hosts->stop,
-                              .kind = hosts->kind,
-                              .n = hosts->n,
-                              .kinds = kinds};
-}
-
-/* Prefix of names of modules. */
-#define MODULE_PREFIX "nn.Module: "
-
-/* Whether a row of hosts is a module: a Python function named "nn.Module: "; and marks for all rows. */
-bool op_is_module(const struct launch_model *model, row_t host);
-void op_modules_mark(const struct launch_model *model, uint8_t *marked);
-
 /* The durations of all GPU activity, attributed or not. */
 wide_t op_reading_device_time(const struct launch_model *model);
-
-/* The category of each launcher, in the arena: by its name, see facts/op_categories.h. */
-enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                       uint8_t **categories, struct sutra_error *error);
 
 struct rates_work;
 struct tracelens_models;
@@ -177,12 +83,6 @@ struct sutra_operators *operators_new(const struct sutra_operators_options *opti
 
 /* Adds the stream of a GPU activity, as text. */
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);
-
-/* Removes the GPU activity outside of the restriction, and attributes the rest again. Events of the host remain;
- * model->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
-enum sutra_status launch_model_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                                        struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                        struct sutra_error *error);
 
 /* Makers of tables. Temporary memory is from the arena and is released. */
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,

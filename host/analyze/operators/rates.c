@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 
 /* ---- Peaks of the device ---- */
 
@@ -348,7 +349,7 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
     for (uint32_t i = 0; i < n && !status; i++)
         device[i] = (double)work.rows[i].device;
     if (!status)
-        status = op_groups_order(device, n, arena, order, error);
+        status = row_groups_order(device, n, arena, order, error);
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_RATES);
     for (uint32_t i = 0; i < n && !status; i++)
         add_row(&work, &work.rows[order[i]], table);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/launches/arguments.h"
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/tracelens_sheets.h"
@@ -12,6 +13,7 @@
 #include "analyze/table.h"
 #include "base/error.h"
 #include "match/intervals.h"
+#include "match/row_groups.h"
 #include "text/strings.h"
 
 /* ---- By name and arguments ---- */
@@ -21,7 +23,7 @@ struct argument_table {
     const struct launch_model *model;
     struct op_arguments arguments;
     struct thread_labels labels;
-    struct op_groups groups;
+    struct row_groups groups;
     struct value_stats *direct, *subtree; /* of each group, in microseconds */
 };
 
@@ -45,13 +47,13 @@ static enum sutra_status group_launchers(struct argument_table *table, struct ar
     }
     tuples_free(&names);
     tuples_free(&threads);
-    return status ? status : op_groups_make(keys, attributions->n, arena, &table->groups, error);
+    return status ? status : row_groups_make(keys, attributions->n, arena, &table->groups, error);
 }
 
 /* Statistics of a column of the launchers for each group. */
 static enum sutra_status describe_groups(const struct argument_table *table, const int64_t *ticks, struct arena *arena,
                                          struct value_stats **stats, struct sutra_error *error) {
-    const struct op_groups *groups = &table->groups;
+    const struct row_groups *groups = &table->groups;
     *stats = arena_alloc(arena, groups->n, sizeof **stats);
     double *values = arena_alloc(arena, (size_t)table->model->attributions.n * 2, sizeof *values);
     enum group_order order = pandas_group_order(groups->of, table->model->attributions.n, NULL);
@@ -224,7 +226,7 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     walk.n_children = arena_zeros(arena, n_hosts, sizeof *walk.n_children);
     if (arena->failed)
         return error_memory(error);
-    op_modules_mark(model, is_module);
+    mark_modules(model, is_module);
     enum sutra_status status = find_marked_ancestors(model, is_module, arena, walk.enclosing, error);
     if (status)
         return status;
@@ -306,7 +308,7 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
 /* ---- By name, by category, by name and module ---- */
 
 /* Categories of a group as Python prints a sorted list of them. */
-static void table_categories(struct sutra_table *table, const struct op_groups *groups, uint32_t group,
+static void table_categories(struct sutra_table *table, const struct row_groups *groups, uint32_t group,
                              const uint8_t *categories, struct buffer *text) {
     bool has[OP_N_CATEGORIES] = {false};
     const char *names[OP_N_CATEGORIES] = {NULL};
@@ -335,7 +337,7 @@ static void table_categories(struct sutra_table *table, const struct op_groups *
 
 /* Groups by descending direct time, equal ones by label, and the running total of their shares. */
 struct ranked_groups {
-    struct op_groups groups;
+    struct row_groups groups;
     double *self_device_us, *total_device_us;
     const char **label;
     uint32_t *order;
@@ -371,7 +373,7 @@ static int by_label(const void *left, const void *right, void *arg) {
 }
 
 /* Totals of a column of the launchers for each group, whose keys pandas sorts. */
-static void sum_groups(const struct launch_model *model, const struct op_groups *groups, const int64_t *ticks,
+static void sum_groups(const struct launch_model *model, const struct row_groups *groups, const int64_t *ticks,
                        enum group_order order, double *values, double *sums) {
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
@@ -384,7 +386,7 @@ static void sum_groups(const struct launch_model *model, const struct op_groups 
 static enum sutra_status rank_groups(const struct launch_model *model, const struct tuple *keys, group_label *label,
                                      struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
     const struct attribution_table *attributions = &model->attributions;
-    enum sutra_status status = op_groups_make(keys, attributions->n, arena, &ranked->groups, error);
+    enum sutra_status status = row_groups_make(keys, attributions->n, arena, &ranked->groups, error);
     if (status)
         return status;
     uint32_t n = ranked->groups.n, *rank = arena_alloc(arena, n, sizeof *rank);
@@ -420,7 +422,7 @@ static void table_shares(struct sutra_table *table, struct ranked_groups *ranked
     table_real(table, ranked->so_far += share);
 }
 
-static row_t count_of(const struct op_groups *groups, uint32_t group) {
+static row_t count_of(const struct row_groups *groups, uint32_t group) {
     return groups->first[group + 1] - groups->first[group];
 }
 
@@ -539,7 +541,7 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
     struct tuple *keys = arena_zeros(arena, attributions->n, sizeof *keys);   /* by launcher: name and kind */
     if (arena->failed)
         return error_memory(error);
-    op_modules_mark(model, is_module);
+    mark_modules(model, is_module);
     enum sutra_status status = categorize_launchers(model, arena, arena, &categories, error);
     if (!status)
         status = find_marked_ancestors(model, is_module, arena, enclosing, error);

@@ -13,6 +13,7 @@
 #include "analyze/operators/tracelens_rates.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 
 /* ---- Operators with a model ---- */
 static int by_event(const void *left, const void *right, void *arg) {
@@ -292,7 +293,7 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
     for (uint32_t i = 0; i < keys.n && !status; i++)
         busy[i] = sums[i].busy_us;
     if (!status)
-        status = op_groups_order(busy, keys.n, arena, order, error);
+        status = row_groups_order(busy, keys.n, arena, order, error);
     for (uint32_t i = 0; i < keys.n && !status; i++) {
         const struct rate_sum *sum = &sums[order[i]];
         row_t host = models->host[sum->perf_model];

@@ -53,6 +53,12 @@ struct model_figures {
 };
 struct model_figures tracelens_figures(const struct op_flops *flops, double busy_us);
 
+/* tracelens_kernels.c: for each of n operators, the row of the autograd operator that computes its
+ * gradient by TraceLens' rules, or ROW_NONE. */
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct launch_model *model,
+                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                      struct sutra_error *error);
+
 enum kernel_order { KERNELS_BY_START, KERNELS_BY_CALL };
 
 /* Lists the kernels, memcpy and memset below a row of hosts in `list`, which has room for all links below it, and

@@ -19,6 +19,7 @@
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
+#include "match/row_groups.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 
@@ -58,7 +59,7 @@ struct sheet {
     const struct sheet_spec *spec;
     bool gradients;       /* rows are of gradients */
     row_t n, *perf_model; /* operators */
-    struct op_groups groups;
+    struct row_groups groups;
     uint32_t n_params;
     struct param_column params[SHEET_PARAMS_MAX];
     struct strings texts;
@@ -132,7 +133,7 @@ static enum sutra_status group_operators(struct sheet *sheet, struct arena *aren
         sheet->has_unknown_bytes |= isnan(figures.tera_bytes_per_s);
         sheet->perf_model[sheet->n++] = perf_model;
     }
-    return status ? status : op_groups_make(keys, sheet->n, arena, &sheet->groups, error);
+    return status ? status : row_groups_make(keys, sheet->n, arena, &sheet->groups, error);
 }
 
 /* ---- Parameters, as the columns of pandas have them: a missing value turns integers into real numbers ---- */

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 
 /* ---- The walk: operators that represent the GPU activity ---- */
 enum collected_kind { COLLECTED_MODEL, COLLECTED_GRADIENT, COLLECTED_LAUNCHER, COLLECTED_SYNTHETIC };
@@ -192,7 +193,7 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
     row_t *orphan = arena_alloc(arena, devices->n, sizeof *orphan),
           *other = arena_alloc(arena, devices->n, sizeof *other);
     uint32_t *call = arena_alloc(arena, devices->n, sizeof *call);
-    struct op_groups groups = {0};
+    struct row_groups groups = {0};
     if (arena->failed)
         return error_memory(error);
     for (row_t row = 0; row < n_hosts; row++)
@@ -210,7 +211,7 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
         orphan[n_orphans++] = i;
     }
     if (!status)
-        status = op_groups_number(call, n_orphans, n_hosts, arena, &groups, error);
+        status = row_groups_number(call, n_orphans, n_hosts, arena, &groups, error);
     for (row_t i = 0; i < n_orphans && !status; i++)
         add_synthetic(of, call[groups.member[i]], orphan[groups.member[i]]);
     for (row_t i = 0; i < n_others && !status; i++)
@@ -284,7 +285,7 @@ struct unified {
     struct model_figures *figures;
     bool has_figures;      /* any entry has */
     row_t *first, *device; /* kernels of entries */
-    struct op_groups groups;
+    struct row_groups groups;
     struct value_stats *busy; /* by group */
     enum group_order order;   /* of the groups of entries, */
     bool has_unknown_rates;   /* a rate of FLOPs or of bytes is NaN */
@@ -611,7 +612,7 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
     if (!status)
         status = find_keys(&of, keys, arena, error);
     if (!status)
-        status = op_groups_make(keys, of.n, arena, &of.groups, error);
+        status = row_groups_make(keys, of.n, arena, &of.groups, error);
     if (!status)
         status = find_figures(&of, arena, error);
     if (!status)

@@ -18,6 +18,7 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/row_groups.h"
 #include "read/event_columns.h"
 
 /* A row of the table. */
@@ -192,7 +193,7 @@ enum sutra_status operators_triton(const struct op_input *input, struct arena *a
     for (uint32_t i = 0; i < n && !status; i++)
         times[i] = name_times[of.rows[i].name];
     if (!status)
-        status = op_groups_order(times, n, arena, order, error);
+        status = row_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
         status = add_row(&of, &of.rows[order[i]], &parser, table, error);
     op_inputs_parser_free(&parser);

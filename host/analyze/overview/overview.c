@@ -11,6 +11,7 @@
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
+#include "match/row_groups.h"
 
 /* ---- Window ---- */
 
@@ -200,7 +201,7 @@ enum sutra_status overview_streams_add(struct sutra_context *context, const stru
         total_us[i] /= 1000;
     }
     struct requested_column priorities;
-    enum sutra_status status = op_groups_order(total_us, n, scratch, order, error);
+    enum sutra_status status = row_groups_order(total_us, n, scratch, order, error);
     if (!status && n)
         status = event_columns_request(context, model->trace, &field, 1, first, n, &priorities, error);
     if (status)

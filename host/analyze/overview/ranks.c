@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/threads.h"
+#include "match/row_groups.h"
 
 struct rank_overview {
     struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */
@@ -293,7 +294,7 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
             names[n++] = name;
         }
     if (!status)
-        status = op_groups_order(values, n, arena, order, error);
+        status = row_groups_order(values, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++) {
         uint32_t name = names[order[i]];
         table_integer(table, rank);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/collective_calls.h"
+#include "analyze/launches/arguments.h"
 #include "analyze/overview/findings.h"
 #include "analyze/overview/remedies.h"
 #include "base/error.h"

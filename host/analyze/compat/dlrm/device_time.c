@@ -9,14 +9,12 @@
  */
 #include <stdlib.h>
 
-#include "analyze/collective_calls.h"
-
 #include "analyze/compat/dlrm/dlrm.h"
-
 #include "analyze/statistics.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/key_index.h"
+#include "read/argument_texts.h"
 
 /* Initial capacity of blocks and kernels. */
 #define BLOCKS_FIRST 64

@@ -13,10 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/collective_calls.h"
 #include "analyze/compat/dlrm/overheads.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "read/argument_texts.h"
 #include "write/text.h"
 
 /* Longer gaps between operators are data loading or other work, not overhead. */

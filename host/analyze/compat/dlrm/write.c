@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/collective_calls.h"
 #include "analyze/compat/dlrm/overheads.h"
 #include "analyze/compat/dlrm/write.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "read/argument_texts.h"
 #include "read/json.h"
 #include "text/strings.h"
 #include "write/text.h"

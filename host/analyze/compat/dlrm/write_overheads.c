@@ -2,9 +2,9 @@
  * write_overheads.c - writes T1..T5 as JSON: statistics by name, in the format of the notebook's file, by shape, and
  * all samples.
  */
-#include "analyze/collective_calls.h"
 #include "analyze/compat/dlrm/overheads.h"
 #include "analyze/compat/dlrm/write.h"
+#include "read/argument_texts.h"
 
 static const char *const kinds[SUTRA_N_OVERHEADS] = {"t1", "t2", "t3", "t4", "t5"};
 
