@@ -64,10 +64,9 @@ static enum sutra_status ask_ids(struct sutra_context *context, const struct sut
                                  struct requested_field field, const row_t *event, row_t n, const value_key **ids,
                                  struct sutra_error *error) {
     struct requested_column column;
-    enum sutra_status status = event_columns_request(context, trace, &field, 1, event, n, &column, error);
-    if (!status)
-        *ids = column.key;
-    return status;
+    TRY(event_columns_request(context, trace, &field, 1, event, n, &column, error));
+    *ids = column.key;
+    return SUTRA_OK;
 }
 
 static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, struct requested_field field,
@@ -75,18 +74,16 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
     struct arena_mark mark = arena_mark(grouping->scratch);
     value_key *keys = arena_alloc(grouping->scratch, n, sizeof *keys);
     const value_key *ids = NULL;
-    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    if (!status)
-        status = ask_ids(grouping->context, grouping->side->trace, field, event, n, &ids, grouping->error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(grouping->scratch, grouping->error));
+    TRY(ask_ids(grouping->context, grouping->side->trace, field, event, n, &ids, grouping->error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = ids[event[i]];
-    if (!status)
-        status = launch_index_build(&map->index, &grouping->context->engine, keys, (struct number_column){0}, n,
-                                    LAUNCH_LAST, grouping->scratch, grouping->error);
+    TRY(launch_index_build(&map->index, &grouping->context->engine, keys, (struct number_column){0}, n, LAUNCH_LAST,
+                           grouping->scratch, grouping->error));
     map->event = event;
-    map->made = !status;
+    map->made = true;
     arena_release(grouping->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 static row_t map_find(const struct event_map *map, value_key key) {
@@ -111,29 +108,24 @@ static enum sutra_status find_launches(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     const struct device_events *events = &side->trace->events;
     const value_key *ids = NULL;
-    enum sutra_status status =
-        ask_ids(grouping->context, side->trace, external_id, side->gpu, side->n_gpu, &ids, grouping->error);
-    for (row_t i = 0; i < side->n_gpu && !status; i++) {
+    TRY(ask_ids(grouping->context, side->trace, external_id, side->gpu, side->n_gpu, &ids, grouping->error));
+    for (row_t i = 0; i < side->n_gpu; i++) {
         value_key external = ids[side->gpu[i]];
         if (external == KEY_ABSENT || external == KEY_UNHASHABLE) {
-            status = refuse(grouping, side->gpu[i], "this GPU activity has no args[\"External id\"]");
+            TRY(refuse(grouping, side->gpu[i], "this GPU activity has no args[\"External id\"]"));
             continue;
         }
         row_t launch = map_find(&grouping->launches, external), flow = ROW_NONE;
         if (launch == ROW_NONE && !grouping->starts.made) {
-            status = map_events(grouping, &grouping->starts, flow_id, side->flow_start, side->n_flow_start);
-            if (!status)
-                status = map_events(grouping, &grouping->finishes, flow_id, side->flow_finish, side->n_flow_finish);
-            if (status)
-                return status;
+            TRY(map_events(grouping, &grouping->starts, flow_id, side->flow_start, side->n_flow_start));
+            TRY(map_events(grouping, &grouping->finishes, flow_id, side->flow_finish, side->n_flow_finish));
         }
         if (launch == ROW_NONE)
             flow = map_find(&grouping->starts, external);
         if (launch == ROW_NONE && flow == ROW_NONE)
             flow = map_find(&grouping->finishes, external);
         if (launch == ROW_NONE && flow == ROW_NONE) {
-            status =
-                refuse(grouping, side->gpu[i], "no launch and no flow event has the external id of this GPU activity");
+            TRY(refuse(grouping, side->gpu[i], "no launch and no flow event has the external id of this GPU activity"));
             continue;
         }
         struct number at = launch == ROW_NONE
@@ -142,7 +134,7 @@ static enum sutra_status find_launches(struct grouping *grouping) {
         gpu->event[gpu->n] = side->gpu[i];
         number_set(gpu->at, gpu->n++, at);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Finds the CPU operator of the segment that ran at the end of each launch. */
@@ -152,8 +144,8 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     struct arena_mark mark = arena_mark(grouping->scratch);
     struct number_column ts = numbers_alloc(grouping->scratch, side->n_segment);
     struct number_column dur = numbers_alloc(grouping->scratch, side->n_segment);
-    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    for (row_t i = 0; i < side->n_segment && !status; i++) {
+    TRY(arena_status(grouping->scratch, grouping->error));
+    for (row_t i = 0; i < side->n_segment; i++) {
         row_t event = side->cpu[side->segment + i];
         number_set(ts, i, number_at(events->ts, event));
         number_set(dur, i, number_at(events->dur, event));
@@ -161,10 +153,9 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
     struct covering_ops_step step = {ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found};
-    if (!status)
-        status = engine->covering_ops(engine->state, &step, grouping->error);
+    TRY(engine->covering_ops(engine->state, &step, grouping->error));
     arena_release(grouping->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Logs an id as Python's str() does. */
@@ -200,11 +191,11 @@ static enum sutra_status report_unmatched(struct grouping *grouping) {
         if (gpu->found[i] == ROW_NONE)
             unmatched[n++] = gpu->event[i];
     grouping->report->n_gpu_without_parent += n;
-    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    if (status || n == 0 || !log->line)
-        return status;
-    status = event_columns_request(grouping->context, trace, &field, 1, unmatched, n, &column, grouping->error);
-    for (row_t i = 0; i < gpu->n && !status; i++) {
+    TRY(arena_status(grouping->scratch, grouping->error));
+    if (n == 0 || !log->line)
+        return SUTRA_OK;
+    TRY(event_columns_request(grouping->context, trace, &field, 1, unmatched, n, &column, grouping->error));
+    for (row_t i = 0; i < gpu->n; i++) {
         if (gpu->found[i] != ROW_NONE)
             continue;
         uint32_t name = trace->events.name[gpu->event[i]];
@@ -218,7 +209,7 @@ static enum sutra_status report_unmatched(struct grouping *grouping) {
         log_id(grouping, column.place[gpu->event[i]]);
         log_end(log, SUTRA_LEGACY_DISCARDED);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Keeps the operators with a CPU operator, and reads the "Ev Idx" of the CPU operators. */
@@ -227,9 +218,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
     const row_t *segment = grouping->side->cpu + grouping->side->segment;
     row_t n_found = 0, n = 0, *parent = arena_alloc(grouping->scratch, gpu->n, sizeof *parent);
     const value_key *ids = NULL;
-    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    if (status)
-        return status;
+    TRY(arena_status(grouping->scratch, grouping->error));
     for (row_t i = 0; i < gpu->n; i++) {
         if (gpu->found[i] == ROW_NONE)
             continue;
@@ -237,12 +226,11 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
         gpu->event[n_found] = gpu->event[i];
         number_set(gpu->at, n_found++, number_at(gpu->at, i));
     }
-    status = ask_ids(grouping->context, grouping->side->trace, event_index, parent, n_found, &ids, grouping->error);
-    for (row_t i = 0; i < n_found && !status; i++) {
+    TRY(ask_ids(grouping->context, grouping->side->trace, event_index, parent, n_found, &ids, grouping->error));
+    for (row_t i = 0; i < n_found; i++) {
         value_key index = ids[parent[i]];
         if (index == KEY_ABSENT || index == KEY_UNHASHABLE) {
-            status =
-                refuse(grouping, parent[i], "this CPU operator launches GPU activities but has no args[\"Ev Idx\"]");
+            TRY(refuse(grouping, parent[i], "this CPU operator launches GPU activities but has no args[\"Ev Idx\"]"));
             continue;
         }
         gpu->event[n] = gpu->event[i];
@@ -250,7 +238,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
         number_set(gpu->at, n++, number_at(gpu->at, i));
     }
     gpu->n = n;
-    return status;
+    return SUTRA_OK;
 }
 
 /* Sorts the operators by launch, then by group. */
@@ -258,14 +246,9 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
     row_t *order = arena_alloc(grouping->scratch, gpu->n, sizeof *order);
-    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    if (!status)
-        status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
-    if (!status)
-        status =
-            engine->sort_numbers(engine->state, &(struct sort_numbers_step){gpu->at, gpu->n, order}, grouping->error);
-    if (status)
-        return status;
+    TRY(arena_status(grouping->scratch, grouping->error));
+    TRY(key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error));
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){gpu->at, gpu->n, order}, grouping->error));
     row_t n_groups = key_index_number(&groups->index, gpu->index, gpu->n, groups->group_of);
     for (row_t i = 0; i < gpu->n; i++)
         groups->start[groups->group_of[i] + 2]++;
@@ -279,6 +262,16 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     groups->n = gpu->n;
     groups->n_groups = n_groups;
     return SUTRA_OK;
+}
+
+static enum sutra_status group_events(struct grouping *grouping, struct gpu_groups *groups) {
+    const struct device_side *side = grouping->side;
+    TRY(map_events(grouping, &grouping->launches, external_id, side->launch, side->n_launches));
+    TRY(find_launches(grouping));
+    TRY(find_parents(grouping));
+    TRY(report_unmatched(grouping));
+    TRY(read_indexes(grouping));
+    return fill_groups(grouping, groups);
 }
 
 enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_context *context,
@@ -300,19 +293,7 @@ enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_conte
                                   .ts = numbers_alloc(arena, n),
                                   .start = arena_zeros(arena, (size_t)n + 3, sizeof *groups->start),
                                   .group_of = arena_alloc(arena, n, sizeof *groups->group_of)};
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
-    if (!status)
-        status = map_events(&grouping, &grouping.launches, external_id, side->launch, side->n_launches);
-    if (!status)
-        status = find_launches(&grouping);
-    if (!status)
-        status = find_parents(&grouping);
-    if (!status)
-        status = report_unmatched(&grouping);
-    if (!status)
-        status = read_indexes(&grouping);
-    if (!status)
-        status = fill_groups(&grouping, groups);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : group_events(&grouping, groups);
     launch_index_free(&grouping.launches.index);
     launch_index_free(&grouping.starts.index);
     launch_index_free(&grouping.finishes.index);
@@ -324,14 +305,14 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
                                   const struct sutra_device_trace *trace, const row_t *event, row_t n, row_t *group,
                                   struct sutra_error *error) {
     const value_key *ids = NULL;
-    enum sutra_status status = ask_ids(context, trace, event_index, event, n, &ids, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(ask_ids(context, trace, event_index, event, n, &ids, error));
+    for (row_t i = 0; i < n; i++) {
         value_key index = event[i] == ROW_NONE ? KEY_ABSENT : ids[event[i]];
         bool known = index != KEY_ABSENT && index != KEY_UNHASHABLE;
         row_t found = known ? key_index_find(&groups->index, index) : ROW_NONE;
         group[i] = found == ROW_NONE ? ROW_NONE : groups->group_of[found];
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Segments and markers ---- */
@@ -356,10 +337,9 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
     struct string_roles *roles = names_find(&trace->strings, reader, arena);
     struct sort_numbers_step by_start = {events->ts, n, order};
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = context->engine.sort_numbers(context->engine.state, &by_start, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(arena, error));
+    TRY(context->engine.sort_numbers(context->engine.state, &by_start, error));
+    for (row_t i = 0; i < n; i++) {
         row_t event = order[i];
         uint32_t category = category_roles(events, roles, event), name = name_roles(events, roles, event);
         if (name & NAME_STEP)
@@ -378,7 +358,7 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
             side->launch[side->n_launches++] = event;
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Ends the segment that starts at `begin`; *off_by is the difference of the best segment's length to `n_wanted`. */
@@ -475,15 +455,14 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
     const row_t *ops = side->cpu + side->segment;
     row_t *thread = arena_alloc(scratch, side->n_segment, sizeof *thread);
     struct thread_span *spans = arena_alloc(scratch, side->n_segment, sizeof *spans);
-    enum sutra_status status = arena_status(scratch, error);
-    if (status)
-        return status;
+    TRY(arena_status(scratch, error));
 
     /* Number the threads in order of first use, and find the first operator and the end of each. */
     struct key_index index = {0};
-    status = threads_number(events, ops, side->n_segment, &context->engine, scratch, &index, thread, &side->n_threads,
-                            error);
-    for (row_t i = 0, n_threads = 0; i < side->n_segment && !status; i++) {
+    TRY(threads_number(events, ops, side->n_segment, &context->engine, scratch, &index, thread, &side->n_threads,
+                       error));
+    key_index_free(&index);
+    for (row_t i = 0, n_threads = 0; i < side->n_segment; i++) {
         struct number end = number_add(number_at(events->ts, ops[i]), number_at(events->dur, ops[i]));
         struct thread_span *span = &spans[thread[i]];
         if (thread[i] == n_threads)
@@ -491,19 +470,15 @@ static enum sutra_status list_ops(struct device_side *side, struct sutra_context
         else if (number_compare(end, span->end) > 0)
             span->end = end;
     }
-    key_index_free(&index);
-    if (!status && (uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
-        status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
-    if (status)
-        return status;
+    if ((uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
+        return error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
     row_t n = side->n_segment + side->n_threads + 1;
     side->name = arena_alloc(arena, n, sizeof *side->name);
     side->event = arena_alloc(arena, n, sizeof *side->event);
     side->thread = arena_alloc(arena, n, sizeof *side->thread);
     side->ts = numbers_alloc(arena, n);
     side->dur = numbers_alloc(arena, n);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     side->n = 0;
     struct number begin = number_at(events->ts, ops[0]), end = number_integer(-1);

@@ -207,23 +207,21 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
     row_t n_units = choice->side->units.n_units;
     threads->unit = arena_alloc(choice->scratch, n_units, sizeof *threads->unit);
     threads->tid = arena_alloc(choice->scratch, n_units, sizeof *threads->tid);
-    enum sutra_status status = arena_status(choice->scratch, choice->error);
-    for (row_t unit = 0; unit < n_units && !status; unit++) {
+    TRY(arena_status(choice->scratch, choice->error));
+    for (row_t unit = 0; unit < n_units; unit++) {
         uint32_t name = unit_name(choice, unit);
         bool is_thread = name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
         if (unit_parent_id(choice, unit) != ROOT_ID || !is_thread)
             continue;
-        status = node_tid(choice, unit, &threads->tid[threads->n]);
+        TRY(node_tid(choice, unit, &threads->tid[threads->n]));
         threads->unit[threads->n++] = unit;
     }
-    if (!status && threads->n == 0)
-        status = error_file(
+    if (threads->n == 0)
+        return error_file(
             choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
             "there is no thread node (\"%s\") below the root, which extracting an iteration needs: choose an "
             "--annotation that does not occur to link the whole trace",
             THREAD_NAME);
-    if (status)
-        return status;
     return key_index_build(&threads->index, &choice->context->engine, threads->tid, threads->n, KEY_LAST, NULL,
                            choice->error);
 }
@@ -233,9 +231,7 @@ static enum sutra_status replace_parent(struct choice *choice, const struct thre
     value_key tid;
     log_info(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
              unit_parent_id(choice, unit));
-    enum sutra_status status = node_tid(choice, unit, &tid);
-    if (status)
-        return status;
+    TRY(node_tid(choice, unit, &tid));
     row_t thread = key_index_find(&threads->index, tid);
     if (thread == ROW_NONE) {
         row_t node = unit_node(&choice->side->units, unit);
@@ -314,9 +310,7 @@ static enum sutra_status list_operators(struct choice *choice) {
         if (choice->trimmed && !choice->kept[unit])
             choice->state[unit] = REACH_NO;
     for (row_t unit = 0; unit < n_units; unit++) {
-        enum sutra_status status = find_reach(choice, unit);
-        if (status)
-            return status;
+        TRY(find_reach(choice, unit));
     }
     for (row_t unit = 0; unit < n_units; unit++) {
         choice->op[unit] = ROW_NONE;

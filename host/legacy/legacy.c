@@ -109,6 +109,7 @@ struct linking {
     const struct sutra_legacy_options *options;
     struct legacy_log log;
     struct sutra_legacy_report report;
+    struct arena scratch; /* of the match */
     struct sutra_error *error;
 };
 
@@ -118,12 +119,11 @@ enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_con
                                     struct arena *arena, struct sutra_error *error) {
     if (!names_begin(&sides->names, &device->strings))
         return error_memory(error);
-    enum sutra_status status = host_side_read(&sides->host, context, host, &sides->names, arena, error);
-    if (!status && !names_finish(&sides->names, options->annotation, arena))
-        status = error_memory(error);
-    if (!status)
-        status = host_side_choose(&sides->host, context, &sides->names, !options->exact, log, arena, error);
-    return status ? status : device_side_read(&sides->device, context, device, options->all_launches, arena, error);
+    TRY(host_side_read(&sides->host, context, host, &sides->names, arena, error));
+    if (!names_finish(&sides->names, options->annotation, arena))
+        return error_memory(error);
+    TRY(host_side_choose(&sides->host, context, &sides->names, !options->exact, log, arena, error));
+    return device_side_read(&sides->device, context, device, options->all_launches, arena, error);
 }
 
 void legacy_sides_free(struct legacy_sides *sides) {
@@ -169,73 +169,64 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
     struct sutra_legacy_report *report = &linking->report;
     struct legacy_log *log = &linking->log, silent = {0};
     struct sutra_error *error = linking->error;
-    struct arena *arena = &legacy->arena, scratch = {0};
+    struct arena *arena = &legacy->arena, *scratch = &linking->scratch;
     struct legacy_ops ops;
     struct op_match found = {0};
     struct number_counts counts = {0};
     row_t *match = arena_alloc(arena, sides->host.n, sizeof *match);
     legacy->match = match;
-    if (!match)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = device_side_list(&sides->device, context, &sides->names, arena, error);
+    TRY(device_side_list(&sides->device, context, &sides->names, arena, error));
     report->n_device_ops = sides->device.n;
-    if (!status && (options->exact || options->positional))
-        status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
-    if (!status && options->positional)
-        return positional_match(sides, context, options->min_match, log, report, match, error);
-    if (!status && options->exact)
-        status = exact_match(sides, log, report, match, error);
-    if (!status && options->exact)
-        status = check_counts(linking);
-    if (!status && options->exact)
-        status = count_numbers(sides, context, match, &counts, error);
-    if (!status && counts.n_different > counts.n_equal)
-        status =
-            doubt(linking, arena_format(&scratch,
-                                        "the sequence numbers of %u operators differ: the operators are of another "
-                                        "step; use 'sutra link'",
-                                        counts.n_different));
-    if (status || options->exact) {
-        arena_free(&scratch);
-        return status;
+    if (options->exact || options->positional)
+        TRY(gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error));
+    if (options->positional)
+        return positional_match(sides, context, options->min_match, log, report, match, scratch, error);
+    if (options->exact) {
+        TRY(exact_match(sides, log, report, match, scratch, error));
+        TRY(check_counts(linking));
+        TRY(count_numbers(sides, context, match, &counts, scratch, error));
+        if (counts.n_different > counts.n_equal)
+            TRY(doubt(linking, arena_format(scratch,
+                                            "the sequence numbers of %u operators differ: the operators are of another "
+                                            "step; use 'sutra link'",
+                                            counts.n_different)));
+        return SUTRA_OK;
     }
 
     struct sutra_legacy_report attempt = *report;
-    status = exact_match(sides, &silent, &attempt, match, error);
+    const enum sutra_status status = exact_match(sides, &silent, &attempt, match, scratch, error);
+    if (status && status != SUTRA_DATA)
+        return status;
     bool is_exact = !status && attempt.n_matched == sides->host.n && attempt.n_matched_twice == 0;
-    if (status == SUTRA_DATA)
-        status = SUTRA_OK;
     if (is_exact)
-        status = count_numbers(sides, context, match, &counts, error);
+        TRY(count_numbers(sides, context, match, &counts, scratch, error));
     is_exact = is_exact && counts.n_different <= counts.n_equal;
 
     /* Even if exact match fits, operators of other steps may fit as well, unless numbers agree. */
     const bool needs_names = !is_exact || (counts.n_equal == 0 && sides->device.n_cpu > sides->host.n);
-    if (!status && needs_names)
-        status = legacy_ops_read(&ops, context, sides, options->max_depth, &scratch, error);
-    if (!status && needs_names)
-        status = legacy_ops_match(&ops, context, sides, &scratch, &found, error);
-    if (!status && is_exact) {
+    if (needs_names) {
+        TRY(legacy_ops_read(&ops, context, sides, options->max_depth, scratch, error));
+        TRY(legacy_ops_match(&ops, context, sides, scratch, &found, error));
+    }
+    if (is_exact) {
         *report = attempt;
         log_info(log, "Exact match fits");
-    } else if (!status) {
-        arena_release(arena, mark);
-        status = names_match(sides, context, &ops, &found, options->min_match, log, report, arena, match, error);
     }
     report->n_positions = found.n_positions;
-    if (!status && found.n_positions > 1) {
+    if (!is_exact) {
+        arena_release(arena, mark);
+        TRY(names_match(sides, context, &ops, &found, options->min_match, log, report, arena, scratch, match, error));
+    }
+    if (found.n_positions > 1) {
         const bool is_host = found.limits_host;
-        status =
-            doubt(linking, arena_format(&scratch,
+        TRY(doubt(linking, arena_format(scratch,
                                         "the %s trace fits %u positions of the %s trace equally well: the first one is "
                                         "used",
-                                        is_host ? "device" : "host", found.n_positions, is_host ? "host" : "device"));
+                                        is_host ? "device" : "host", found.n_positions, is_host ? "host" : "device")));
     }
-    if (!status)
-        status = gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
-    arena_free(&scratch);
-    return status;
+    return gpu_groups_build(&legacy->groups, context, &sides->device, log, report, arena, error);
 }
 
 enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
@@ -245,13 +236,9 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
     struct sutra_legacy_options chosen;
     struct pairing pairing;
-    enum sutra_status status = pairing_inspect(host, device, &pairing, error);
-    if (!status)
-        status = pairing_check(&pairing, context, error);
-    if (!status)
-        status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    TRY(pairing_inspect(host, device, &pairing, error));
+    TRY(pairing_check(&pairing, context, error));
+    TRY(options_copy(&form, options, &chosen, error));
     struct sutra_legacy *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
@@ -264,7 +251,8 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     found->n_host_nodes = host->nodes.n;
     context_expect(context, device->events.n);
     stage_begin(context, "list operators", host->nodes.n);
-    status = legacy_sides_read(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
+    enum sutra_status status =
+        legacy_sides_read(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
     found->n_host_ops = sides->host.n;
     if (!status) {
         device_side_choose(&sides->device, &sides->names, chosen.annotation, sides->host.n, &linking.log);
@@ -280,6 +268,7 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
         status = assemble(&made->nodes, context, sides, &made->groups, made->match, chosen.most_bytes, found,
                           &made->arena, error);
     stage_end(context);
+    arena_free(&linking.scratch);
     buffer_free(&linking.log.text);
     report_give(report, found, sizeof *found);
     if (status)

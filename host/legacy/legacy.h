@@ -80,27 +80,28 @@ enum sutra_status legacy_ops_match(const struct legacy_ops *ops, struct sutra_co
 
 /* Fills `match` by names and positions. SUTRA_DATA: operators do not match; report->mismatch is set. */
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
-                              struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
+                              struct sutra_legacy_report *report, row_t *match, struct arena *scratch,
+                              struct sutra_error *error);
 
 /* Pairs of a match whose operators both have a sequence number. */
 struct number_counts {
     row_t n_equal, n_different;
 };
 enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
-                                struct number_counts *counts, struct sutra_error *error);
+                                struct number_counts *counts, struct arena *scratch, struct sutra_error *error);
 
 /* Fills `match` from the result of legacy_ops_match(). The matched operators become the segment of the device's side,
  * whose list is built in the arena. SUTRA_DATA: the share of matched operators is below `min_match`. */
 enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *context, const struct legacy_ops *ops,
                               const struct op_match *found, double min_match, struct legacy_log *log,
-                              struct sutra_legacy_report *report, struct arena *arena, row_t *match,
-                              struct sutra_error *error);
+                              struct sutra_legacy_report *report, struct arena *arena, struct arena *scratch,
+                              row_t *match, struct sutra_error *error);
 
 /* Fills `match` as the older program does without exact match. SUTRA_DATA: the share of matched operators is below
  * `min_match`. */
 enum sutra_status positional_match(const struct legacy_sides *sides, struct sutra_context *context, double min_match,
                                    struct legacy_log *log, struct sutra_legacy_report *report, row_t *match,
-                                   struct sutra_error *error);
+                                   struct arena *scratch, struct sutra_error *error);
 
 /* Assembles the nodes of the output, in the arena. SUTRA_DATA: a parent that is no node, a node without a field that
  * its GPU nodes copy, or an output of at least `most_bytes` (0: no limit). */

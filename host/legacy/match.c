@@ -172,39 +172,33 @@ static enum sutra_status report_match(const struct legacy_sides *sides, const ui
 
 enum sutra_status positional_match(const struct legacy_sides *sides, struct sutra_context *context, double min_match,
                                    struct legacy_log *log, struct sutra_legacy_report *report, row_t *match,
-                                   struct sutra_error *error) {
-    struct arena scratch = {0};
-    const struct tree_side host = build_host_tree(sides, OLDER_DEPTH, &scratch);
-    const struct tree_side device = build_device_tree(sides, OLDER_DEPTH, &scratch);
+                                   struct arena *scratch, struct sutra_error *error) {
+    const struct tree_side host = build_host_tree(sides, OLDER_DEPTH, scratch);
+    const struct tree_side device = build_device_tree(sides, OLDER_DEPTH, scratch);
     const row_t n = host.tree.n;
-    row_t *found = rows_none(&scratch, n);
-    uint8_t *use = arena_zeros(&scratch, sides->host.n, 1), *device_use = arena_zeros(&scratch, sides->device.n, 1);
-    enum sutra_status status = arena_status(&scratch, error);
+    row_t *found = rows_none(scratch, n);
+    uint8_t *use = arena_zeros(scratch, sides->host.n, 1), *device_use = arena_zeros(scratch, sides->device.n, 1);
+    TRY(arena_status(scratch, error));
     report->aligned = true;
     memset(match, 0xff, sides->host.n * sizeof *match);
-    if (!status) {
-        log_info(log, "Kineto tree nodes number: %u", device.tree.n);
-        log_info(log, "ET tree nodes number: %u", n);
-        log_info(log, n == device.tree.n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
-    }
+    log_info(log, "Kineto tree nodes number: %u", device.tree.n);
+    log_info(log, "ET tree nodes number: %u", n);
+    log_info(log, n == device.tree.n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
 
     /* Trees of equal size match by position in the older program, regardless of names. */
-    for (row_t i = 0; i < n && n == device.tree.n && !status; i++)
+    for (row_t i = 0; i < n && n == device.tree.n; i++)
         found[i] = i;
-    if (!status && n != device.tree.n)
-        status = tree_align(&host.tree, &device.tree, context->pool, found, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    if (n != device.tree.n)
+        TRY(tree_align(&host.tree, &device.tree, context->pool, found, error));
+    for (row_t i = 0; i < n; i++) {
         const uint32_t token = host.tree.token[i];
         use[host.row[i]] = token == sides->names.process || token == sides->names.thread ? USE_MARKER : USE_OPERATOR;
         if (found[i] != ROW_NONE)
             match[host.row[i]] = device.row[found[i]];
     }
-    for (row_t i = 0; i < device.tree.n && !status; i++)
+    for (row_t i = 0; i < device.tree.n; i++)
         device_use[device.row[i]] = USE_OPERATOR;
-    if (!status)
-        status = report_match(sides, use, device_use, match, min_match, log, report, error);
-    arena_free(&scratch);
-    return status;
+    return report_match(sides, use, device_use, match, min_match, log, report, error);
 }
 
 /* ---- Match by names ---- */
@@ -221,31 +215,28 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
     *ops = (struct legacy_ops){.op = arena_alloc(arena, host->n, sizeof *ops->op),
                                .thread = rows_none(arena, host->n),
                                .device = op_side_alloc(arena, device->n_cpu)};
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t op = 0; op < host->n && !status; op++)
+    TRY(arena_status(arena, error));
+    for (row_t op = 0; op < host->n; op++)
         node[op] = host_side_node(host, op);
-    if (!status)
-        status = node_fields_read(&fields, context, host->trace, node, host->n, &sides->names.table, arena, error);
-    for (row_t op = 0; op < host->n && !status; op++)
+    TRY(node_fields_read(&fields, context, host->trace, node, host->n, &sides->names.table, arena, error));
+    for (row_t op = 0; op < host->n; op++)
         if (fields.kind[op] == NODE_OPERATOR && host->parent[op] != ROW_NONE)
             ops->op[n++] = op;
-    if (status)
-        return status;
 
     /* The host's operators. Operators below a profiler step, which the device's side lacks, are below its parent. */
     ops->host = op_side_alloc(arena, n);
     row_t *above = rows_none(arena, host->n); /* per host operator: the nearest row that is this operator or above it */
     if (arena->failed || !pair_table_init(&threads))
         return error_memory(error);
-    for (row_t op = 0, row = 0; op < host->n && !status; op++) {
+    for (row_t op = 0, row = 0; op < host->n; op++) {
         const row_t parent = host->parent[op], outer = parent < op ? above[parent] : ROW_NONE;
         above[op] = outer;
         if (row == n || ops->op[row] != op)
             continue;
         struct pair_entry *thread = pair_table_insert(&threads, (uint64_t)fields.tid[op], 0);
         if (!thread) {
-            status = error_memory(error);
-            break;
+            pair_table_free(&threads);
+            return error_memory(error);
         }
         if (thread->number == PAIR_NONE)
             thread->number = ops->host.n_threads++;
@@ -257,33 +248,28 @@ enum sutra_status legacy_ops_read(struct legacy_ops *ops, struct sutra_context *
             ops->host.parent[row] = outer;
         above[op] = row++;
     }
-    for (row_t op = 0; op < host->n && !status; op++)
+    for (row_t op = 0; op < host->n; op++)
         ops->thread[op] = pair_table_find(&threads, (uint64_t)fields.tid[op], 0);
     pair_table_free(&threads);
 
     /* The device's operators. */
     struct key_index index = {0};
-    for (row_t i = 0; i < device->n_cpu && !status; i++)
+    for (row_t i = 0; i < device->n_cpu; i++)
         ops->device.token[i] = token_of(&sides->names, events->name[device->cpu[i]]);
-    if (!status)
-        status = threads_number(events, device->cpu, device->n_cpu, &context->engine, arena, &index, ops->device.thread,
-                                &ops->device.n_threads, error);
+    TRY(threads_number(events, device->cpu, device->n_cpu, &context->engine, arena, &index, ops->device.thread,
+                       &ops->device.n_threads, error));
     key_index_free(&index);
-    if (!status) {
-        op_side_nest(&ops->device, events, device->cpu, arena);
-        status = arena_status(arena, error);
-    }
-    if (!status)
-        status = event_numbers_read(&ops->device, context, device->trace, device->cpu, error);
-    if (status || max_depth == 0)
-        return status;
+    op_side_nest(&ops->device, events, device->cpu, arena);
+    TRY(arena_status(arena, error));
+    TRY(event_numbers_read(&ops->device, context, device->trace, device->cpu, error));
+    if (max_depth == 0)
+        return SUTRA_OK;
 
     /* Operators that are too deep have no token. The process is level 1, a thread level 2. */
     const struct tree_side tree = build_host_tree(sides, max_depth, arena);
     uint8_t *kept = arena_zeros(arena, host->n, 1);
     uint32_t *depth = arena_alloc(arena, ops->device.n, sizeof *depth);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < tree.tree.n; i++)
         kept[tree.row[i]] = 1;
     for (row_t i = 0; i < n; i++)
@@ -324,29 +310,26 @@ enum sutra_status legacy_ops_match(const struct legacy_ops *ops, struct sutra_co
     value_key *host_id = arena_alloc(arena, host.n, sizeof *host_id);
     value_key *device_id = arena_alloc(arena, device.n, sizeof *device_id);
     row_t n_ids = 0, n_sequences = 0;
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < host.n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < host.n; i++)
         host_id[i] = nonzero_id(sides->host.trace->nodes.rf[host_side_node(&sides->host, ops->op[i])]);
-    for (row_t i = 0; i < device.n && !status; i++)
+    for (row_t i = 0; i < device.n; i++)
         device_id[i] = nonzero_id(sides->device.trace->events.rf[sides->device.cpu[i]]);
-    if (!status)
-        status = count_common(ops, host_id, device_id, &n_ids, error);
-    if (!status)
-        status = count_common(ops, host.sequence, device.sequence, &n_sequences, error);
-    if (!status && n_ids > 0 && n_ids >= n_sequences) {
+    TRY(count_common(ops, host_id, device_id, &n_ids, error));
+    TRY(count_common(ops, host.sequence, device.sequence, &n_sequences, error));
+    if (n_ids > 0 && n_ids >= n_sequences) {
         host.sequence = host_id;
         device.sequence = device_id;
     }
-    return status ? status : ops_match(context, &host, &device, sides->names.table.n + 1, arena, match, error);
+    return ops_match(context, &host, &device, sides->names.table.n + 1, arena, match, error);
 }
 
 enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *context, const struct legacy_ops *ops,
                               const struct op_match *found, double min_match, struct legacy_log *log,
-                              struct sutra_legacy_report *report, struct arena *arena, row_t *match,
-                              struct sutra_error *error) {
+                              struct sutra_legacy_report *report, struct arena *arena, struct arena *scratch,
+                              row_t *match, struct sutra_error *error) {
     const struct host_side *host = &sides->host;
     struct device_side *device = &sides->device;
-    struct arena scratch = {0};
     report->aligned = true;
 
     /* The segment: from the first matched operator to the last one, or to the last child of a matched one. */
@@ -372,17 +355,15 @@ enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *
         log_info(log, "The execution trace matches operators %u to %u of %u of the kineto trace", first, last,
                  device->n_cpu);
     }
-    enum sutra_status status = device_side_list(device, context, &sides->names, arena, error);
-    if (status)
-        return status;
+    TRY(device_side_list(device, context, &sides->names, arena, error));
     report->n_device_ops = device->n;
 
     /* Operators match list entries. A thread's node matches the marker of the partner thread, once. */
-    row_t *entry = rows_none(&scratch, device->n_cpu), row = device->segment;
-    row_t *list_marker = rows_none(&scratch, device->n_threads), *marker = rows_none(&scratch, ops->device.n_threads);
-    uint8_t *use = arena_alloc(&scratch, host->n, 1), *device_use = arena_alloc(&scratch, device->n, 1);
-    status = arena_status(&scratch, error);
-    for (row_t i = 0; i < device->n && !status; i++) {
+    row_t *entry = rows_none(scratch, device->n_cpu), row = device->segment;
+    row_t *list_marker = rows_none(scratch, device->n_threads), *marker = rows_none(scratch, ops->device.n_threads);
+    uint8_t *use = arena_alloc(scratch, host->n, 1), *device_use = arena_alloc(scratch, device->n, 1);
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < device->n; i++) {
         if (device->event[i] == ROW_NONE) {
             device_use[i] = USE_MARKER;
             if (i > 0)
@@ -393,16 +374,16 @@ enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *
         marker[ops->device.thread[row]] = list_marker[device->thread[i]];
         device_use[i] = ops->device.token[row++] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
     }
-    for (row_t op = 0; op < host->n && !status; op++) {
+    for (row_t op = 0; op < host->n; op++) {
         match[op] = ROW_NONE;
         use[op] = USE_MARKER;
     }
-    for (row_t i = 0; i < ops->host.n && !status; i++) {
+    for (row_t i = 0; i < ops->host.n; i++) {
         use[ops->op[i]] = ops->host.token[i] == TOKEN_NONE ? USE_NONE : USE_OPERATOR;
         if (found->device[i] != ROW_NONE)
             match[ops->op[i]] = entry[found->device[i]];
     }
-    for (row_t op = 0; op < host->n && !status; op++) {
+    for (row_t op = 0; op < host->n; op++) {
         const uint32_t token = token_of(&sides->names, host_side_name(host, op));
         if (token == sides->names.process && host->parent[op] == ROW_NONE)
             match[op] = 0;
@@ -414,39 +395,34 @@ enum sutra_status names_match(struct legacy_sides *sides, struct sutra_context *
             marker[partner] = ROW_NONE;
         }
     }
-    if (!status)
-        status = report_match(sides, use, device_use, match, min_match, log, report, error);
-    arena_free(&scratch);
-    return status;
+    return report_match(sides, use, device_use, match, min_match, log, report, error);
 }
 
 enum sutra_status count_numbers(const struct legacy_sides *sides, struct sutra_context *context, const row_t *match,
-                                struct number_counts *counts, struct sutra_error *error) {
+                                struct number_counts *counts, struct arena *scratch, struct sutra_error *error) {
     static const struct requested_field sequence = {SEQUENCE_FIELD, ASK_KEY, false};
     const struct host_side *host = &sides->host;
     struct requested_column column;
-    struct arena scratch = {0};
-    row_t n = 0, *op = arena_alloc(&scratch, host->n, sizeof *op), *event = arena_alloc(&scratch, host->n, sizeof *op);
-    enum sutra_status status = arena_status(&scratch, error);
+    row_t n = 0, *op = arena_alloc(scratch, host->n, sizeof *op), *event = arena_alloc(scratch, host->n, sizeof *op);
+    TRY(arena_status(scratch, error));
     *counts = (struct number_counts){0};
-    for (row_t i = 0; i < host->n && !status; i++) {
+    for (row_t i = 0; i < host->n; i++) {
         if (match[i] == ROW_NONE || host_side_sequence(host, i) == KEY_ABSENT)
             continue;
         op[n] = i;
         event[n] = sides->device.event[match[i]];
         n += event[n] != ROW_NONE;
     }
-    if (!status && n)
-        status = event_columns_request(context, sides->device.trace, &sequence, 1, event, n, &column, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    if (n)
+        TRY(event_columns_request(context, sides->device.trace, &sequence, 1, event, n, &column, error));
+    for (row_t i = 0; i < n; i++) {
         const value_key number = column.key[event[i]];
         if (!key_is_integer(number) || number < 0)
             continue;
         counts->n_equal += number == host_side_sequence(host, op[i]);
         counts->n_different += number != host_side_sequence(host, op[i]);
     }
-    arena_free(&scratch);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Exact match ---- */
@@ -546,7 +522,8 @@ static enum sutra_status match_op(const struct exact_matching *matching, row_t o
 }
 
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
-                              struct sutra_legacy_report *report, row_t *match, struct sutra_error *error) {
+                              struct sutra_legacy_report *report, row_t *match, struct arena *scratch,
+                              struct sutra_error *error) {
     const struct exact_matching matching = {sides, log, report, match, error};
     row_t n = sides->host.n, shift = find_shift(sides);
     report->shift = shift;
@@ -559,20 +536,15 @@ enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_lo
         return SUTRA_OK;
     }
     for (row_t op = 0; op < n; op++) {
-        enum sutra_status status = match_op(&matching, op, op + shift);
-        if (status)
-            return status;
+        TRY(match_op(&matching, op, op + shift));
     }
 
     /* Count device operators that several host operators match. */
-    struct arena scratch = {0};
-    uint8_t *matched = arena_zeros(&scratch, sides->device.n, 1);
+    uint8_t *matched = arena_zeros(scratch, sides->device.n, 1);
     for (row_t op = 0; op < n && matched; op++) {
         report->n_matched++;
         report->n_matched_twice += matched[match[op]];
         matched[match[op]] = 1;
     }
-    enum sutra_status status = arena_status(&scratch, error);
-    arena_free(&scratch);
-    return status;
+    return arena_status(scratch, error);
 }

@@ -125,10 +125,10 @@ enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct
     struct buffer head = {0}, tail = {0};
     uint64_t n = n_entries(legacy);
     stage_begin(context, "write", n);
-    enum sutra_status status = SUTRA_OK;
+    enum sutra_status status;
     if (!document_frame(&legacy->sides.host.trace->document, n == 0, &head, &tail))
         status = error_memory(error);
-    if (!status)
+    else
         status = sink_open(&output.sink, context, path, error);
     if (!status) {
         size_t n_pieces = (size_t)((n + PIECE_ENTRIES - 1) / PIECE_ENTRIES);
@@ -244,9 +244,7 @@ static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, ro
     for (row_t member = groups->start[group]; member < groups->start[group + 1]; member++) {
         struct gpu_node *gpu = &made->gpu[made->n_gpu++];
         *gpu = (struct gpu_node){.member = member, .node = node};
-        enum sutra_status status = assign_id(assembly, node, trace->nodes.id[node], &gpu->id);
-        if (status)
-            return status;
+        TRY(assign_id(assembly, node, trace->nodes.id[node], &gpu->id));
     }
     return SUTRA_OK;
 }
@@ -257,18 +255,15 @@ static enum sutra_status number_nodes(struct assembly *assembly) {
     const struct host_nodes *nodes = nodes_of(assembly);
     for (row_t node = 0; node < nodes->n && !assembly->host->has_category[node]; node++) {
         row_t unit = key_index_find(&assembly->host->units.ids, nodes->id[node]), group = assembly->unit_group[unit];
-        enum sutra_status status = assign_id(assembly, node, nodes->id[node], &made->id[node]);
-        if (status)
-            return status;
+        TRY(assign_id(assembly, node, nodes->id[node], &made->id[node]));
         made->change[node] |= NODE_NEW_ID;
         made->match[node] = assembly->unit_match[unit];
         if (assembly->unit_known[unit])
             continue;
         assembly->unit_known[unit] = 1;
         assembly->unit_id[unit] = made->id[node];
-        status = group == ROW_NONE ? SUTRA_OK : add_gpu_nodes(assembly, node, group);
-        if (status)
-            return status;
+        if (group != ROW_NONE)
+            TRY(add_gpu_nodes(assembly, node, group));
     }
     return SUTRA_OK;
 }
@@ -307,17 +302,17 @@ static enum sutra_status number_parents(struct assembly *assembly) {
 static enum sutra_status set_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
                                      struct arena *scratch) {
     row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_alloc(scratch, n, sizeof *event);
-    enum sutra_status status = arena_status(scratch, assembly->error);
-    if (!status && assembly->groups->n_groups) {
+    TRY(arena_status(scratch, assembly->error));
+    if (assembly->groups->n_groups) {
         for (row_t op = 0; op < n; op++)
             event[op] = match[op] == ROW_NONE ? ROW_NONE : device->event[match[op]];
-        status = gpu_groups_find(assembly->groups, assembly->context, device->trace, event, n, group, assembly->error);
+        TRY(gpu_groups_find(assembly->groups, assembly->context, device->trace, event, n, group, assembly->error));
     }
-    for (row_t op = 0; op < n && !status; op++) {
+    for (row_t op = 0; op < n; op++) {
         assembly->unit_match[assembly->host->unit[op]] = match[op];
         assembly->unit_group[assembly->host->unit[op]] = group[op];
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* GPU nodes per GPU operator, and number of nodes, above which the size of the output is reported. */

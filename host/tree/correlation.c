@@ -64,21 +64,20 @@ static enum sutra_status sort_operators(struct sequence_pairing *pairing, struct
     pairing->order = arena_alloc(&pairing->arena, operators->n, sizeof *pairing->order);
     struct arena_mark mark = arena_mark(&pairing->arena);
     uint64_t *keys = arena_alloc(&pairing->arena, operators->n, sizeof *keys);
-    enum sutra_status status = arena_status(&pairing->arena, error);
-    for (uint64_t row = 0; row < operators->n && !status; row++) {
+    TRY(arena_status(&pairing->arena, error));
+    for (uint64_t row = 0; row < operators->n; row++) {
         if (operators->sequence[row] < 0)
             continue;
-        status = check_tid(row, operators->tid[row], "tid", error);
-        if (!status)
-            status = check_tid(row, operators->forward_tid[row], "forward tid", error);
+        TRY(check_tid(row, operators->tid[row], "tid", error));
+        TRY(check_tid(row, operators->forward_tid[row], "forward tid", error));
         keys[pairing->n_order] = integer_sort_key(operators->end_ns[row]);
         pairing->order[pairing->n_order++] = (row_t)row;
     }
     struct sort_keys_step by_end = {keys, pairing->order, (row_t)pairing->n_order};
-    if (!status && pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
-        status = context->engine.sort_keys(context->engine.state, &by_end, error);
+    if (pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
+        TRY(context->engine.sort_keys(context->engine.state, &by_end, error));
     arena_release(&pairing->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Pairs a backward operator, or adds a forward operator to the table. */
@@ -352,10 +351,9 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
     operators->list = arena_alloc(arena, profile->n, sizeof *operators->list);
     struct arena_mark mark = arena_mark(arena);
     row_t *nearest = arena_alloc(arena, profile->n, sizeof *nearest); /* per position: position of the operator */
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = sutra_tree_build(context, profile, torch_version, &tree, error);
-    for (row_t k = 0; k < profile->n && !status; k++) {
+    TRY(arena_status(arena, error));
+    TRY(sutra_tree_build(context, profile, torch_version, &tree, error));
+    for (row_t k = 0; k < profile->n; k++) {
         row_t i = tree->preorder[k], parent = tree->parent[i];
         if (parent == ROW_NONE)
             nearest[i] = ROW_NONE;
@@ -364,7 +362,7 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
         else
             nearest[i] = nearest[parent];
     }
-    for (row_t i = 0; i < profile->n && !status; i++) {
+    for (row_t i = 0; i < profile->n; i++) {
         row_t row = tree->sorted.order[i], launch = profile->parent[row];
         if (profile->gpu[row] != EVENT_GPU_OPERATOR)
             continue;
@@ -375,7 +373,7 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
     }
     sutra_tree_free(tree);
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,
@@ -383,9 +381,8 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
                                          struct sutra_correlation **correlation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_correlation_options, kind);
     struct sutra_correlation_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    enum sutra_status status = SUTRA_OK;
+    TRY(options_copy(&form, options, &chosen, error));
     struct sutra_correlation *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);

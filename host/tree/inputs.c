@@ -77,9 +77,7 @@ enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const str
         !reserve(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) ||
         !reserve(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes))
         return error_memory(error);
-    enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_TENSOR, error);
-    if (status)
-        return status;
+    TRY(sutra_inputs_add(inputs, SUTRA_INPUT_TENSOR, error));
     struct sutra_tensor *added = &inputs->tensors[inputs->n_tensors++];
     *added = *tensor;
     added->dtype = NULL;
@@ -100,10 +98,9 @@ enum sutra_status sutra_inputs_add_scalar(struct sutra_inputs *inputs, const cha
     if (string == STRING_NONE ||
         !reserve(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars))
         return error_memory(error);
-    enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_SCALAR, error);
-    if (!status)
-        inputs->scalars[inputs->n_scalars++] = string;
-    return status;
+    TRY(sutra_inputs_add(inputs, SUTRA_INPUT_SCALAR, error));
+    inputs->scalars[inputs->n_scalars++] = string;
+    return SUTRA_OK;
 }
 
 /* ---- Reading ---- */

@@ -298,9 +298,7 @@ static void read_all(struct event_reader *reader, size_t array) {
 
 static enum sutra_status read_document(struct event_reader *reader) {
     const struct document_reader all = {.read_stage = "read events"};
-    enum sutra_status status = document_read(&reader->document, reader->context, &all, reader->error);
-    if (status)
-        return status;
+    TRY(document_read(&reader->document, reader->context, &all, reader->error));
     const struct document_member *events = document_find(&reader->document, "events");
     if (!events || reader->document.source.bytes[events->value] != '[')
         return error_file(reader->error, SUTRA_DATA, reader->document.source.name,
@@ -309,12 +307,11 @@ static enum sutra_status read_document(struct event_reader *reader) {
     if (!reader->profile || !thread_numbers_init(&reader->threads) || !thread_numbers_init(&reader->devices))
         return error_memory(reader->error);
     reader->profile->has_ids = true;
-    status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &reader->profile->inputs, reader->error);
+    TRY(sutra_inputs_create(SUTRA_TORCH_VERSION_2, &reader->profile->inputs, reader->error));
     reader->source =
         (struct input_source){.document = &reader->document, .inputs = reader->profile->inputs, .error = reader->error};
-    if (!status)
-        read_all(reader, events->value);
-    return status ? status : reader->status;
+    read_all(reader, events->value);
+    return reader->status;
 }
 
 static enum sutra_status finish(struct event_reader *reader, enum sutra_status status, struct sutra_profile **profile) {

@@ -334,9 +334,7 @@ static void add_device_input(struct input_source *source, const struct json_span
 /* Reads the inputs of all operators from the device trace. */
 static enum sutra_status read_device_inputs(struct sutra_profile *profile, struct sutra_error *error) {
     const struct sutra_device_trace *trace = profile->trace;
-    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
-    if (status)
-        return status;
+    TRY(sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error));
     struct event_forms learned = {0};
     struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
@@ -549,15 +547,13 @@ static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error
 static enum sutra_status read_host(struct sutra_profile *profile, struct sutra_context *context,
                                    const struct sutra_host_trace *host, struct sutra_error *error) {
     row_t n_found = 0;
-    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
-    if (status)
-        return status;
+    TRY(sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error));
     struct host_reader reader = {.profile = profile,
                                  .host = host,
                                  .source = {.document = &host->document, .inputs = profile->inputs, .error = error},
                                  .fields = {.source = &host->document.source, .values = &context->values}};
     struct key_index index = {0};
-    status = thread_numbers_init(&reader.devices) ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = thread_numbers_init(&reader.devices) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = key_index_build(&index, &context->engine, host->nodes.rf, host->nodes.n, KEY_FIRST, NULL, error);
     if (!status) {
@@ -629,39 +625,38 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
                          n - n_indexed, n);
         return SUTRA_OK;
     }
-    enum sutra_status status =
-        context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error);
-    for (row_t i = 1; i < n && !status; i++)
+    TRY(context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error));
+    for (row_t i = 1; i < n; i++)
         n_repeated += keys[i] == keys[i - 1];
     if (n_repeated)
         context_warn(context, "%s the \"Ev Idx\" of another event",
                      counted_text(n_repeated, "event has", "events have").text);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Appends the profiler's events, by index, then Kineto's events, in file order. */
 static enum sutra_status append_events(struct sutra_profile *profile, struct sutra_context *context,
-                                       const struct trace_rows *rows, struct sutra_error *error) {
+                                       const struct trace_rows *rows, struct arena *arena, struct sutra_error *error) {
     const struct device_events *events = &profile->trace->events;
     profile->n_threads = rows->n_threads;
     if (!profile_reserve(profile, events->n + 1))
         return error_memory(error);
-    struct arena scratch = {0};
-    row_t n = 0, *order = arena_alloc(&scratch, events->n, sizeof *order);
+    struct arena_mark mark = arena_mark(arena);
+    row_t n = 0, *order = arena_alloc(arena, events->n, sizeof *order);
     for (row_t event = 0; event < events->n && order; event++)
         if (rows->role[event] >= ROLE_OPERATOR && rows->role[event] <= ROLE_INSTANT)
             order[n++] = event;
-    enum sutra_status status = sort_by_index(context, rows, order, n, &scratch, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(sort_by_index(context, rows, order, n, arena, error));
+    for (row_t i = 0; i < n; i++)
         append_event(profile, rows, order[i]);
-    arena_free(&scratch);
-    for (row_t event = 0; event < events->n && !status; event++) {
+    arena_release(arena, mark);
+    for (row_t event = 0; event < events->n; event++) {
         uint8_t role = rows->role[event];
         if (role >= ROLE_CALL && role <= ROLE_ON_DEVICE)
             append_event(profile, rows, event);
         profile->report.n_other += role == ROLE_NONE && events->phase[event] == 'X';
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static void warn(struct sutra_context *context, const struct trace_rows *rows, const struct sutra_profile *profile) {
@@ -684,19 +679,14 @@ static enum sutra_status run_steps(struct sutra_profile *profile, struct sutra_c
                                    const struct sutra_host_trace *host, const struct sutra_profile_options *options,
                                    struct arena *arena, struct sutra_error *error) {
     struct trace_rows rows;
-    enum sutra_status status = trace_rows_read(&rows, context, profile->trace, arena, error);
-    if (!status)
-        status = append_events(profile, context, &rows, error);
-    if (!status)
-        status = find_kineto_parents(profile, context, &rows, options->rocm, error);
-    if (!status && host)
-        status = read_host(profile, context, host, error);
-    if (!status && options->inputs && !profile->inputs)
-        status = read_device_inputs(profile, error);
-    if (!status)
-        status = find_autograd_threads(profile, &rows, host, error);
-    if (status)
-        return status;
+    TRY(trace_rows_read(&rows, context, profile->trace, arena, error));
+    TRY(append_events(profile, context, &rows, arena, error));
+    TRY(find_kineto_parents(profile, context, &rows, options->rocm, error));
+    if (host)
+        TRY(read_host(profile, context, host, error));
+    if (options->inputs && !profile->inputs)
+        TRY(read_device_inputs(profile, error));
+    TRY(find_autograd_threads(profile, &rows, host, error));
 
     /* Older traces have whole microseconds. */
     profile->whole_us = true;
@@ -714,9 +704,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
                                            struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
     struct sutra_profile_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &chosen, error));
     struct arena arena = {0};
     struct sutra_profile *made = profile_new();
     if (!made)
@@ -725,7 +713,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
     made->strings = &trace->strings;
     context_expect(context, trace->events.n);
     stage_begin(context, "build profile", trace->events.n);
-    status = run_steps(made, context, host, &chosen, &arena, error);
+    enum sutra_status status = run_steps(made, context, host, &chosen, &arena, error);
     stage_end(context);
     arena_free(&arena);
     if (status)

@@ -269,8 +269,9 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
     struct sutra_reassociation counts = {0};
     struct arena scratch = {0};
     uint8_t *used = arena_zeros(&scratch, n_events, sizeof *used);
-    enum sutra_status status = arena_status(&scratch, error);
-    for (uint64_t i = 0; i < n && !status; i++) {
+    if (!used)
+        return error_memory(error);
+    for (uint64_t i = 0; i < n; i++) {
         event[i] = ROW_NONE;
         if (index[i] < 0 && of_profiler[i]) {
             counts.n_lost++;
@@ -287,9 +288,8 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
         }
     }
     arena_free(&scratch);
-    if (!status)
-        report_give(report, &counts, sizeof counts);
-    return status;
+    report_give(report, &counts, sizeof counts);
+    return SUTRA_OK;
 }
 
 static bool in_flow(const struct sutra_kineto_columns *events, uint64_t row, enum sutra_flow_role role) {
@@ -330,7 +330,9 @@ enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events
     struct pair_table starts; /* flow id -> row */
     if (events->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
-    enum sutra_status status = pair_table_init(&starts) ? SUTRA_OK : error_memory(error);
+    if (!pair_table_init(&starts))
+        return error_memory(error);
+    enum sutra_status status = SUTRA_OK;
     for (uint64_t row = 0; row < events->n && !status; row++) {
         if (!in_flow(events, row, SUTRA_FLOW_START))
             continue;
@@ -481,8 +483,7 @@ static enum sutra_status start_list_make(struct start_list *list, const struct s
     uint64_t *keys = arena_alloc(arena, profile->n, sizeof *keys);
     value_key *ids = arena_alloc(arena, profile->n, sizeof *ids);
     struct number_column start = numbers_alloc(arena, profile->n);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < profile->n; row++) {
         bool starts_flow = profile->flow_role[row] == SUTRA_FLOW_START;
         bool call = profile->kind[row] == SUTRA_EVENT_KINETO && !runs_on_device(profile, row);
@@ -491,17 +492,15 @@ static enum sutra_status start_list_make(struct start_list *list, const struct s
         keys[list->n] = integer_sort_key(profile->start[row]);
         list->row[list->n++] = row;
     }
-    enum sutra_status status = SUTRA_OK;
     if (!rocm)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, list->row, list->n}, error);
+        TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, list->row, list->n}, error));
     for (row_t i = 0; i < list->n; i++) {
         row_t row = list->row[i];
         ids[i] = by_flow ? profile->flow[row] : correlation_of(profile, row);
         number_set(start, i, number_integer(profile->start[row]));
     }
-    return status ? status
-                  : launch_index_build(&list->index, engine, ids, start, list->n,
-                                       rocm ? LAUNCH_FIRST : LAUNCH_LAST_BEFORE, arena, error);
+    return launch_index_build(&list->index, engine, ids, start, list->n, rocm ? LAUNCH_FIRST : LAUNCH_LAST_BEFORE,
+                              arena, error);
 }
 
 /* The row that starts the flow with this id that row `end` ends, or ROW_NONE. */
@@ -576,8 +575,8 @@ static enum sutra_status set_parents(struct sutra_profile *profile, const uint32
                                      struct sutra_error *error) {
     int64_t *tid = arena_alloc(arena, profile->n, sizeof *tid);
     uint8_t *is_kineto = arena_alloc(arena, profile->n, sizeof *is_kineto);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < profile->n && !status; row++) {
+    TRY(arena_status(arena, error));
+    for (row_t row = 0; row < profile->n; row++) {
         tid[row] = profile->thread[row];
         is_kineto[row] = profile->kind[row] == SUTRA_EVENT_KINETO;
     }
@@ -587,11 +586,10 @@ static enum sutra_status set_parents(struct sutra_profile *profile, const uint32
                                                 .flow_id = profile->flow,
                                                 .linked = linked,
                                                 .rocm = rocm};
-    if (!status)
-        status = sutra_kineto_parents(&events, profile->parent, tid, report, error);
-    for (row_t row = 0; row < profile->n && !status; row++)
+    TRY(sutra_kineto_parents(&events, profile->parent, tid, report, error));
+    for (row_t row = 0; row < profile->n; row++)
         profile->thread[row] = (uint32_t)tid[row];
-    return status;
+    return SUTRA_OK;
 }
 
 static void warn(struct sutra_context *context, const struct sutra_profile *profile,

@@ -70,8 +70,9 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
                                        struct sutra_error *error) {
     struct arena scratch = {0};
     uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's previous operator, + 1 */
-    enum sutra_status status = arena_status(&scratch, error);
-    for (uint64_t i = 0; i < n && !status; i++) {
+    if (!last)
+        return error_memory(error);
+    for (uint64_t i = 0; i < n; i++) {
         uint64_t before = last[thread[i]];
         last[thread[i]] = i + 1;
         if (!before-- || scope[i] != SUTRA_SCOPE_BACKWARD || scope[before] != SUTRA_SCOPE_FUNCTION ||
@@ -81,7 +82,7 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
         forward_tid[before] = forward_tid[i];
     }
     arena_free(&scratch);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Sorted events, also for callers with plain arrays ---- */
@@ -98,15 +99,14 @@ static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct
     uint8_t *placed = from->placed ? arena_alloc(arena, n, sizeof *placed) : NULL;
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++) {
         order[i] = i;
         keys[i] = integer_sort_key(from->start[i]);
     }
-    if (!status)
-        status = context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error);
+    TRY(context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error));
     arena_release(arena, mark);
-    for (row_t i = 0; i < n && !status; i++) {
+    for (row_t i = 0; i < n; i++) {
         row_t row = order[i];
         start[i] = from->start[row];
         end[i] = from->end[row];
@@ -117,7 +117,7 @@ static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct
             placed[i] = from->placed[row];
     }
     *sorted = (struct sorted_events){{n, from->n_threads, start, end, thread, forward, placed}, order};
-    return status;
+    return SUTRA_OK;
 }
 
 static bool time_fits(int64_t time) {
@@ -130,17 +130,15 @@ static enum sutra_status find_parent_rows(const struct sorted_events *sorted, co
                                           struct sutra_error *error) {
     row_t n = sorted->events.n, *above = arena_alloc(arena, n, sizeof *above);
     int64_t *closes = arena_alloc(arena, n, sizeof *closes);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status =
-            engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(arena, error));
+    TRY(engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error));
+    for (row_t i = 0; i < n; i++) {
         if (sorted->events.placed && sorted->events.placed[i])
             continue;
         parent[sorted->order[i]] = above[i] == ROW_NONE ? ROW_NONE : sorted->order[above[i]];
         closing[sorted->order[i]] = closes[i];
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_event_parents(struct sutra_context *context, const struct sutra_event_columns *events,
@@ -172,9 +170,7 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
                          : THREAD_NONE;
     from.n_threads = threads.n;
     thread_numbers_free(&threads);
-    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = sorted_events_make(&sorted, context, &from, &arena, error);
+    enum sutra_status status = ok ? sorted_events_make(&sorted, context, &from, &arena, error) : error_memory(error);
     if (!status)
         status = find_parent_rows(&sorted, &context->engine, &arena, parent, closing_ns, error);
     arena_free(&arena);
@@ -267,16 +263,13 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
                         .use = arena_alloc(arena, n, sizeof *uses.use),
                         .number = arena_alloc(arena, n, sizeof *uses.number),
                         .group = arena_alloc(arena, n, sizeof *uses.group)};
-    enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        find_input_rows(profile, first, list_member);
-        list_uses(&uses, tree, first, list_member, torch_version);
-        const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses.device : NULL;
-        const struct storage_uses columns = {uses.n, uses.tensor, uses.storage, device, uses.use};
-        status = engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses.number, uses.group},
-                                       error);
-    }
-    for (row_t i = 0; i < uses.n && !status; i++) {
+    TRY(arena_status(arena, error));
+    find_input_rows(profile, first, list_member);
+    list_uses(&uses, tree, first, list_member, torch_version);
+    const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses.device : NULL;
+    const struct storage_uses columns = {uses.n, uses.tensor, uses.storage, device, uses.use};
+    TRY(engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses.number, uses.group}, error));
+    for (row_t i = 0; i < uses.n; i++) {
         uint32_t target = uses.target[i], group = uses.group[i];
         if (uses.use[i] == STORAGE_INPUT) {
             ids->tensor[target] = group;
@@ -288,7 +281,7 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
             ids->n = group + 1;
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struct sutra_storage_columns *uses,
@@ -315,13 +308,13 @@ static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_conte
     const struct sutra_profile *profile = tree->profile;
     struct arena scratch = {0};
     uint8_t *placed = arena_alloc(&scratch, profile->n, sizeof *placed);
-    enum sutra_status status = arena_status(&scratch, error);
-    for (row_t row = 0; row < profile->n && !status; row++)
+    if (!placed)
+        return error_memory(error);
+    for (row_t row = 0; row < profile->n; row++)
         placed[row] = profile->parent[row] != ROW_NONE;
     const struct tree_events from = {profile->n,      profile->n_threads, profile->start, profile->end,
                                      profile->thread, profile->forward,   placed};
-    if (!status)
-        status = sorted_events_make(&tree->sorted, context, &from, &tree->arena, error);
+    enum sutra_status status = sorted_events_make(&tree->sorted, context, &from, &tree->arena, error);
     arena_free(&scratch);
     return status;
 }
@@ -351,10 +344,8 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
         events.start = start;
         events.end = end;
     }
-    enum sutra_status status = engine->event_parents(engine->state, &step, error);
+    TRY(engine->event_parents(engine->state, &step, error));
     arena_release(&tree->arena, mark);
-    if (status)
-        return status;
     for (row_t i = 0; i < profile->n; i++)
         tree->position[order[i]] = i;
     for (row_t i = 0; i < profile->n; i++)
@@ -468,11 +459,8 @@ static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *co
     tree->host_self = arena_zeros(arena, n, sizeof *tree->host_self);
     tree->device = arena_zeros(arena, n, sizeof *tree->device);
     tree->device_self = arena_zeros(arena, n, sizeof *tree->device_self);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = sort_events(tree, context, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
+    TRY(sort_events(tree, context, error));
     if (context->engine.concurrent)
         pool_run(context->pool, 2, build_half, &building);
     for (size_t half = 0; half < 2 && !context->engine.concurrent; half++)
@@ -541,14 +529,12 @@ enum sutra_status sutra_tree_write(struct sutra_context *context, const struct s
                                                                        [SUTRA_TREE_EVENTS] = write_tree_events};
     static const struct options_form form = OPTIONS_FORM(sutra_tree_write_options, min_us);
     struct sutra_tree_write_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &chosen, error));
     const struct tree_written written = {tree, &chosen};
     if (format == SUTRA_TREE_CHROME && !tree->profile->trace)
         return error_set(error, SUTRA_USAGE, "only a tree of a trace can be written as a trace");
     stage_begin(context, "write", tree->profile->n);
-    status = text_file_write(context, path, writers[format], &written, n_bytes, error);
+    enum sutra_status status = text_file_write(context, path, writers[format], &written, n_bytes, error);
     stage_end(context);
     return status;
 }
