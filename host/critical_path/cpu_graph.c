@@ -27,26 +27,6 @@
 #include "base/shared.h"
 #include "critical_path/path.h"
 
-enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *rows, const struct graph *graph,
-                                node_t *nodes) {
-    struct arena_mark mark = arena_mark(&work->scratch);
-    size_t n = graph_nodes(graph);
-    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
-    enum sutra_status status = work_check_memory(work);
-    node_t n_listed = 0;
-    for (row_t event = 0; event < work->events->n && !status; event++) {
-        node_t start = event_start_node(graph, event);
-        for (node_t node = start; start != NODE_NONE && node <= start + 1; node++) {
-            keys[n_listed] = double_sort_key(node_time(rows, graph, node));
-            nodes[n_listed++] = node;
-        }
-    }
-    if (!status)
-        status = work_sort(work, keys, nodes, n_listed);
-    arena_release(&work->scratch, mark);
-    return status;
-}
-
 /* ---- The lock of the CUDA runtime: cudaHostAlloc, cudaLaunchKernel and cudaMemcpyAsync in HTA 0.6 ---- */
 
 static bool takes_lock(const struct path_rows *rows, row_t event) {
@@ -64,10 +44,9 @@ static enum sutra_status add_lock_edges(struct path_work *work, const struct pat
     struct arena_mark mark = arena_mark(&work->scratch);
     node_t n = graph_nodes(graph), *nodes = arena_alloc(&work->scratch, n, sizeof *nodes);
     node_t *open = arena_alloc(&work->scratch, n, sizeof *open), n_open = 0, last_end = NODE_NONE;
-    enum sutra_status status = work_check_memory(work);
-    if (!status)
-        status = nodes_by_time(work, rows, graph, nodes);
-    for (node_t i = 0; i < n && !status; i++) {
+    TRY(work_check_memory(work));
+    TRY(nodes_by_time(work, rows, graph, nodes));
+    for (node_t i = 0; i < n; i++) {
         node_t node = nodes[i];
         if (!takes_lock(rows, node_event(graph, node)))
             continue;
@@ -76,16 +55,16 @@ static enum sutra_status add_lock_edges(struct path_work *work, const struct pat
             last_end = NODE_NONE;
             continue;
         }
-        while (n_open > 0 && !status) {
+        while (n_open > 0) {
             bool own = open[--n_open] / 2 == node / 2;
-            status = work_add_edge(work, rows, graph, open[n_open], node, own ? EDGE_OPERATOR : EDGE_DEPENDENCY, false);
+            TRY(work_add_edge(work, rows, graph, open[n_open], node, own ? EDGE_OPERATOR : EDGE_DEPENDENCY, false));
         }
-        if (!status && last_end != NODE_NONE)
-            status = work_add_edge(work, rows, graph, last_end, node, EDGE_DEPENDENCY, false);
+        if (last_end != NODE_NONE)
+            TRY(work_add_edge(work, rows, graph, last_end, node, EDGE_DEPENDENCY, false));
         last_end = node;
     }
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Threads, ordered by pid and tid, numbers before strings ---- */
@@ -159,11 +138,8 @@ static enum sutra_status number_threads(struct path_work *work, const struct pat
     /* HTA 0.6 moves the backward thread to the forward thread if there is exactly one of each. */
     value_key forward = KEY_ABSENT, backward = KEY_ABSENT;
     if (work->rules.newer) {
-        enum sutra_status status = find_only_thread(work, rows, window, "forward", &forward);
-        if (!status)
-            status = find_only_thread(work, rows, window, "autograd", &backward);
-        if (status)
-            return status;
+        TRY(find_only_thread(work, rows, window, "forward", &forward));
+        TRY(find_only_thread(work, rows, window, "autograd", &backward));
         if (forward == KEY_ABSENT || forward == 0 || backward == 0)
             backward = KEY_ABSENT;
     }
@@ -224,21 +200,15 @@ static enum sutra_status sort_rows(struct path_work *work, const struct path_row
     row_t *order = arena_alloc(&work->scratch, threads->n, sizeof *order);
     row_t *unsorted = arena_alloc(&work->scratch, threads->n, sizeof *unsorted);
     struct equal_start *equal = arena_alloc(&work->scratch, threads->n, sizeof *equal);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < threads->n; i++) {
         keys[i] = (uint64_t)rows->ts[unsorted[i] = threads->row[i]];
         order[i] = i;
     }
-    status = work_sort(work, keys, order, threads->n);
-    if (status)
-        return status;
+    TRY(work_sort(work, keys, order, threads->n));
     for (row_t i = 0; i < threads->n; i++)
         keys[i] = threads->thread[order[i]];
-    status = work_sort(work, keys, order, threads->n);
-    if (status)
-        return status;
+    TRY(work_sort(work, keys, order, threads->n));
     for (row_t i = 0; i < threads->n; i++) {
         threads->row[i] = unsorted[order[i]];
         threads->thread[i] = (uint32_t)keys[i];
@@ -299,21 +269,17 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
     uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
     uint64_t *end_time = arena_alloc(&work->scratch, n, sizeof *end_time);
     row_t *ending = arena_alloc(&work->scratch, n, sizeof *ending), n_ends = 0;
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < n; i++) {
         if (frame_length(rows, row[i]) > 0) {
             keys[n_ends] = (uint64_t)(rows->ts[row[i]] + frame_length(rows, row[i]));
             ending[n_ends++] = i;
         }
     }
-    if ((status = work_sort(work, keys, ending, n_ends)))
-        return status;
+    TRY(work_sort(work, keys, ending, n_ends));
     for (row_t i = 0; i < n_ends; i++)
         keys[i] = thread[ending[i]];
-    if ((status = work_sort(work, keys, ending, n_ends)))
-        return status;
+    TRY(work_sort(work, keys, ending, n_ends));
     for (row_t i = 0; i < n_ends; i++)
         end_time[i] = (uint64_t)(rows->ts[row[ending[i]]] + frame_length(rows, row[ending[i]]));
 
@@ -350,14 +316,10 @@ static enum sutra_status list_tokens(struct path_work *work, const struct path_r
 static enum sutra_status find_frames(struct path_work *work, const struct path_rows *rows,
                                      const struct threads *threads, struct frames *frames) {
     const struct engine *engine = work->engine;
-    enum sutra_status status = list_tokens(work, rows, threads, frames);
-    if (status)
-        return status;
+    TRY(list_tokens(work, rows, threads, frames));
     struct frame_tokens table = {frames->n, frames->n_threads, frames->thread_start, frames->begins};
     struct match_frames_step step = {&table, frames->above};
-    status = engine->match_frames(engine->state, &step, work->error);
-    if (status)
-        return status;
+    TRY(engine->match_frames(engine->state, &step, work->error));
 
     /* Name the event of each end, then drop all frames that are not operators. */
     for (row_t i = 0; i < frames->n; i++)
@@ -374,9 +336,7 @@ static enum sutra_status find_frames(struct path_work *work, const struct path_r
         frames->thread_start[t + 1] = n;
     }
     frames->n = table.n = n;
-    status = engine->match_frames(engine->state, &step, work->error);
-    if (status)
-        return status;
+    TRY(engine->match_frames(engine->state, &step, work->error));
 
     /* Replace partners by parents: the partner of a start is its parent's start, the partner of an end is its own
      * start, which precedes the end. */
@@ -401,7 +361,8 @@ static enum sutra_status add_chains(struct path_work *work, const struct path_ro
     for (row_t i = 0; i < frames->thread_start[frames->n_threads]; i++)
         if (frames->begins[i] && graph_add_pair(graph, frames->event[i], frames->above[i]) == NODE_NONE)
             return error_memory(work->error);
-    enum sutra_status status = newer ? add_lock_edges(work, rows, graph) : SUTRA_OK;
+    if (newer)
+        TRY(add_lock_edges(work, rows, graph));
     for (uint32_t t = 0; t < frames->n_threads; t++) {
         node_t last = NODE_NONE, last_top_end = NODE_NONE;
         for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1]; i++) {
@@ -419,15 +380,13 @@ static enum sutra_status add_chains(struct path_work *work, const struct path_ro
                 type = EDGE_DEPENDENCY;
             }
             bool blocks = !begins && name_has(rows, event, NAME_BLOCKING);
-            if (!status && from != NODE_NONE)
-                status = work_add_edge(work, rows, graph, from, node, type, blocks);
-            if (status)
-                return status;
+            if (from != NODE_NONE)
+                TRY(work_add_edge(work, rows, graph, from, node, type, blocks));
             last = !newer && !begins && top ? NODE_NONE : node;
             last_top_end = !begins && top ? node : last_top_end;
         }
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows *rows,
@@ -436,29 +395,26 @@ enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows
     struct threads threads = {.row = arena_alloc(&work->scratch, window->n, sizeof *threads.row),
                               .thread = arena_alloc(&work->scratch, window->n, sizeof *threads.thread)};
     struct frames frames = {0};
-    enum sutra_status status = work_check_memory(work);
-    if (!status)
-        status = number_threads(work, rows, window, &threads);
+    TRY(work_check_memory(work));
+    const enum sutra_status status = number_threads(work, rows, window, &threads);
+    tuples_free(&threads.ids);
+    TRY(status);
 
     /* HTA looks these categories up when it first needs them, and fails if no row uses them. */
     bool needs_categories = !work->rules.extended && !work->rules.newer;
-    for (row_t i = 0; i < threads.n && needs_categories && !status; i++) {
+    for (row_t i = 0; i < threads.n && needs_categories; i++) {
         if (threads.row[i] == 0 && !work->rules.first_counts)
             continue;
         if (!(rows->used.category & CATEGORY_CPU_OP))
-            status = stop_crash(work, "no event has the category cpu_op");
-        else if (!category_has(rows, threads.row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
-            status = stop_crash(work, "no event has the category cuda_runtime: the GPU was not recorded");
+            return stop_crash(work, "no event has the category cpu_op");
+        if (!category_has(rows, threads.row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
+            return stop_crash(work, "no event has the category cuda_runtime: the GPU was not recorded");
     }
-    if (!status)
-        status = sort_rows(work, rows, &threads);
-    if (!status)
-        status = find_frames(work, rows, &threads, &frames);
-    if (!status && !graph_reserve(graph, window->n))
-        status = error_memory(work->error);
-    if (!status)
-        status = add_chains(work, rows, &frames, graph);
-    tuples_free(&threads.ids);
+    TRY(sort_rows(work, rows, &threads));
+    TRY(find_frames(work, rows, &threads, &frames));
+    if (!graph_reserve(graph, window->n))
+        return error_memory(work->error);
+    TRY(add_chains(work, rows, &frames, graph));
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }

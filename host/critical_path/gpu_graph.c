@@ -67,9 +67,7 @@ static enum sutra_status find_launches(struct path_work *work, const struct path
     value_key *keys = arena_alloc(&work->scratch, rows->n, sizeof *keys);
     launches->row = arena_alloc(&work->scratch, rows->n, sizeof *launches->row);
     launches->n_kernels = arena_zeros(&work->scratch, rows->n, sizeof *launches->n_kernels);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i], link = rows->link[event];
         if (!name_has(rows, event, NAME_LAUNCH) || link == ROW_NONE ||
@@ -79,9 +77,9 @@ static enum sutra_status find_launches(struct path_work *work, const struct path
         launches->row[launches->n++] = event;
     }
     row_t second = ROW_NONE;
-    status = key_index_build(&launches->index, work->engine, keys, launches->n, KEY_LAST, &second, work->error);
-    if (status || extended)
-        return status;
+    TRY(key_index_build(&launches->index, work->engine, keys, launches->n, KEY_LAST, &second, work->error));
+    if (extended)
+        return SUTRA_OK;
     if (launches->n == 0)
         return stop_crash(work, "no launch has a kernel");
     if (second != ROW_NONE)
@@ -94,9 +92,7 @@ static enum sutra_status find_kernels(struct path_work *work, const struct path_
     kernels->row = arena_alloc(&work->scratch, rows->n, sizeof *kernels->row);
     kernels->launch = arena_alloc(&work->scratch, rows->n, sizeof *kernels->launch);
     kernels->lane = arena_alloc(&work->scratch, rows->n, sizeof *kernels->lane);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (!on_stream(rows, event) || (work->rules.extended && category_has(rows, event, CATEGORY_SYNC)))
@@ -144,9 +140,7 @@ static enum sutra_status measure_lengths(struct path_work *work, const struct pa
     struct queue_lengths series = {.change = arena_alloc(scratch, n, sizeof *series.change),
                                    .lane = arena_alloc(scratch, n, sizeof *series.lane),
                                    .length = arena_alloc(scratch, n, sizeof *series.length)};
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < launches->n; i++) {
         next[i] = n_listed;
         n_listed += launches->n_kernels[i];
@@ -161,15 +155,15 @@ static enum sutra_status measure_lengths(struct path_work *work, const struct pa
         up[i] = i < kernels->n;
     }
     const struct queue_changes changes = {n, time, stream, up};
-    status = queues_measure(&changes, work->engine, scratch, &series, work->error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(queues_measure(&changes, work->engine, scratch, &series, work->error));
+    for (row_t i = 0; i < n; i++) {
         row_t change = series.change[i], kernel = kernel_of[change], event = row_of(launches, kernels, change, kernel);
         bool one = series.length[i] == 1, zero = series.length[i] == 0;
         queue[event] |= (uint8_t)((one ? QUEUE_ONE : 0) | (zero ? QUEUE_ZERO : 0));
         if (up[change] && one)
             queue[kernels->row[kernel]] |= QUEUE_LAUNCH_ONE;
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status queue_measure(struct path_work *work, const struct path_rows *rows, uint8_t *queue) {
@@ -361,9 +355,7 @@ static enum sutra_status find_launch_after(struct path_work *work, const struct 
     row_t n = count_named(rows, NAME_WAIT_CALL);
     waits->wait_launch = arena_alloc(&work->scratch, n, sizeof *waits->wait_launch);
     struct launch_list queries = launch_list_alloc(&work->scratch, n);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (!name_has(rows, event, NAME_WAIT_CALL) || caused_by(work, rows, event) == ROW_NONE)
@@ -374,44 +366,36 @@ static enum sutra_status find_launch_after(struct path_work *work, const struct 
     }
     if (queries.n == 0 && !work->rules.extended)
         return stop_empty(work, "no cudaStreamWaitEvent is linked to an event on a stream");
-    status = number_thread_lanes(work, rows, launches, lanes);
-    if (!status)
-        status = number_thread_lanes(work, rows, &queries, lanes);
-    if (status)
-        return status;
+    TRY(number_thread_lanes(work, rows, launches, lanes));
+    TRY(number_thread_lanes(work, rows, &queries, lanes));
     struct lane_items items = {launches->n, lanes->n, launches->lane, launches->keys};
     struct lane_neighbours_step step = {&items, queries.lane, queries.keys, queries.n, NULL, queries.found};
-    status = work->engine->lane_neighbours(work->engine->state, &step, work->error);
-    for (row_t i = 0; i < queries.n && !status; i++)
+    TRY(work->engine->lane_neighbours(work->engine->state, &step, work->error));
+    for (row_t i = 0; i < queries.n; i++)
         waits->wait_launch[waits_call(waits, queries.row[i])] =
             queries.found[i] == ROW_NONE ? ROW_NONE : launches->row[queries.found[i]];
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *rows, struct path_waits *waits) {
     if (!(rows->used.name & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
         return SUTRA_OK;
     struct launch_list launches = launch_list_alloc(&work->scratch, rows->n);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (name_has(rows, event, NAME_LAUNCH) && caused_by(work, rows, event) != ROW_NONE)
             launch_list_add(rows, &launches, event);
     }
-    status = work_sort(work, launches.keys, launches.row, launches.n);
-    if (!status)
-        status = resolve_records(work, rows, &launches, waits);
-    if (status)
-        return status;
+    TRY(work_sort(work, launches.keys, launches.row, launches.n));
+    TRY(resolve_records(work, rows, &launches, waits));
     if (!(rows->used.name & NAME_WAIT_CALL) || !(rows->used.name & NAME_STREAM_WAIT))
         return SUTRA_OK;
     waits->has_waits = true;
     if (work->rules.pandas3)
         return stop_empty(work, "with pandas 3, HTA fails on stream waits");
     struct tuples lanes = {0};
-    status = find_launch_after(work, rows, &launches, waits, &lanes);
+    enum sutra_status status = find_launch_after(work, rows, &launches, waits, &lanes);
     tuples_free(&lanes);
     return status;
 }
@@ -444,9 +428,7 @@ static enum sutra_status list_rows(struct gpu_graph *device, const struct path_w
     device->rows = arena_alloc(&work->scratch, window->n, sizeof *device->rows);
     device->last = arena_alloc(&work->scratch, window->n, sizeof *device->last);
     device->blocked_by = arena_zeros(&work->scratch, work->events->n, sizeof *device->blocked_by);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     row_t n_hubs = 0, n_syncs = 0;
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
@@ -462,8 +444,8 @@ static enum sutra_status list_rows(struct gpu_graph *device, const struct path_w
     device->has_hubs = n_hubs > 0;
     if (device->has_hubs)
         hubs_alloc(&device->graph->hubs, work->results, n_hubs, device->n - n_syncs);
-    status = work_check_memory(work);
-    return status ? status : work_sort(work, keys, device->rows, device->n);
+    TRY(work_check_memory(work));
+    return work_sort(work, keys, device->rows, device->n);
 }
 
 static bool is_one_of(const struct source *source, struct json_span key, const char *const *names) {
@@ -584,9 +566,8 @@ static enum sutra_status wait_for_context(const struct gpu_graph *device, row_t 
     row_t call = device->in->link[event];
     if (on_stream(device->in, call)) {
         uint32_t lane = tuples_find(&device->lanes, stream_of(work, device->in, call));
-        enum sutra_status status = lane == TUPLE_NONE ? SUTRA_OK : add_sync(device, device->last[lane], event);
-        if (status)
-            return status;
+        if (lane != TUPLE_NONE)
+            TRY(add_sync(device, device->last[lane], event));
     }
     double limit = work->rules.extended ? time_of(device, to) : INFINITY;
     uint32_t hub = hubs_add(&graph->hubs, device_of(device, event), to, graph->n_edges, limit);
@@ -655,19 +636,16 @@ static enum sutra_status add_kernel(struct gpu_graph *device, row_t event) {
     uint32_t before = last == NODE_NONE ? HUB_NONE : last / 2 - graph->n_cpu_pairs;
     if (device->has_hubs && !hubs_add_source(&graph->hubs, device_of(device, event), lane, before))
         return error_memory(device->work->error);
-    enum sutra_status status = add_edge(device, start, start + 1, EDGE_OPERATOR);
-    if (status)
-        return status;
+    TRY(add_edge(device, start, start + 1, EDGE_OPERATOR));
     if (device->blocked_by[event])
         blocker = event_end_node(graph, device->blocked_by[event] - 1);
     if (blocker != NODE_NONE && !may_wait(device, blocker, start))
         blocker = NODE_NONE;
     if (blocker != NODE_NONE)
-        status = add_edge(device, blocker, start, EDGE_SYNC);
-    if (!status)
-        status = add_delay(device, event, start, last, blocker);
+        TRY(add_edge(device, blocker, start, EDGE_SYNC));
+    TRY(add_delay(device, event, start, last, blocker));
     device->last[lane] = start + 1;
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows *rows,

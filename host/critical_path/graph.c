@@ -43,6 +43,34 @@ void graph_free(struct graph *graph) {
     *graph = (struct graph){0};
 }
 
+enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *rows, const struct graph *graph,
+                                node_t *nodes) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    size_t n = graph_nodes(graph);
+    uint64_t *keys = arena_alloc(&work->scratch, n, sizeof *keys);
+    TRY(work_check_memory(work));
+    node_t n_listed = 0;
+    for (row_t event = 0; event < work->events->n; event++) {
+        node_t start = event_start_node(graph, event);
+        for (node_t node = start; start != NODE_NONE && node <= start + 1; node++) {
+            keys[n_listed] = double_sort_key(node_time(rows, graph, node));
+            nodes[n_listed++] = node;
+        }
+    }
+    TRY(work_sort(work, keys, nodes, n_listed));
+    arena_release(&work->scratch, mark);
+    return SUTRA_OK;
+}
+
+enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                node_t from, node_t to, enum edge_type type, bool no_time) {
+    if (from == to)
+        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
+    bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
+    double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
+    return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);
+}
+
 /* The capacity grown by half, within `limit`; 0 if `capacity` is the limit. */
 static uint32_t grown(uint32_t capacity, uint32_t limit) {
     uint64_t wanted = (uint64_t)capacity + capacity / 2 + 1024;
@@ -292,32 +320,33 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
                               .distance = arena_alloc(&work->scratch, n, sizeof *longest.distance),
                               .edge = arena_zeros(&work->scratch, n, sizeof *longest.edge)};
     hub_tree_alloc(&longest.hubs, &graph->hubs, longest.distance, &work->scratch);
-    enum sutra_status status = graph_index(graph, &work->scratch) ? work_check_memory(work) : error_memory(work->error);
-    if (!status)
-        status = check_edges(work, rows, graph);
-    if (!status && work->rules.newer) {
+    if (!graph_index(graph, &work->scratch))
+        return error_memory(work->error);
+    TRY(work_check_memory(work));
+    TRY(check_edges(work, rows, graph));
+    if (work->rules.newer) {
         nodes = arena_alloc(&work->scratch, n, sizeof *nodes);
-        status = nodes ? nodes_by_time(work, rows, graph, nodes) : error_memory(work->error);
+        TRY(work_check_memory(work));
+        TRY(nodes_by_time(work, rows, graph, nodes));
     }
-    if (!status) {
-        /* Order and measure all nodes. Start with the nodes without incoming edges: by time in HTA 0.6, else by number.
-         * */
-        for (node_t node = 0; node < n; node++)
-            longest.n_missing[node] = graph->into_start[node + 1] - graph->into_start[node];
-        for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
-            longest.n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
-        for (node_t i = 0; i < n; i++) {
-            node_t node = nodes ? nodes[i] : i;
-            if (longest.n_missing[node] == 0)
-                longest.order[longest.n++] = node;
-        }
-        for (node_t i = 0; i < longest.n; i++) {
-            measure_distance(graph, &longest, longest.order[i]);
-            remove_node(graph, &longest, longest.order[i]);
-        }
-        status =
-            longest.n < n ? stop_empty(work, "the dependencies form a cycle") : trace_back(work, graph, &longest, path);
+
+    /* Order and measure all nodes. Start with the nodes without incoming edges: by time in HTA 0.6, else by number. */
+    for (node_t node = 0; node < n; node++)
+        longest.n_missing[node] = graph->into_start[node + 1] - graph->into_start[node];
+    for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
+        longest.n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
+    for (node_t i = 0; i < n; i++) {
+        node_t node = nodes ? nodes[i] : i;
+        if (longest.n_missing[node] == 0)
+            longest.order[longest.n++] = node;
     }
+    for (node_t i = 0; i < longest.n; i++) {
+        measure_distance(graph, &longest, longest.order[i]);
+        remove_node(graph, &longest, longest.order[i]);
+    }
+    if (longest.n < n)
+        return stop_empty(work, "the dependencies form a cycle");
+    TRY(trace_back(work, graph, &longest, path));
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }

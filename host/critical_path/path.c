@@ -5,7 +5,6 @@
  * extended rules give the path if HTA's rules find none, or if the trace has features that HTA does not distinguish.
  * The map remains HTA's if HTA has one.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,42 +15,22 @@
 #include "read/event_columns.h"
 #include "text/quantities.h"
 
-/* Returned by a stage that ends the search. Callers of the library never get this status. */
-#define SEARCH_ENDED ((enum sutra_status)255)
-
-__attribute__((format(printf, 3, 0))) static void set_verdict(struct path_verdict *verdict, enum outcome outcome,
-                                                              const char *format, va_list arguments) {
-    verdict->outcome = outcome;
-    vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
-}
-
-enum sutra_status stop_empty(const struct path_work *work, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    set_verdict(work->verdict, OUTCOME_EMPTY, format, arguments);
-    va_end(arguments);
-    return SEARCH_ENDED;
-}
-
-enum sutra_status stop_crash(const struct path_work *work, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    set_verdict(work->verdict, OUTCOME_CRASH, format, arguments);
-    va_end(arguments);
-    return SEARCH_ENDED;
-}
-
-enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t *rows, row_t n) {
-    return work->engine->sort_keys(work->engine->state, &(struct sort_keys_step){keys, rows, n}, work->error);
-}
-
-enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                node_t from, node_t to, enum edge_type type, bool no_time) {
-    if (from == to)
-        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
-    bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
-    double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
-    return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);
+static enum sutra_status run_stages(struct path_work *work, struct path_search *search, struct path_waits *waits) {
+    struct path_rows *rows = &search->rows;
+    struct path_window *window = &search->window;
+    struct graph *graph = &search->graph;
+    uint8_t *queue = arena_zeros(&work->scratch, work->events->n, sizeof *queue);
+    if (!graph_init(graph, work->events->n))
+        return error_memory(work->error);
+    TRY(work_check_memory(work));
+    TRY(rows_read(work, rows));
+    TRY(links_find(work, rows));
+    TRY(window_find(work, rows, window));
+    TRY(cpu_graph_build(work, rows, window, graph));
+    TRY(queue_measure(work, rows, queue));
+    TRY(waits_resolve(work, rows, waits));
+    TRY(gpu_graph_build(work, rows, window, queue, waits, graph));
+    return longest_path_find(work, rows, graph, &search->path);
 }
 
 enum sutra_status path_search_run(struct path_search *search, struct sutra_context *context,
@@ -69,28 +48,8 @@ enum sutra_status path_search_run(struct path_search *search, struct sutra_conte
         .verdict = &search->verdict,
         .error = error,
     };
-    struct path_rows *rows = &search->rows;
-    struct path_window *window = &search->window;
-    struct graph *graph = &search->graph;
     struct path_waits waits = {0};
-    uint8_t *queue = arena_zeros(&work.scratch, trace->events.n, sizeof *queue);
-    enum sutra_status status = graph_init(graph, trace->events.n) ? work_check_memory(&work) : error_memory(error);
-    if (!status)
-        status = rows_read(&work, rows);
-    if (!status)
-        status = links_find(&work, rows);
-    if (!status)
-        status = window_find(&work, rows, window);
-    if (!status)
-        status = cpu_graph_build(&work, rows, window, graph);
-    if (!status)
-        status = queue_measure(&work, rows, queue);
-    if (!status)
-        status = waits_resolve(&work, rows, &waits);
-    if (!status)
-        status = gpu_graph_build(&work, rows, window, queue, &waits, graph);
-    if (!status)
-        status = longest_path_find(&work, rows, graph, &search->path);
+    enum sutra_status status = run_stages(&work, search, &waits);
     tuples_free(&waits.records);
     tuples_free(&waits.wait_calls);
     if (status == SEARCH_ENDED)
@@ -239,33 +198,29 @@ static enum sutra_status search_again(struct sutra_critical_path *path, const st
 static enum sutra_status find_path(struct sutra_critical_path *path, const struct sutra_device_trace *trace,
                                    struct path_rules *rules, bool given, struct sutra_error *error) {
     bool extended = true;
-    enum sutra_status status = path_search_run(&path->search, path->context, trace, rules, error);
+    TRY(path_search_run(&path->search, path->context, trace, rules, error));
     path->verdict = path->search.verdict;
     enum outcome reference = path->verdict.outcome;
-    if (!status && reference != OUTCOME_CRASH)
-        status = sync_map_fill(&path->map, &path->search, path->context, error);
-    if (status)
-        return status;
+    if (reference != OUTCOME_CRASH)
+        TRY(sync_map_fill(&path->map, &path->search, path->context, error));
     if (path->newer) {
         /* HTA 0.6: the extended rules serve only traces without a path. */
         rules->newer = rules->first_counts = true;
-        status = search_again(path, rules, error);
+        TRY(search_again(path, rules, error));
         extended = !path->search.rules.newer;
     } else {
         /* HTA 0.5: the extended rules also serve traces that HTA misreads. The linker's HTA skips an operator
          * of event 0 in the window. */
         const struct path_rows *rows = &path->search.rows;
         if (reference == OUTCOME_PATH)
-            status = needs_extended(rows, &trace->strings, &extended, error);
-        if (!status && !extended && rows->state[0] & ROW_CLIPPED && category_has(rows, 0, CATEGORY_OP)) {
+            TRY(needs_extended(rows, &trace->strings, &extended, error));
+        if (!extended && rows->state[0] & ROW_CLIPPED && category_has(rows, 0, CATEGORY_OP)) {
             rules->first_counts = true;
-            status = search_again(path, rules, error);
+            TRY(search_again(path, rules, error));
         }
     }
-    if (!status && extended)
-        status = run_extended(path, rules, given, error);
-    if (status)
-        return status;
+    if (extended)
+        TRY(run_extended(path, rules, given, error));
     if (reference != OUTCOME_PATH && extended)
         context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); using extended rules",
                      path->verdict.reason);
@@ -280,9 +235,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
                                            struct sutra_critical_path **path, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
     struct sutra_critical_path_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &chosen, error));
     if (chosen.step && (chosen.annotation || chosen.instance))
         return error_set(error, SUTRA_USAGE, "a step and an annotation exclude each other");
     bool given = chosen.annotation || chosen.step;
@@ -304,7 +257,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     made->most_bytes = chosen.most_bytes;
     context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
-    status = find_path(made, trace, &rules, given, error);
+    enum sutra_status status = find_path(made, trace, &rules, given, error);
     stage_end(context);
     if (status)
         sutra_critical_path_free(made);
@@ -374,11 +327,9 @@ enum sutra_status sutra_critical_path_write(struct sutra_context *context, const
                                                          [SUTRA_PATH_JSON] = write_path_json,
                                                          [SUTRA_PATH_CHROME] = write_path_chrome};
     struct text_out text = {0};
-    enum sutra_status status = check_output_size(context, path, format, error);
-    if (status)
-        return status;
+    TRY(check_output_size(context, path, format, error));
     stage_begin(context, "write", path->search.path.n);
-    status = sink_open(&text.sink, context, file, error);
+    enum sutra_status status = sink_open(&text.sink, context, file, error);
     if (!status) {
         bool whole = writers[format](path, &text) && !text.out.failed;
         out_flush(&text);

@@ -22,6 +22,7 @@
 #define CRITICAL_PATH_PATH_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "columns/hash_tables.h"
 #include "context/context.h"
 #include "critical_path/graph.h"
@@ -172,7 +173,10 @@ enum sutra_status path_search_run(struct path_search *search, struct sutra_conte
                                   struct sutra_error *error);
 void path_search_free(struct path_search *search);
 
-/* End the search with the reason why there is no path. The returned status is not a failure. */
+/* Returned by a stage that ends the search. Callers of the library never get this status. */
+#define SEARCH_ENDED ((enum sutra_status)255)
+
+/* End the search with the reason why there is no path, and return SEARCH_ENDED. */
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_empty(const struct path_work *work, const char *format,
                                                                    ...);
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(const struct path_work *work, const char *format,
@@ -180,8 +184,8 @@ __attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(const struct 
 
 /* Fails if an allocation in one of the arenas failed. */
 static inline enum sutra_status work_check_memory(const struct path_work *work) {
-    enum sutra_status status = arena_status(work->results, work->error);
-    return status ? status : arena_status(&work->scratch, work->error);
+    TRY(arena_status(work->results, work->error));
+    return arena_status(&work->scratch, work->error);
 }
 
 /* A field of the event as a key, or `absent`. */
@@ -221,7 +225,9 @@ static inline bool is_operator(const struct path_work *work, const struct path_r
 }
 
 /* Sorts n rows stably by keys. */
-enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t *rows, row_t n);
+static inline enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t *rows, row_t n) {
+    return work->engine->sort_keys(work->engine->state, &(struct sort_keys_step){keys, rows, n}, work->error);
+}
 
 /* Adds an edge whose weight is the time between its nodes, or 0. Ends the search if both nodes are the same. */
 enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,

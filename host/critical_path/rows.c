@@ -14,6 +14,8 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -25,11 +27,31 @@
 #include "facts/times.h"
 #include "match/key_index.h"
 
+__attribute__((format(printf, 3, 0))) static void set_verdict(struct path_verdict *verdict, enum outcome outcome,
+                                                              const char *format, va_list arguments) {
+    verdict->outcome = outcome;
+    vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
+}
+
+enum sutra_status stop_empty(const struct path_work *work, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    set_verdict(work->verdict, OUTCOME_EMPTY, format, arguments);
+    va_end(arguments);
+    return SEARCH_ENDED;
+}
+
+enum sutra_status stop_crash(const struct path_work *work, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    set_verdict(work->verdict, OUTCOME_CRASH, format, arguments);
+    va_end(arguments);
+    return SEARCH_ENDED;
+}
+
 enum sutra_status links_find(struct path_work *work, struct path_rows *rows) {
     rows->link = arena_alloc(work->results, work->events->n, sizeof *rows->link);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         value_key key = work->events->correlation[rows->list[i]];
         if (!key_is_integer(key) && !work->rules.extended)
@@ -51,9 +73,7 @@ static enum sutra_status drop_last_step(struct path_work *work, struct path_rows
     value_key *keys = arena_alloc(&work->scratch, rows->n, sizeof *keys);
     uint8_t *repeated = arena_zeros(&work->scratch, rows->n, 1); /* another row has its correlation */
     struct key_index index = {0};
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     int64_t last_step = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
@@ -67,7 +87,7 @@ static enum sutra_status drop_last_step(struct path_work *work, struct path_rows
         keys[n_kept] = work->events->correlation[event];
         kept[n_kept++] = event;
     }
-    status = key_index_build(&index, work->engine, keys, n_kept, KEY_FIRST, NULL, work->error);
+    enum sutra_status status = key_index_build(&index, work->engine, keys, n_kept, KEY_FIRST, NULL, work->error);
     for (row_t i = 0; i < n_kept && !status; i++) {
         row_t first = key_index_find(&index, keys[i]);
         repeated[first] |= first != i;
@@ -167,9 +187,7 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
     /* By row on a stream: its calls in the window, and all its calls; at most 2. */
     uint8_t *calls_inside = arena_zeros(&work->scratch, work->events->n, 1);
     uint8_t *calls = arena_zeros(&work->scratch, work->events->n, 1);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i], caused = rows->link[event];
         if (on_stream(rows, event) || caused == ROW_NONE)
@@ -208,7 +226,6 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
 }
 
 enum sutra_status window_find(struct path_work *work, struct path_rows *rows, struct path_window *window) {
-    enum sutra_status status = SUTRA_OK;
     if (!work->rules.extended) {
         /* HTA needs a number in each name that begins with STEP_NAME. */
         const struct strings *strings = &work->trace->strings;
@@ -220,15 +237,11 @@ enum sutra_status window_find(struct path_work *work, struct path_rows *rows, st
                 return stop_crash(work, "the name \"%.100s\" has no step number", text);
         }
         if (names_count_steps(strings, rows->roles) > 1)
-            status = drop_last_step(work, rows);
-        if (status)
-            return status;
+            TRY(drop_last_step(work, rows));
     }
     for (row_t i = 0; i < rows->n; i++)
         rows->state[rows->list[i]] |= ROW_FULL;
-    status = set_window(work, rows, window);
-    if (status)
-        return status;
+    TRY(set_window(work, rows, window));
 
     /* By the extended rules, rows of length 0 count if the window has no others. */
     window->timeless = work->rules.extended;
@@ -236,9 +249,9 @@ enum sutra_status window_find(struct path_work *work, struct path_rows *rows, st
         if (begins_inside(rows, window, rows->list[i]) && rows->dur[rows->list[i]] > 0)
             window->timeless = false;
     struct arena_mark mark = arena_mark(&work->scratch);
-    status = clip_rows(work, rows, window);
+    TRY(clip_rows(work, rows, window));
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Fields of the events ---- */
@@ -271,9 +284,9 @@ static enum sutra_status add_event(struct path_work *work, struct path_rows *row
     rows->n_untimed += state == TIME_NO_START;
     if (state == TIME_NO_DURATION || state == TIME_NO_START)
         return SUTRA_OK;
-    enum sutra_status status = has_category(work, rows, event, &counts);
-    if (status || !counts)
-        return status;
+    TRY(has_category(work, rows, event, &counts));
+    if (!counts)
+        return SUTRA_OK;
     uint16_t flags = work->events->flags[event];
     if ((!(flags & EVENT_HAS_NAME) || flags & EVENT_NAME_NO_STRING) && !work->rules.extended)
         return stop_crash(work, "event %u: its name is not a string", event);
@@ -340,9 +353,7 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     rows->state = arena_zeros(work->results, n, sizeof *rows->state);
     rows->list = arena_alloc(work->results, n, sizeof *rows->list);
     rows->waits = arena_alloc(work->results, n_waits, sizeof *rows->waits);
-    enum sutra_status status = work_check_memory(work);
-    if (status)
-        return status;
+    TRY(work_check_memory(work));
 
     /* HTA's table has a column for each key that occurs in an event. HTA needs these columns. */
     static const enum event_field needed[] = {FIELD_TS,   FIELD_DUR, FIELD_CATEGORY, FIELD_NAME,
@@ -358,12 +369,10 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
     for (int i = 0; i < N_NEEDED; i++)
         if (!(found >> i & 1))
             return stop_crash(work, "no event has the field %s", event_field_name(needed[i]));
-    for (row_t event = 0; event < n && !status; event++)
-        status = add_event(work, rows, &rules, event);
-    if (!status && rows->n == 0)
-        status = stop_crash(work, "no event has a duration and a category");
-    if (status)
-        return status;
+    for (row_t event = 0; event < n; event++)
+        TRY(add_event(work, rows, &rules, event));
+    if (rows->n == 0)
+        return stop_crash(work, "no event has a duration and a category");
     times_shift(rows->ts, rows->list, rows->n);
 
     for (uint32_t string = 0; string < strings->n; string++)
