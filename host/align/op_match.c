@@ -586,11 +586,8 @@ static enum sutra_status match_threads(struct sutra_context *context, struct op_
         struct thread_ops a = build_tree(host, pairs[p].host, TOKEN_NONE, host_position, arena);
         struct thread_ops b = build_tree(device, pairs[p].device, TOKEN_NONE - 1, device_position, arena);
         row_t *found = arena_alloc(arena, a.tree.n, sizeof *found);
-        enum sutra_status status = arena_status(arena, error);
-        if (!status)
-            status = tree_align(&a.tree, &b.tree, context->pool, found, error);
-        if (status)
-            return status;
+        TRY(arena_status(arena, error));
+        TRY(tree_align(&a.tree, &b.tree, context->pool, found, error));
         row_t low = ROW_NONE, high = 0;
         for (row_t i = 0; i < a.tree.n; i++) {
             if (found[i] == ROW_NONE)

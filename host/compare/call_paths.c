@@ -45,10 +45,7 @@ static void add_time(struct part_side *side, enum diff_part part, int64_t ns) {
 
 static enum sutra_status find_windows(struct part_work *work, struct sutra_error *error) {
     struct overview overview;
-    enum sutra_status status =
-        overview_make(work->context, &work->model, &work->arena, &work->scratch, &overview, error);
-    if (status)
-        return status;
+    TRY(overview_make(work->context, &work->model, &work->arena, &work->scratch, &overview, error));
     work->windows = arena_alloc(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
     if (!work->windows)
         return error_memory(error);
@@ -65,13 +62,11 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
         /* Measure the steps of the overview with the name of a window; the overview skips steps without time. */
         struct overview_steps steps;
         uint8_t *wanted = arena_zeros(&work->scratch, work->model.strings->n, 1);
-        status = arena_status(&work->scratch, error);
-        if (status)
-            return status;
-        status = overview_steps_make(&overview, NULL, &work->arena, &work->scratch, &steps, error);
-        for (row_t i = 0; i < work->n_windows && !status; i++)
+        TRY(arena_status(&work->scratch, error));
+        TRY(overview_steps_make(&overview, NULL, &work->arena, &work->scratch, &steps, error));
+        for (row_t i = 0; i < work->n_windows; i++)
             wanted[host_name(&work->model, work->windows[i].host)] = true;
-        for (row_t i = 0; !status && i < steps.n; i++) {
+        for (row_t i = 0; i < steps.n; i++) {
             const struct overview_step *step = &steps.list[i];
             if (!wanted[step->name])
                 continue;
@@ -79,7 +74,7 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
             for (int part = 0; part < N_STEP_PARTS; part++)
                 add_time(work->side, (enum diff_part)(DIFF_PART_FIRST + part), step->ticks[part]);
         }
-        return status;
+        return SUTRA_OK;
     }
     work->windows[work->n_windows++] = (struct step_window){work->model.from, work->model.to, ROW_NONE};
     /* Without steps, the trace is one. */
@@ -95,14 +90,11 @@ enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *
     const struct host_rows *hosts = &work->model.hosts;
     const struct device_rows *devices = &work->model.devices;
     struct arena_mark mark = arena_mark(&work->scratch);
-    enum sutra_status status = find_windows(work, error);
+    TRY(find_windows(work, error));
     arena_release(&work->scratch, mark);
     work->host_sample = arena_alloc(&work->arena, hosts->n, sizeof *work->host_sample);
     work->device_sample = arena_alloc(&work->arena, devices->n, sizeof *work->device_sample);
-    if (!status)
-        status = arena_status(&work->arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(&work->arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         work->host_sample[row] = window_at(work, hosts->start[row]);
     for (row_t i = 0; i < devices->n; i++)
@@ -295,11 +287,8 @@ static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error 
     steps->device_first = arena_alloc(&work->arena, n_first, sizeof(row_t));
     steps->device_order = arena_alloc(&work->arena, devices->n, sizeof(row_t));
     row_t *rows = arena_alloc(&work->scratch, (size_t)n_hosts + devices->n, sizeof *rows);
-    enum sutra_status status = arena_status(&work->arena, error);
-    if (!status)
-        status = arena_status(&work->scratch, error);
-    if (status)
-        return status;
+    TRY(arena_status(&work->arena, error));
+    TRY(arena_status(&work->scratch, error));
     for (row_t row = 0; row < n_hosts; row++)
         if (is_call(model, row) || is_node(steps, row))
             rows[n++] = row;
@@ -468,11 +457,9 @@ static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error
 enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error) {
     struct path_steps steps = {.work = work, .side = work->options->side};
     struct arena_mark mark = arena_mark(&work->scratch);
-    enum sutra_status status = name_threads(&steps, error);
-    if (!status)
-        status = list_rows(&steps, error);
-    if (!status)
-        status = make_trees(&steps, error);
+    TRY(name_threads(&steps, error));
+    TRY(list_rows(&steps, error));
+    TRY(make_trees(&steps, error));
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }

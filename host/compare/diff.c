@@ -181,11 +181,10 @@ static enum sutra_status compare_parts(struct diff_side sides[2], struct sutra_d
 static enum sutra_status compare_names(const struct hta_names *a, const struct hta_names *b, struct sutra_diff *diff,
                                        struct sutra_error *error) {
     const struct hta_names sides[2] = {*a, *b};
-    enum sutra_status status = SUTRA_OK;
-    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT && !status; id++)
-        status =
-            hta_compare_table(sides, (enum sutra_diff_table)id, result_table_begin(&diff->result, (uint32_t)id), error);
-    return status;
+    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT; id++)
+        TRY(hta_compare_table(sides, (enum sutra_diff_table)id, result_table_begin(&diff->result, (uint32_t)id),
+                              error));
+    return SUTRA_OK;
 }
 
 /* The names of the lowest rank. */
@@ -230,9 +229,7 @@ static void publish_defects(struct sutra_diff *diff, int side, const struct trac
 static enum sutra_status begin_diff(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
                                     struct sutra_diff **made, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_diff_options, category);
-    enum sutra_status status = options_copy(&form, options, taken, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, taken, error));
     bool selects = taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;
     if (taken->compat && (selects || taken->n_renames)) {
         error_set(error, SUTRA_USAGE, "HTA tables compare all events of a step: select only with --rank and --step");
@@ -276,12 +273,10 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
                                  struct sutra_diff **diff, struct sutra_error *error) {
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
-    enum sutra_status status = begin_diff(options, &taken, &made, error);
-    if (status)
-        return status;
+    TRY(begin_diff(options, &taken, &made, error));
     struct diff_side sides[2] = {{.options = &taken, .side = 0, .paths = paths_a, .n_paths = n_a},
                                  {.options = &taken, .side = 1, .paths = paths_b, .n_paths = n_b}};
-    status = read_sides(context, sides, error);
+    enum sutra_status status = read_sides(context, sides, error);
     if (!status) {
         status = made->compat ? compare_names(first_names(&sides[0]), first_names(&sides[1]), made, error)
                               : compare_parts(sides, made, error);

@@ -342,15 +342,15 @@ static enum sutra_status add_paths(struct diff_rows *rows, const struct path_row
                                           .device = {path->ns[0], path->ns[1]},
                                           .change = path_change(path)};
     }
-    enum sutra_status status = sort_rows(rows, error);
-    for (uint32_t i = 0; i < rows->n && !status; i++) {
+    TRY(sort_rows(rows, error));
+    for (uint32_t i = 0; i < rows->n; i++) {
         const struct diff_row *row = &rows->list[rows->order[i]];
         for (int text = 0; text < 4; text++)
             add_text(table, whole, (uint32_t)row->key.part[text]);
         add_calls(table, whole, row);
         add_times(table, rows, row, &cumulative);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static int compare_nodes(const struct strings *texts, const struct path_node *a, const struct path_node *b) {
@@ -377,9 +377,7 @@ static enum sutra_status merge_sides(const struct part *whole, struct path_ids *
     struct path_tree trees[2];
     for (int side = 0; side < 2; side++)
         trees[side] = path_fold_tree(&whole->sides[side].fold, arena);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
     bool modules[2] = {path_tree_has_modules(&trees[0]), path_tree_has_modules(&trees[1])}, ok = true;
     for (int side = 0; side < 2 && ok; side++) {
         if (modules[side] && !modules[!side])
@@ -416,7 +414,6 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
 }
 
 enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
     struct sutra_table *table = result_table_begin(&diff->result, SUTRA_DIFF_STEPS);
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     struct sutra_diff_summary *summary = &diff->summary;
@@ -437,9 +434,8 @@ enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, 
     }
     summary->step_error_us = error_of(whole, steps);
     summary->device_error_us = error_of(whole, devices);
-    for (int id = 0; id < N_LEDGERS && !status; id++)
-        status = make_ledger(whole, (enum part_ledger)id, diff, error);
-    if (!status)
-        status = make_paths(whole, diff, error);
-    return status ? status : result_status(&diff->result, error);
+    for (int id = 0; id < N_LEDGERS; id++)
+        TRY(make_ledger(whole, (enum part_ledger)id, diff, error));
+    TRY(make_paths(whole, diff, error));
+    return result_status(&diff->result, error);
 }

@@ -107,29 +107,27 @@ static enum sutra_status part_collectives_find(struct part_work *work, uint32_t 
     struct collective_calls *calls = &work->side->calls;
     row_t *row_of = rows_none(&work->scratch, work->model.events->n);
     calls->keep_unrecorded = true;
-    enum sutra_status status =
-        row_of ? collective_calls_read(calls, work->context, work->trace, work->options->rank, error)
-               : error_memory(error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    if (!row_of)
+        return error_memory(error);
+    TRY(collective_calls_read(calls, work->context, work->trace, work->options->rank, error));
+    for (row_t i = 0; i < devices->n; i++) {
         keys[i] = TUPLE_NONE;
         row_of[devices->event[i]] = i;
     }
-    for (uint64_t i = 0; i < calls->n && !status; i++) {
+    for (uint64_t i = 0; i < calls->n; i++) {
         row_t row = row_of[calls->list[i].event];
         if (row != ROW_NONE && (keys[row] = collective_key_of(work, calls, &calls->list[i])) == TUPLE_NONE)
-            status = error_memory(error);
+            return error_memory(error);
     }
-    if (!status) {
-        /* Keep the calls in steps whose group is known. */
-        uint64_t n = 0;
-        for (uint64_t i = 0; i < calls->n; i++) {
-            row_t row = row_of[calls->list[i].event];
-            if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
-                calls->list[n++] = calls->list[i];
-        }
-        calls->n = n;
+    /* Keep the calls in steps whose group is known. */
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < calls->n; i++) {
+        row_t row = row_of[calls->list[i].event];
+        if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
+            calls->list[n++] = calls->list[i];
     }
-    return status;
+    calls->n = n;
+    return SUTRA_OK;
 }
 
 /*
@@ -229,17 +227,17 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
     bool ok = true;
     work->host_text = arena_alloc(&work->arena, n, sizeof *work->host_text);
     work->work_text = arena_alloc(&work->arena, n, sizeof *work->work_text);
-    enum sutra_status status = arena_status(&work->arena, error);
-    for (uint32_t string = 0; string < n && !status; string++)
+    TRY(arena_status(&work->arena, error));
+    for (uint32_t string = 0; string < n; string++)
         work->host_text[string] = work->work_text[string] = STRING_NONE;
-    for (row_t row = 0; row < model->hosts.n && !status && ok; row++) {
+    for (row_t row = 0; row < model->hosts.n && ok; row++) {
         uint32_t string = host_name(model, row);
         if (work->host_text[string] == STRING_NONE)
             work->host_text[string] =
                 text_of_name(work, strings_text(model->strings, string), strings_length(model->strings, string));
         ok = work->host_text[string] != STRING_NONE;
     }
-    for (row_t i = 0; i < model->devices.n && !status && ok; i++) {
+    for (row_t i = 0; i < model->devices.n && ok; i++) {
         uint32_t string = model->events->name[model->devices.event[i]];
         if (work->work_text[string] != STRING_NONE)
             continue;
@@ -249,7 +247,7 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
         work->work_text[string] = text_of_name(work, name, strlen(name));
         ok = work->work_text[string] != STRING_NONE;
     }
-    return status || ok ? status : error_memory(error);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 /* Texts and keys in the ledgers of attributed rows: operators and calls that GPU activity is attributed to. */
@@ -381,8 +379,8 @@ static enum sutra_status add_hosts(struct part_work *work, const struct attribut
     const struct host_rows *hosts = &model->hosts;
     struct ledger *ledgers = work->side->ledgers;
     uint32_t *key_of = arena_alloc(&work->scratch, hosts->n, sizeof *key_of);
-    enum sutra_status status = arena_status(&work->scratch, error);
-    for (row_t row = 0; row < hosts->n && !status; row++) {
+    TRY(arena_status(&work->scratch, error));
+    for (row_t row = 0; row < hosts->n; row++) {
         row_t attribution = model->attributions.of_host[row];
         bool is_operator = hosts->kind[row] == HOST_OPERATOR;
         key_of[row] = TUPLE_NONE;
@@ -404,23 +402,19 @@ static enum sutra_status add_hosts(struct part_work *work, const struct attribut
             ledgers[LEDGER_OPERATORS].sums[key_of[above]].host -= end - hosts->start[row];
         }
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status make_sums(struct part_work *work, struct sutra_error *error) {
     struct attributed keys;
     struct arena_mark mark = arena_mark(&work->scratch);
-    enum sutra_status status = make_shapes(work, &keys, error);
-    if (!status)
-        status = find_keys(work, &keys, error);
-    if (!status)
-        status = part_collectives_find(work, keys.collectives, error);
-    if (!status)
-        status = add_hosts(work, &keys, error);
-    if (!status)
-        status = add_activities(work, &keys, error);
+    TRY(make_shapes(work, &keys, error));
+    TRY(find_keys(work, &keys, error));
+    TRY(part_collectives_find(work, keys.collectives, error));
+    TRY(add_hosts(work, &keys, error));
+    TRY(add_activities(work, &keys, error));
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Making a part ---- */
@@ -435,10 +429,7 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .name = diff->name,
                                                   .stream = diff->stream,
                                                   .category = diff->category};
-    enum sutra_status status =
-        launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->model, error);
-    if (status)
-        return status;
+    TRY(launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->model, error));
     launch_model_warn(work->context, &work->model);
     return restrict_launch_model(work->context, &restriction, &work->model, &work->arena, &work->scratch, error);
 }

@@ -79,9 +79,7 @@ static enum sutra_status read_source(const struct source *source, struct device_
     }
     if (!walker.expected && walker.at < source->size)
         walk_fail(&walker, "the end of the file");
-    enum sutra_status status = walk_error(&walker, error);
-    if (status)
-        return status;
+    TRY(walk_error(&walker, error));
     if (peaks->bytes_per_s <= 0)
         return error_file(error, SUTRA_DATA, source->name,
                           "'" GIGABYTES_PER_S "' (memory bandwidth in GB/s) is missing");
@@ -94,10 +92,8 @@ enum sutra_status device_peaks_read(struct sutra_context *context, const char *p
                                     char **name, struct sutra_error *error) {
     struct source source;
     struct device_peaks made = {0};
-    enum sutra_status status = source_open(&source, path, context->options.most_input_bytes, error);
-    if (status)
-        return status;
-    status = read_source(&source, &made, name, error);
+    TRY(source_open(&source, path, context->options.most_input_bytes, error));
+    enum sutra_status status = read_source(&source, &made, name, error);
     source_close(&source);
     if (!status) {
         made.name = *name;

@@ -36,10 +36,7 @@ static enum sutra_status number_arrows(struct arrow_choice *choice, struct sutra
     struct requested_column column;
     struct pair_table numbers;
     uint32_t n = 0;
-    enum sutra_status status =
-        event_columns_request(choice->context, choice->trace, &field, 1, choice->end, choice->n, &column, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(choice->context, choice->trace, &field, 1, choice->end, choice->n, &column, error));
     bool ok = pair_table_init(&numbers);
     for (row_t i = 0; i < choice->n && ok; i++) {
         value_key id = column.key[choice->end[i]];
@@ -104,14 +101,11 @@ enum sutra_status arrows_choose(struct sutra_context *context, const struct sutr
     choice.arrow = arena_alloc(arena, n, sizeof *choice.arrow);
     choice.lost = arena_alloc(arena, n, sizeof *choice.lost);
     uint8_t *keeps_arrow = arena_alloc(arena, n, sizeof *keeps_arrow); /* by arrow */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t event = 0; event < events->n; event++)
         if (selection->kind[event] == SELECTED_ARROW)
             choice.end[choice.n++] = event;
-    enum sutra_status status = number_arrows(&choice, error);
-    if (status)
-        return status;
+    TRY(number_arrows(&choice, error));
 
     /* An end that follows its event is kept like the event; other ends are lost for now. */
     row_t before = ROW_NONE, event = 0, n_lost = 0; /* before: the last event that is not an end */
@@ -160,24 +154,21 @@ enum sutra_status queues_measure(const struct queue_changes *changes, const stru
     row_t n = changes->n;
     uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
     uint8_t *up = arena_alloc(scratch, n, sizeof *up);
-    enum sutra_status status = arena_status(scratch, error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++)
         series->change[i] = i;
-    if (!status)
-        status = sort_by(changes->time, keys, n, engine, series->change, error);
-    if (!status)
-        status = sort_by(changes->stream, keys, n, engine, series->change, error);
+    TRY(sort_by(changes->time, keys, n, engine, series->change, error));
+    TRY(sort_by(changes->stream, keys, n, engine, series->change, error));
     series->n_lanes = 0;
-    for (row_t i = 0; i < n && !status; i++) {
+    for (row_t i = 0; i < n; i++) {
         series->n_lanes += i == 0 || keys[i] != keys[i - 1];
         series->lane[i] = series->n_lanes - 1;
         up[i] = changes->up[series->change[i]];
     }
     struct queue_lengths_step step = {series->lane, up, n, series->n_lanes, series->length};
-    if (!status)
-        status = engine->queue_lengths(engine->state, &step, error);
+    TRY(engine->queue_lengths(engine->state, &step, error));
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Selection of launches ---- */
@@ -186,10 +177,10 @@ enum sutra_status launch_index_build(struct launch_index *index, const struct en
                                      struct number_column start, row_t n, enum launch_policy policy,
                                      struct arena *arena, struct sutra_error *error) {
     *index = (struct launch_index){.start = start};
-    enum sutra_status status = key_index_build(&index->ids, engine, ids, n,
-                                               policy == LAUNCH_LAST ? KEY_LAST : KEY_FIRST, &index->repeated, error);
-    if (status || index->repeated == ROW_NONE || policy == LAUNCH_LAST)
-        return status;
+    TRY(key_index_build(&index->ids, engine, ids, n, policy == LAUNCH_LAST ? KEY_LAST : KEY_FIRST, &index->repeated,
+                        error));
+    if (index->repeated == ROW_NONE || policy == LAUNCH_LAST)
+        return SUTRA_OK;
     for (row_t i = 0; i < n; i++)
         index->n_repeated += key_index_find(&index->ids, ids[i]) != i;
     if (policy == LAUNCH_FIRST)
@@ -199,8 +190,7 @@ enum sutra_status launch_index_build(struct launch_index *index, const struct en
     index->number = arena_alloc(arena, n, sizeof *index->number);
     index->first = arena_zeros(arena, (size_t)n + 2, sizeof *index->first);
     index->call = arena_alloc(arena, n, sizeof *index->call);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     row_t n_ids = key_index_number(&index->ids, ids, n, index->number), *next = index->first + 1;
     for (row_t i = 0; i < n; i++)
         next[index->number[i] + 1]++;
@@ -245,17 +235,17 @@ enum sutra_status correlation_partners(const struct device_events *events, const
                                        struct arena *scratch, row_t *partner, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     struct launch_side sides[2] = {launch_side_alloc(scratch, n), launch_side_alloc(scratch, n)}; /* CPU, GPU */
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < n; i++)
         if (is_correlation(events->correlation[rows[i]]))
             launch_side_add(&sides[(state[rows[i]] & gpu) != 0], events, rows[i]);
-    for (int i = 0; i < 2 && !status; i++) {
+    for (int i = 0; i < 2; i++) {
         struct launch_side *side = &sides[i], *other = &sides[1 - i];
-        status = launch_side_match(side, other, engine, error);
-        for (row_t k = 0; k < side->n && !status; k++)
+        TRY(launch_side_match(side, other, engine, error));
+        for (row_t k = 0; k < side->n; k++)
             if (side->match[k] != ROW_NONE)
                 partner[side->event[k]] = other->event[side->match[k]];
     }
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }

@@ -519,13 +519,13 @@ enum sutra_status rank_text_read(struct sutra_context *context, const char *name
     void (*const warning)(void *, const char *) = context->options.warning;
     const struct buffer *json = &texts->list[i].json;
     context->options.warning = NULL;
-    enum sutra_status status = device_trace_read(
+    TRY(device_trace_read(
         context, &(struct source_input){.name = name, .in_memory = true, .bytes = json->bytes, .size = json->length},
-        trace, error);
+        trace, error));
     context->options.warning = warning;
-    if (!status && texts->is_truncated) {
+    if (texts->is_truncated) {
         (*trace)->document.truncated = true;
         (*trace)->document.truncated_at = texts->truncated_at;
     }
-    return status;
+    return SUTRA_OK;
 }

@@ -83,10 +83,7 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
     struct time_range *range = &choice->selection->range;
     int64_t trace_start = INT64_MAX;
     bool found = false;
-    enum sutra_status status =
-        exact_times_find(choice->context, choice->trace, NULL, choice->arena, &choice->times, error);
-    if (status)
-        return status;
+    TRY(exact_times_find(choice->context, choice->trace, NULL, choice->arena, &choice->times, error));
     for (row_t event = 0; event < events->n; event++) {
         enum selected_kind kind = (enum selected_kind)choice->selection->kind[event];
         if ((kind != SELECTED_WORK && (kind < SELECTED_OPERATOR || kind > SELECTED_PYTHON)) ||
@@ -132,19 +129,15 @@ static enum sutra_status find_deciders(struct selection_choice *choice, struct s
     choice->decides = rows_none(choice->arena, events->n);
     row_t *rows = arena_alloc(choice->arena, n, sizeof *rows);
     uint8_t *state = arena_zeros(choice->arena, events->n, sizeof *state);
-    enum sutra_status status = arena_status(choice->arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(choice->arena, error));
     for (row_t event = 0; event < events->n; event++) {
         uint8_t kind = selection->kind[event];
         state[event] = kind == SELECTED_WORK ? ON_DEVICE : 0;
         if (kind == SELECTED_WORK || kind == SELECTED_CALL)
             rows[n_rows++] = event;
     }
-    status = correlation_partners(events, rows, n_rows, state, ON_DEVICE, &choice->context->engine, choice->arena,
-                                  choice->decides, error);
-    if (status)
-        return status;
+    TRY(correlation_partners(events, rows, n_rows, state, ON_DEVICE, &choice->context->engine, choice->arena,
+                             choice->decides, error));
     for (row_t i = 0; i < n_rows; i++)
         if (!state[rows[i]])
             choice->decides[rows[i]] = ROW_NONE;
@@ -235,16 +228,12 @@ static bool lone_end_is_kept(const void *arg, row_t event) {
 
 static enum sutra_status choose_events(struct selection_choice *choice, struct sutra_error *error) {
     struct selection *selection = choice->selection;
-    enum sutra_status status = SUTRA_OK;
     if (choice->in_time) {
-        status = find_range(choice, error);
-        if (!status)
-            status = find_deciders(choice, error);
+        TRY(find_range(choice, error));
+        TRY(find_deciders(choice, error));
     }
-    if (!status && choice->wish->only == SUTRA_ONLY_COMMUNICATION)
-        status = find_communication(choice, error);
-    if (status)
-        return status;
+    if (choice->wish->only == SUTRA_ONLY_COMMUNICATION)
+        TRY(find_communication(choice, error));
     for (row_t event = 0; event < choice->events->n; event++)
         selection->kept[event] = selection->kind[event] == SELECTED_METADATA ||
                                  (selection->kind[event] != SELECTED_ARROW && is_wanted(choice, event) &&
@@ -276,22 +265,20 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
                                       .selection = selection,
                                       .arena = arena,
                                       .in_time = wish->step || wish->from_us > 0 || wish->to_us > 0};
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
     for (row_t event = 0; event < n; event++) {
         selection->kind[event] = (uint8_t)kind_of(&choice, event);
         selection->n[selection->kind[event]]++;
     }
     memset(selection->kept, 1, n);
     if (choice.in_time || fits || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
-        status = choose_events(&choice, error);
+        TRY(choose_events(&choice, error));
     const row_t *begin = trace->events.begin;
     for (row_t event = 0; event < n && begin; event++) /* an E event is kept with its B event */
         if (begin[event] != ROW_NONE)
             selection->kept[event] = selection->kept[begin[event]];
-    for (row_t event = 0; event < n && !status; event++)
+    for (row_t event = 0; event < n; event++)
         selection->n_kept[selection->kind[event]] += selection->kept[event];
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }

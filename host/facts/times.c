@@ -22,16 +22,15 @@ enum sutra_status exact_times_find(struct sutra_context *context, const struct s
     struct arena_mark mark = arena_mark(scratch);
     row_t *coarse = arena_alloc(scratch, events->n, sizeof *coarse), n = 0;
     struct requested_column column = {0};
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t event = 0; event < events->n && !status; event++)
+    TRY(arena_status(scratch, error));
+    for (row_t event = 0; event < events->n; event++)
         if (is_coarse(events, event) && (!roles || category_roles(events, roles, event)))
             coarse[n++] = event;
-    if (!status && n)
-        status = event_columns_request(context, trace, &field, 1, coarse, n, &column, error);
-    if (!status)
-        times->text = n ? column.place : NULL;
+    if (n)
+        TRY(event_columns_request(context, trace, &field, 1, coarse, n, &column, error));
+    times->text = n ? column.place : NULL;
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event) {
@@ -51,15 +50,13 @@ enum sutra_status threads_number(const struct device_events *events, const row_t
                                  uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     value_key *tids = arena_alloc(scratch, n, sizeof *tids);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < n; i++)
         tids[i] = events->tid[rows[i]];
-    if (!status)
-        status = key_index_build(first, engine, tids, n, KEY_FIRST, NULL, error);
-    if (!status)
-        *n_threads = key_index_number(first, tids, n, numbers);
+    TRY(key_index_build(first, engine, tids, n, KEY_FIRST, NULL, error));
+    *n_threads = key_index_number(first, tids, n, numbers);
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 struct time_column_properties times_inspect(const struct device_events *events) {

@@ -170,31 +170,30 @@ static enum sutra_status find_limits(struct check *check, struct sutra_error *er
     struct arena_mark mark = arena_mark(&check->arena);
     uint64_t *keys = arena_alloc(&check->arena, events->n, sizeof *keys);
     row_t *order = arena_alloc(&check->arena, events->n, sizeof *order), n = 0;
-    if (check->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&check->arena, error));
     for (row_t event = 0; event < events->n; event++) {
         if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || !time_is_usable(events, event))
             continue;
         order[n] = event;
         keys[n++] = double_sort_key(start_us(events, event));
     }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
-    if (!status && n >= FAR_EVENTS_MIN) {
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error));
+    if (n >= FAR_EVENTS_MIN) {
         const double begin = start_us(events, order[n / 4]), end = start_us(events, order[n - 1 - n / 4]);
         const double distance = fmax(FAR_US, FAR_DISTANCE * (end - begin));
         check->earliest_start = begin - distance;
         check->latest_end = end + distance;
     }
     arena_release(&check->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Marks CPU events whose times cannot be true. */
 static enum sutra_status check_far_host_times(struct check *check, struct sutra_error *error) {
     const struct device_events *events = check->events;
-    enum sutra_status status = find_limits(check, error);
+    TRY(find_limits(check, error));
     check->host = (struct us_range){0};
-    for (row_t event = 0; event < events->n && !status; event++) {
+    for (row_t event = 0; event < events->n; event++) {
         if (!(category_roles(events, check->roles, event) & CATEGORY_HOST) || !time_is_usable(events, event))
             continue;
         const double start = start_us(events, event), end = start + dur_us(events, event);
@@ -203,7 +202,7 @@ static enum sutra_status check_far_host_times(struct check *check, struct sutra_
         else
             us_range_add(&check->host, events, event);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Lists GPU activities and calls, and marks activities without a time. */
@@ -294,8 +293,7 @@ static enum sutra_status measure_delays(struct check *check, struct launch_delay
         .us = arena_zeros(arena, check->n_gpu, sizeof *delays->us), .smallest_late_us = INFINITY, .all = check->host};
     check->start = arena_alloc(arena, check->n_gpu, sizeof *check->start);
     check->end = arena_alloc(arena, check->n_gpu, sizeof *check->end);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     row_t n_calls = 0;
     value_key pid = check->n_calls ? events->pid[check->call[0]] : KEY_ABSENT;
     for (row_t i = 0; i < check->n_calls; i++) {
@@ -307,10 +305,7 @@ static enum sutra_status measure_delays(struct check *check, struct launch_delay
     }
     struct key_index index;
     row_t repeated;
-    enum sutra_status status =
-        key_index_build(&index, &check->context->choice.cpu, ids, n_calls, KEY_FIRST, &repeated, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&index, &check->context->choice.cpu, ids, n_calls, KEY_FIRST, &repeated, error));
     for (row_t i = repeated; i < n_calls; i++) {
         row_t first = key_index_find(&index, ids[i]);
         call_start[first] = fmin(call_start[first], call_start[i]);
@@ -370,17 +365,15 @@ static void check_far_times(struct check *check, const struct launch_delays *del
 static enum sutra_status check_launches(struct check *check, struct sutra_error *error) {
     struct launch_delays delays;
     struct trace_validity *validity = check->validity;
-    enum sutra_status status = measure_delays(check, &delays, error);
-    if (status)
-        return status;
+    TRY(measure_delays(check, &delays, error));
     const bool in_ns = 2 * (uint64_t)delays.n_in_ns > delays.all.n - check->host.n;
     const bool is_late = !in_ns && delays.n_late > 0 && delays.n_late >= CLOCK_SHARE * delays.n;
     const bool is_early = delays.n_early > 0 && delays.n_early >= CLOCK_SHARE * delays.n;
     const bool clocks_differ = is_late || is_early, is_far = delays.all.end - delays.all.begin > FAR_US;
     if (clocks_differ)
         validity->clock_difference_us = is_late ? delays.smallest_late_us : delays.smallest_us;
-    if (is_far && isinf(check->latest_end) && (status = find_limits(check, error)))
-        return status;
+    if (is_far && isinf(check->latest_end))
+        TRY(find_limits(check, error));
     if (is_far || in_ns)
         check_far_times(check, &delays, validity->clock_difference_us, in_ns);
 
@@ -527,16 +520,16 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
                                        struct sutra_error *error) {
     struct exact_times times = {0};
     bool has_times = false, is_duplicate;
-    enum sutra_status status = number_streams(check, queues, error);
-    for (row_t k = 0; k < queues->n && !status; k++) {
+    TRY(number_streams(check, queues, error));
+    for (row_t k = 0; k < queues->n; k++) {
         row_t i = queues->order[k], event = check->gpu[i];
         struct gpu_queue *queue = &queues->list[queues->of[i]];
         if (check->start[i] == queue->start) {
-            status = find_duplicate(check, queues, same_starts, queue->previous, i, &is_duplicate, error);
-            if (!status && is_duplicate)
+            TRY(find_duplicate(check, queues, same_starts, queue->previous, i, &is_duplicate, error));
+            if (is_duplicate) {
                 mark_unusable(check, DEFECT_DUPLICATE, event, NAN, dur_us(check->events, event));
-            if (status || is_duplicate)
                 continue;
+            }
         }
         queue->start = check->start[i];
         queue->previous = i;
@@ -556,13 +549,12 @@ static enum sutra_status check_streams(struct check *check, struct gpu_queues *q
         }
         note_defect(check, DEFECT_RUNS_OVER, check->gpu[last], excess, excess);
         if (!has_times)
-            status = exact_times_find(check->context, check->trace, check->roles, &check->arena, &times, error);
+            TRY(exact_times_find(check->context, check->trace, check->roles, &check->arena, &times, error));
         has_times = true;
-        if (!status)
-            status = correct_end(check, last, i, &times, error);
+        TRY(correct_end(check, last, i, &times, error));
     }
     check->validity->defects[DEFECT_DUPLICATE].of = check->validity->defects[DEFECT_RUNS_OVER].of = check->n_gpu;
-    return status;
+    return SUTRA_OK;
 }
 
 /* Finds the steps that end before the last GPU activity does. */
@@ -856,13 +848,11 @@ static enum sutra_status read_and_check(struct sutra_context *context, const str
                                         struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made;
     struct rank_texts *texts;
-    enum sutra_status status = device_trace_read(context, input, &made, error);
-    if (status)
-        return status;
+    TRY(device_trace_read(context, input, &made, error));
     const int64_t rank = made->document.source.rank;
     if (rank == SOURCE_ALL_RANKS)
         return check_read(context, made, NULL, trace, error);
-    status = processes_split(context, made, rank, &texts, error);
+    enum sutra_status status = processes_split(context, made, rank, &texts, error);
     if (!status && texts->n == 0) { /* it is the trace of this rank */
         status = check_read(context, made, &texts->dropped, trace, error);
     } else {

@@ -201,10 +201,7 @@ static enum sutra_status check_nodes(struct host_check *check, struct sutra_erro
     row_t *path = arena_alloc(&check->arena, nodes->n, sizeof *path);
     if (check->arena.failed)
         return error_memory(error);
-    enum sutra_status status =
-        key_index_build(&check->ids, &check->context->choice.cpu, nodes->id, nodes->n, KEY_LAST, &second, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&check->ids, &check->context->choice.cpu, nodes->id, nodes->n, KEY_LAST, &second, error));
     row_t root = key_index_find(&check->ids, ROOT_ID), n_repeated = 0;
     row_t n_not_below = root == ROW_NONE ? 0 : walk_parents(check, root, path);
     if (root != ROW_NONE && n_not_below == 0 && second == ROW_NONE)
@@ -212,14 +209,14 @@ static enum sutra_status check_nodes(struct host_check *check, struct sutra_erro
     if (document_is_linked(&check->trace->document)) /* ET+ has other ids */
         return SUTRA_OK;
     if (n_not_below)
-        status = describe_end(check, root, n_not_below, error);
+        TRY(describe_end(check, root, n_not_below, error));
     if (root == ROW_NONE)
         note_nodes(check, DEFECT_NO_ROOT, nodes->n, 0);
     for (row_t node = 0; node < nodes->n && second != ROW_NONE; node++)
         n_repeated += key_index_find(&check->ids, nodes->id[node]) != node;
     if (second != ROW_NONE)
         note_nodes(check, DEFECT_DUPLICATE_ID, n_repeated, second);
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status check_host_trace(struct sutra_context *context, struct sutra_host_trace *trace,
@@ -242,10 +239,8 @@ static enum sutra_status check_host_trace(struct sutra_context *context, struct 
 static enum sutra_status read_and_check(struct sutra_context *context, const struct source_input *input,
                                         struct sutra_host_trace **trace, struct sutra_error *error) {
     struct sutra_host_trace *made;
-    enum sutra_status status = host_trace_read(context, input, &made, error);
-    if (status)
-        return status;
-    status = check_host_trace(context, made, error);
+    TRY(host_trace_read(context, input, &made, error));
+    enum sutra_status status = check_host_trace(context, made, error);
     if (!status && !context->holds_defects)
         status = validity_report(context, made->validity, context->warns_of ? NULL : made->document.source.name, error);
     if (status)

@@ -286,10 +286,8 @@ static enum sutra_status generator_write(struct generator *generator, const char
     const struct generate_options *options = generator->options;
     struct output *host = &generator->host, *device = &generator->device;
     generator->host_has_nodes = generator->device_has_events = false;
-    enum sutra_status status = output_open(host, host_path, &options->host_file, error);
-    if (status)
-        return status;
-    status = output_open(device, device_path, &options->device_file, error);
+    TRY(output_open(host, host_path, &options->host_file, error));
+    enum sutra_status status = output_open(device, device_path, &options->device_file, error);
     if (status) {
         output_close(host, false, NULL);
         return status;
@@ -314,10 +312,8 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     struct generator generator;
     if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
         return error_set(error, SUTRA_USAGE, "host and device trace need different files");
-    enum sutra_status status = complete_options(options, &full, error);
-    if (status)
-        return status;
-    status = generator_make(&generator, &full, NULL, &arena, error);
+    TRY(complete_options(options, &full, error));
+    enum sutra_status status = generator_make(&generator, &full, NULL, &arena, error);
     generator.n_all = 2 * full.events;
     if (!status)
         status = generator_write(&generator, full.host_path, full.device_path, error);
@@ -371,10 +367,7 @@ static enum sutra_status make_rank(struct job_maker *job, uint32_t rank, struct 
     const struct generate_job_options *options = job->options;
     struct generator *generator = &job->generators[rank];
     uint32_t host = rank / options->ranks_per_host;
-    enum sutra_status status =
-        generator_make(generator, &job->run, rank ? &job->generators->lines : NULL, &job->arena, error);
-    if (status)
-        return status;
+    TRY(generator_make(generator, &job->run, rank ? &job->generators->lines : NULL, &job->arena, error));
     if (!job_member_make(&job->members[rank], options, rank, &job->ends))
         return error_memory(error);
     generator->member = &job->members[rank];
@@ -393,10 +386,10 @@ static enum sutra_status make_ranks(struct job_maker *job, struct sutra_error *e
     job->members = arena_zeros(&job->arena, n, sizeof *job->members);
     job->clocks = arena_zeros(&job->arena, n, sizeof *job->clocks);
     job->last = arena_zeros(&job->arena, n, sizeof *job->last);
-    enum sutra_status status = arena_status(&job->arena, error);
-    for (uint32_t rank = 0; rank < n && !status; rank++)
-        status = make_rank(job, rank, error);
-    return status;
+    TRY(arena_status(&job->arena, error));
+    for (uint32_t rank = 0; rank < n; rank++)
+        TRY(make_rank(job, rank, error));
+    return SUTRA_OK;
 }
 
 /* Plays all ranks from one synchronization to the next, and computes the ends of their collectives. Ranks run the same

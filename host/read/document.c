@@ -421,9 +421,7 @@ static enum sutra_status walk_members(struct document *document, struct document
         walk_value(&walker);
     } else if (document->is_array) {
         parts->open = walker.at;
-        enum sutra_status status = walk_parts(parts, parts->list, &walker, error);
-        if (status)
-            return status;
+        TRY(walk_parts(parts, parts->list, &walker, error));
     }
     for (bool more = !document->is_array && walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_span key = walk_key(&walker);
@@ -442,18 +440,16 @@ static enum sutra_status walk_members(struct document *document, struct document
             document->array = document->n_members - 1;
             /* Try parts only once: each attempt may walk all of the file after the array's beginning. */
             parts->open = walker.at;
-            enum sutra_status status = walk_parts(parts, parts->list, &walker, error);
-            if (status)
-                return status;
+            TRY(walk_parts(parts, parts->list, &walker, error));
         } else {
             walk_value(&walker);
         }
     }
-    enum sutra_status status = walk_error(&walker, error);
-    if (!status && walker.at < document->source.size)
-        status = source_error(&document->source, error, walker.at,
-                              "malformed JSON: text after the end of the trace's object");
-    return status;
+    TRY(walk_error(&walker, error));
+    if (walker.at < document->source.size)
+        return source_error(&document->source, error, walker.at,
+                            "malformed JSON: text after the end of the trace's object");
+    return SUTRA_OK;
 }
 
 /* Reports an error of its own kind for a file that is not a JSON object. */
@@ -667,11 +663,8 @@ enum sutra_status document_walk(struct document_parts *parts, struct sutra_error
     const struct document_reader *reader = parts->reader;
     const struct document *document = parts->document;
     uint64_t n = 0;
-    enum sutra_status status = read_text(parts->document, parts, error);
-    if (!status)
-        status = check_kind(document, reader, error);
-    if (status)
-        return status;
+    TRY(read_text(parts->document, parts, error));
+    TRY(check_kind(document, reader, error));
     stage_begin(parts->context, reader->join_stage, document->source.size);
     if (!parts->list && !parts_begin(parts)) /* an empty value instead of the array */
         return error_memory(error);
@@ -694,9 +687,7 @@ enum sutra_status document_join(struct document_parts *parts, struct document_pa
         return error_memory(error);
     pool_run(pool, parts->n, finish_part, parts);
     pool_run(pool, parts->reader->n_columns, move_column, parts);
-    enum sutra_status status = context_check_cancelled(parts->context, error);
-    if (status)
-        return status;
+    TRY(context_check_cancelled(parts->context, error));
     *all = document_part_at(parts, parts->n + 1);
     (*all)->capacity = (*all)->n + 1; /* memory after the rows was returned */
     (*all)->shares = true;

@@ -310,23 +310,23 @@ static enum sutra_status check_types(const struct node_part *part, struct sutra_
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
-    enum sutra_status status = choose_schema(parts, error);
+    TRY(choose_schema(parts, error));
     uint64_t n_without_id = 0, n_mixed = 0;
     bool closed = false; /* parts after the array's end are not read */
-    for (size_t i = 0; i < parts->n && !status && !closed; i++) {
+    for (size_t i = 0; i < parts->n && !closed; i++) {
         const struct node_part *part = document_part_at(parts, i);
-        status = check_types(part, trace, parts->context->options.lenient, error);
+        TRY(check_types(part, trace, parts->context->options.lenient, error));
         n_without_id += part->n_mismatches[NODE_ID];
         n_mixed += part->n_mixed;
         closed = part->part.closed;
     }
-    if (n_without_id && !status)
+    if (n_without_id)
         context_warn(parts->context, "%s: %s without a number as id: skipped", trace->document.source.name,
                      counted_text(n_without_id, "node", "nodes").text);
-    if (n_mixed && !status)
+    if (n_mixed)
         context_warn(parts->context, "%s: %s with fields of the wrong type, in a file with several traces: skipped",
                      trace->document.source.name, counted_text(n_mixed, "node", "nodes").text);
-    return status;
+    return SUTRA_OK;
 }
 
 /* The columns belong to the trace from here on. */

@@ -126,8 +126,7 @@ static enum sutra_status number_ranks(struct nsys_report *report, struct sutra_e
     struct gpu_process *list = arena_alloc(arena, n_pairs, sizeof *list);
     int64_t *devices = arena_alloc(arena, n_pairs, sizeof *devices);
     report->ranks = arena_alloc(arena, n_pairs, sizeof *report->ranks);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     uint32_t n = 0;
     for (uint64_t i = 0; i < n_pairs; i++) {
         devices[i] = pairs[i].device;
@@ -213,21 +212,20 @@ static enum sutra_status sort_events(struct nsys_report *report, const struct en
     report->order = arena_alloc(&report->arena, n, sizeof *report->order);
     struct arena_mark mark = arena_mark(&report->arena);
     uint64_t *keys = arena_alloc(&report->arena, n, sizeof *keys);
-    enum sutra_status status = arena_status(&report->arena, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(&report->arena, error));
+    for (row_t i = 0; i < n; i++) {
         report->order[i] = i;
         keys[i] = (uint64_t)report->events.start[i] ^ (uint64_t)1 << 63;
     }
-    if (!status)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, report->order, n}, error);
-    for (row_t i = 0, end; i < n && !status; i = end) {
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, report->order, n}, error));
+    for (row_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && keys[end] == keys[i];)
             end++;
         if (end - i > 1)
             qsort_r(report->order + i, end - i, sizeof *report->order, compare_events, report);
     }
     arena_release(&report->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Launches, and forward operators ---- */
@@ -321,10 +319,10 @@ static enum sutra_status find_forward_ops(struct nsys_report *report, const uint
     report->forward = rows_none(&report->arena, report->n_ranges);
     struct arena_mark mark = arena_mark(&report->arena);
     struct forward_op *list = arena_alloc(&report->arena, report->n_ranges, sizeof *list);
-    enum sutra_status status = arena_status(&report->arena, error);
+    TRY(arena_status(&report->arena, error));
     uint64_t n = 0;
     bool is_sorted = true;
-    for (int backwards = 0; backwards < 2 && !status; backwards++) {
+    for (int backwards = 0; backwards < 2; backwards++) {
         for (row_t i = 0; i < events->n; i++) {
             row_t event = report->order[i];
             if (events->category[event] != NSYS_CPU_OP)
@@ -353,7 +351,7 @@ static enum sutra_status find_forward_ops(struct nsys_report *report, const uint
             qsort(list, n, sizeof *list, compare_forward_ops);
     }
     arena_release(&report->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Ranges by time ---- */
@@ -432,8 +430,7 @@ static enum sutra_status list_by_rank(struct nsys_report *report, struct sutra_e
     struct arena_mark mark = arena_mark(arena);
     uint32_t *number = arena_alloc(arena, MAX(n_events, n_steps), sizeof *number); /* n_ranks: no rank */
     row_t *steps = arena_alloc(arena, n_steps, sizeof *steps);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n_events; i++) { /* neighbouring rows mostly have the same process */
         bool is_same = i && events->process[i] == events->process[i - 1];
         number[i] = is_same ? number[i - 1] : nsys_find_rank(report, nsys_rank_of(report, events->process[i]));

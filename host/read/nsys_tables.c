@@ -503,20 +503,18 @@ static enum sutra_status load_small_tables(struct scan *scan, struct nsys_report
                                            const struct database_table *tables, size_t n_tables, struct arena *arena,
                                            struct sutra_error *error) {
     struct small_list records = {.arena = arena}, entries = {.arena = arena};
-    enum sutra_status status = load_strings(scan, &report->names, database, tables, n_tables, arena, error);
-    if (!status)
-        status = scan_small(database, tables, n_tables, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                            "globalPid eventId eventSyncId streamId correlationId", read_record, &records, error);
-    if (!status)
-        status = scan_small(database, tables, n_tables, "NVTX_PAYLOAD_SCHEMA_ENTRIES",
-                            "domainId schemaId idx type offset name", read_schema_entry, &entries, error);
+    TRY(load_strings(scan, &report->names, database, tables, n_tables, arena, error));
+    TRY(scan_small(database, tables, n_tables, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                   "globalPid eventId eventSyncId streamId correlationId", read_record, &records, error));
+    TRY(scan_small(database, tables, n_tables, "NVTX_PAYLOAD_SCHEMA_ENTRIES", "domainId schemaId idx type offset name",
+                   read_schema_entry, &entries, error));
     if (records.n)
         qsort(records.records, records.n, sizeof *records.records, compare_records);
     scan->records = records.records;
     scan->n_records = records.n;
     scan->schemas = (struct nvtx_schemas){entries.entries, entries.n};
     nvtx_schemas_sort(&scan->schemas);
-    return status ? status : arena_status(arena, error);
+    return arena_status(arena, error);
 }
 
 /* The clock: event times count from the start of the session, or of the machine. */

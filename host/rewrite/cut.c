@@ -219,15 +219,13 @@ enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutr
                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
                                 struct sutra_cut **cut, struct sutra_error *error) {
     struct sutra_selection wish;
-    enum sutra_status status = selection_copy_options(selection, &wish, error);
-    if (status)
-        return status;
+    TRY(selection_copy_options(selection, &wish, error));
     struct sutra_cut *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->device = device;
     made->host = host;
-    status = fill_cut(context, made, &wish, error);
+    enum sutra_status status = fill_cut(context, made, &wish, error);
     if (status)
         sutra_cut_free(made);
     else

@@ -283,22 +283,18 @@ static enum sutra_status write_rank(struct rank_writer *writer, struct sutra_con
     struct sutra_merged *merged = writer->merged;
     row_t n = writer->trace->events.n;
     uint8_t *kept = NULL;
-    enum sutra_status status = SUTRA_OK;
     if (n != writer->rank->n_events)
         return error_file(error, SUTRA_DATA, writer->trace->document.source.name, "changed during the merge");
     if (merged->selects) {
         struct selection selection;
-        status = selection_make(context, writer->trace, &merged->selection, NULL, arena, &selection, error);
+        TRY(selection_make(context, writer->trace, &merged->selection, NULL, arena, &selection, error));
         kept = selection.kept;
     } else if ((kept = arena_alloc(arena, n, 1))) {
         memset(kept, 1, n);
     } else {
         return error_memory(error);
     }
-    if (!status)
-        status = merge_lanes_find(writer->trace, kept, arena, &writer->lanes, error);
-    if (status)
-        return status;
+    TRY(merge_lanes_find(writer->trace, kept, arena, &writer->lanes, error));
     writer->rank->n_processes = writer->lanes.n_processes;
     if (writer->lanes.n_processes > 0)
         write_events(writer, kept);
@@ -445,9 +441,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     tasks->keeps_truncated = true;
     tasks->keep_offsets = true;
     tasks->keeps_texts = true;
-    enum sutra_status status = rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error);
-    if (status)
-        return status;
+    TRY(rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error));
     while (report->n_ranks < tasks->n && !tasks->list[tasks->order[report->n_ranks]].status)
         report->n_ranks++;
     report->n_skipped = tasks->n - report->n_ranks;
@@ -455,16 +449,12 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     merged->ranks = calloc(report->n_ranks, sizeof *merged->ranks);
     if (!merged->points || !merged->ranks)
         return error_memory(error);
-    status = collective_matches_find(&merged->calls, &tasks->arena, &merged->matches, error);
-    if (!status && merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
-        status = rank_clocks_find(&merged->calls, &merged->matches, &tasks->arena, &clocks, &n_clocks, error);
-    if (status)
-        return status;
+    TRY(collective_matches_find(&merged->calls, &tasks->arena, &merged->matches, error));
+    if (merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
+        TRY(rank_clocks_find(&merged->calls, &merged->matches, &tasks->arena, &clocks, &n_clocks, error));
     if (!set_clocks(merged, clocks, n_clocks))
         return error_memory(error);
-    status = write_all(merged, context, output, error);
-    if (status)
-        return status;
+    TRY(write_all(merged, context, output, error));
     report->ranks = merged->ranks;
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct rank_task *task = &tasks->list[tasks->order[i]];

@@ -228,8 +228,7 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
     struct arena_mark mark = arena_mark(arena);
     struct lane_activity *activities = arena_zeros(arena, lanes->n_lanes, sizeof *activities);
     uint32_t *position = arena_alloc(arena, lanes->n_lanes, sizeof *position);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t i = 0; i < lanes->n_lanes; i++)
         activities[i].first = ROW_NONE;
     find_activities(trace, roles, kept, lanes->lane, activities);

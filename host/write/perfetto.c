@@ -375,8 +375,7 @@ static enum sutra_status sort_marks(struct timeline_writer *w, struct sutra_erro
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         w->order[i] = i;
-    enum sutra_status status = SUTRA_OK;
-    for (int pass = 0; pass < 3 && !status; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         for (row_t i = 0; i < n; i++) {
             const struct timeline_mark *mark = &w->marks[w->order[i]];
             uint64_t inner = mark->kind == MARK_END     ? 0
@@ -386,9 +385,9 @@ static enum sutra_status sort_marks(struct timeline_writer *w, struct sutra_erro
             keys[i] = pass == 0 ? inner : pass == 1 ? (uint64_t)mark->start ^ (uint64_t)1 << 63 : mark->track;
         }
         const struct engine *engine = &w->context->engine;
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, w->order, n}, error);
+        TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, w->order, n}, error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Lanes and flows ---- */

@@ -83,10 +83,8 @@ enum sutra_status pieces_write_to(struct sutra_context *context, struct sink *si
 enum sutra_status pieces_write(struct sutra_context *context, const char *path, size_t n_pieces, piece_fill *fill,
                                const void *arg, uint64_t *n_bytes, struct sutra_error *error) {
     struct sink *sink;
-    enum sutra_status status = sink_open(&sink, context, path, error);
-    if (status)
-        return status;
-    status = pieces_write_to(context, sink, n_pieces, fill, arg, error);
+    TRY(sink_open(&sink, context, path, error));
+    enum sutra_status status = pieces_write_to(context, sink, n_pieces, fill, arg, error);
     enum sutra_status closed = sink_close(sink, !status, n_bytes, status ? NULL : error);
     return status ? status : closed;
 }
@@ -247,9 +245,8 @@ enum sutra_status output_error_missing(const char *path, struct sutra_error *err
 static enum sutra_status cannot_create(const char *path, struct sutra_error *error) {
     const bool slash = *path && path[strlen(path) - 1] == '/';
     int reason = errno;
-    enum sutra_status status = reason == ENOENT ? output_error_missing(path, error) : SUTRA_OK;
-    if (status)
-        return status;
+    if (reason == ENOENT)
+        TRY(output_error_missing(path, error));
     errno = reason;
     if (errno == EISDIR)
         return error_file(error, SUTRA_NO_OUTPUT, path,

@@ -366,9 +366,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
     struct live_stack *live = arena_alloc(scratch, device->n_live, sizeof *live);
     for (uint32_t i = 0; live && i < device->n_live; i++) {
         live[i] = (struct live_stack){.names = &memory->names, .size = allocs->size[rows[i]]};
-        enum sutra_status status = facts->stack_name(facts->arg, rows[i], &live[i].name, error);
-        if (status)
-            return status;
+        TRY(facts->stack_name(facts->arg, rows[i], &live[i].name, error));
     }
     struct memory_grouping grouping = {arena_alloc(scratch, device->n_live, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};

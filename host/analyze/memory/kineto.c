@@ -178,9 +178,7 @@ static enum sutra_status read_arguments(struct kineto *k, struct sutra_error *er
         return error_memory(error);
     memcpy(events, k->memory_events, k->n_memory * sizeof *events);
     memcpy(events + k->n_memory, k->oom_events, k->n_ooms * sizeof *events);
-    enum sutra_status status = event_columns_request(k->context, k->trace, fields, 6, events, n, columns, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(k->context, k->trace, fields, 6, events, n, columns, error));
     k->bytes = columns[0];
     k->address = columns[1];
     k->device_type = columns[2];
@@ -554,8 +552,8 @@ static enum sutra_status copy_ooms(struct kineto *k, int64_t type, int64_t id, s
         order[n++] = event;
     }
     struct engine *engine = &k->context->engine;
-    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error));
+    for (row_t i = 0; i < n; i++) {
         struct memory_oom *oom = &device->ooms[i];
         *oom = (struct memory_oom){.event = EVENT_NONE,
                                    .time_ns = integer_of_sort_key(keys[i]),
@@ -565,7 +563,7 @@ static enum sutra_status copy_ooms(struct kineto *k, int64_t type, int64_t id, s
                                    .largest_free_block = -1};
     }
     device->n_ooms = n;
-    return status;
+    return SUTRA_OK;
 }
 
 /* The device of the events positions[0..n). */

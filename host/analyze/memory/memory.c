@@ -335,9 +335,7 @@ static enum sutra_status read_side(struct sutra_context *context, struct sutra_m
                                    struct sutra_error *error) {
     for (size_t i = 0; i < n; i++) {
         list[i].from = &from[i];
-        enum sutra_status status = read_input(context, memory, &from[i], &list[i].input, error);
-        if (status)
-            return status;
+        TRY(read_input(context, memory, &from[i], &list[i].input, error));
         const char *name = path_file_name(from[i].name);
         list[i].rank = list[i].input.rank;
         if (list[i].rank < 0)
@@ -475,9 +473,7 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
                                    const struct sutra_memory_options *options, struct sutra_memory **memory,
                                    struct sutra_error *error) {
     struct sutra_memory_options known;
-    enum sutra_status status = copy_options(options, &known, error);
-    if (status)
-        return status;
+    TRY(copy_options(options, &known, error));
     if (n_paths == 0)
         return error_set(error, SUTRA_USAGE, "no inputs");
     const char *const *against = known.n_against ? known.against_paths : &known.against;
@@ -492,7 +488,7 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
         return error_memory(error);
     for (size_t i = 0; i < n[0] + n[1]; i++)
         inputs[i].name = i < n[0] ? paths[i] : against[i - n[0]];
-    status = run(context, inputs, n, &known, memory, error);
+    enum sutra_status status = run(context, inputs, n, &known, memory, error);
     free(inputs);
     return status;
 }
@@ -501,9 +497,7 @@ enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *
                                      const struct sutra_memory_options *options, struct sutra_memory **memory,
                                      struct sutra_error *error) {
     struct sutra_memory_options known;
-    enum sutra_status status = copy_options(options, &known, error);
-    if (status)
-        return status;
+    TRY(copy_options(options, &known, error));
     struct memory_bytes inputs[2] = {{name, bytes, size}, {.name = known.against}};
     const size_t n[2] = {1, known.against != NULL};
     return run(context, inputs, n, &known, memory, error);

@@ -197,9 +197,7 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
         if (group->type == STRING_NONE)
             return memory_name_error(s->memory, error);
         keys[i].segment = i;
-        enum sutra_status status = add_segment(s, segments[i], &device->segments, error);
-        if (status)
-            return status;
+        TRY(add_segment(s, segments[i], &device->segments, error));
         struct memory_segment *listed = &device->segment_list[i];
         listed->address = UINT64_MAX;
         get_unsigned(s, dict_get(o, segments[i], WORD_ADDRESS), &listed->address);
@@ -211,10 +209,8 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
         if (i == 0 || keys[i - 1].group.stream != keys[i].group.stream ||
             keys[i - 1].group.type != keys[i].group.type || compare_pools(&keys[i - 1], &keys[i]) != 0)
             device->segment_groups[device->n_segment_groups++] = keys[i].group;
-        enum sutra_status status = add_segment(s, segments[keys[i].segment],
-                                               &device->segment_groups[device->n_segment_groups - 1].state, error);
-        if (status)
-            return status;
+        TRY(add_segment(s, segments[keys[i].segment], &device->segment_groups[device->n_segment_groups - 1].state,
+                        error));
         uint32_t at = device->n_segment_list;
         if (!at || compare_segments(&device->segment_list[at - 1], &device->segment_list[i]))
             device->segment_list[device->n_segment_list++] = device->segment_list[i];
@@ -312,10 +308,7 @@ static enum sutra_status name_allocs(struct snapshot *s, struct sutra_error *err
         if (list != CONTAINER_NONE) {
             list = s->trace->alloc_list[i] = first_equal_list(s->objects, list);
             bool is_named = !a->before[i] || s->objects->containers[list].n;
-            enum sutra_status status =
-                is_named ? snapshot_describe_frames(s, list, &a->frame[i], &a->operator_name[i], error) : SUTRA_OK;
-            if (status)
-                return status;
+            TRY(is_named ? snapshot_describe_frames(s, list, &a->frame[i], &a->operator_name[i], error) : SUTRA_OK);
         }
         a->category[i] = category == WORD_N_KEYS ? s->unknown : snapshot_copy_name(s, category);
         if (a->category[i] == STRING_NONE)

@@ -119,12 +119,9 @@ static enum sutra_status add_summary(struct sutra_nsys *nsys, const struct engin
     struct description *all = arena_alloc(arena, grouped->n_groups, sizeof *all);
     struct group *list = arena_alloc(arena, grouped->n_groups, sizeof *list);
     int64_t *sums = sum_groups(grouped, arena), total = 0;
-    if (arena->failed)
-        return error_memory(error);
-    enum sutra_status status = describe_integers(engine, arena, grouped->groups, grouped->values, grouped->n,
-                                                 grouped->n_groups, 1, all, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
+    TRY(describe_integers(engine, arena, grouped->groups, grouped->values, grouped->n, grouped->n_groups, 1, all,
+                          error));
     for (uint32_t g = 0; g < grouped->n_groups; g++) {
         list[g] = (struct group){sums[g], (uint64_t)all[g].count, names[g], g};
         total += sums[g];
@@ -168,11 +165,10 @@ static enum sutra_status add_durations(struct sutra_nsys *nsys, const struct eng
         grouped.values[grouped.n] = events->dur[i];
         grouped.groups[grouped.n++] = *group - 1;
     }
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = add_summary(nsys, engine, id, &grouped, names, arena, error);
+    TRY(arena_status(arena, error));
+    TRY(add_summary(nsys, engine, id, &grouped, names, arena, error));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Memory ---- */
@@ -541,8 +537,7 @@ static enum sutra_status add_gpus(struct sutra_nsys *nsys, const struct engine *
     row_t *rows = arena_alloc(arena, report->n_gpus, sizeof *rows),
           *sorted = arena_alloc(arena, events->n, sizeof *rows);
     row_t *first = arena_alloc(arena, n_gpus + 1, sizeof *first), n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t i = 0; i < report->n_ranks; i++)
         for (uint32_t k = 0; k < report->ranks[i].n_devices; k++)
             gpus[first_of_rank[i] + k] = (struct rank_gpu){report->ranks[i].rank, report->ranks[i].devices[k]};
@@ -558,13 +553,12 @@ static enum sutra_status add_gpus(struct sutra_nsys *nsys, const struct engine *
         rows[n++] = event;
     }
     rows_bucket(rows, n, number, n_gpus, first, sorted);
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t i = 0; i < n_gpus && !status; i++) {
+    for (uint32_t i = 0; i < n_gpus; i++) {
         struct arena_mark mark = arena_mark(arena);
-        status = add_gpu(nsys, engine, &gpus[i], sorted + first[i], first[i + 1] - first[i], arena, error);
+        TRY(add_gpu(nsys, engine, &gpus[i], sorted + first[i], first[i + 1] - first[i], arena, error));
         arena_release(arena, mark);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static void add_steps(struct sutra_nsys *nsys) {
@@ -617,9 +611,7 @@ static enum sutra_status open_report(struct nsys_report *report, struct sutra_co
 
 enum sutra_status sutra_is_nsys(const char *path, bool *is_nsys, struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open_format(&source, path, is_sqlite, 0, error);
-    if (status)
-        return status;
+    TRY(source_open_format(&source, path, is_sqlite, 0, error));
     *is_nsys = is_sqlite(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
@@ -630,9 +622,7 @@ static enum sutra_status read_report(struct sutra_context *context, const struct
                                      struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_nsys_options, no_tables);
     struct sutra_nsys_options chosen;
-    enum sutra_status status = options_copy(&form, options, &chosen, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &chosen, error));
     struct sutra_nsys *made = calloc(1, sizeof *made);
     if (!made || !result_init(&made->result, specs, SUTRA_NSYS_N_TABLES)) {
         sutra_nsys_free(made);
@@ -641,7 +631,7 @@ static enum sutra_status read_report(struct sutra_context *context, const struct
     made->min_gap_ns = chosen.min_gap_ns ? chosen.min_gap_ns : MIN_GAP_NS;
     struct nsys_options model = {.rank = NSYS_ALL_RANKS, .annotation = chosen.annotation, .labels = !chosen.no_tables};
     stage_begin(context, "read report", 0);
-    status = open_report(&made->report, context, input, &model, error);
+    enum sutra_status status = open_report(&made->report, context, input, &model, error);
     made->rank = model.rank;
     stage_begin(context, "make tables", 0);
     if (!status && !chosen.no_tables)
