@@ -90,7 +90,8 @@ static enum sutra_status make_collectives(struct sutra_context *context, const c
 
 static enum sutra_status make_overview(struct sutra_context *context, const char *const *paths, unsigned *n,
                                        struct sutra_error *error) {
-    const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
+    const struct sutra_overview_options options = {
+        .size = sizeof options, .tables = true, .companion = sutra_hta_companion()};
     struct sutra_overview *overview = NULL;
     enum sutra_status status = sutra_overview_run(context, paths, 2, &options, &overview, error);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)

@@ -57,7 +57,8 @@ static enum sutra_status report_dlrm(struct sutra_context *context, const char *
 static enum sutra_status report_overview(const struct run *run, struct sutra_context *context, const char *folder,
                                          struct sutra_error *error) {
     struct sutra_overview *overview = NULL;
-    const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
+    const struct sutra_overview_options options = {
+        .size = sizeof options, .tables = true, .companion = sutra_hta_companion()};
     enum sutra_status status = sutra_overview_run(context, run->list, 1, &options, &overview, error);
     if (!status)
         status = sutra_report_write_overview(context, overview, folder, NULL, error);

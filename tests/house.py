@@ -45,7 +45,7 @@ FLOORS = [
 ONLY = {"cuda": {"base", "columns", "match"}}
 DOORS = {"cuda": {"context": "cuda/engine_cuda.h"}}
 # The rooms that include the analyses which reproduce other programs.
-COMPAT_CLIENTS = {"analyze/overview", "arrow", "cli", "compare", "report"}
+COMPAT_CLIENTS = {"arrow", "cli", "compare", "report"}
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")

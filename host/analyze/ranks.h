@@ -151,6 +151,26 @@ static inline void *task_result_of_rank(const struct rank_tasks *tasks, size_t i
     return task_result(tasks, tasks->order[i]);
 }
 
+/* ---- Companions ---- */
+
+/* An analysis of the traces that another analysis reads, whose tasks these are. The other analysis stores a pointer to
+ * each result in its own result of the rank. */
+struct sutra_companion {
+    const struct codec_kind *kind;
+    /* The analysis of a trace: run() may be on a background thread, end() is on the caller's and always due. */
+    enum sutra_status (*begin)(const struct rank_tasks *tasks, size_t number, struct sutra_context *context,
+                               const struct sutra_device_trace *trace, bool in_background, void **making,
+                               struct sutra_error *error);
+    void (*run)(void *making);
+    enum sutra_status (*end)(void *making, void **result, struct sutra_error *error);
+    void (*codec)(const struct rank_tasks *tasks, size_t number, struct codec *codec, void **result);
+    void (*free)(void *result);
+    /* Joins the results of all ranks: moves the pointer at byte `offset` of each result of the tasks, which must live
+     * longer. */
+    enum sutra_status (*join)(const struct rank_tasks *tasks, size_t offset, void **joined, struct sutra_error *error);
+    void (*free_joined)(void *joined);
+};
+
 /* ---- For functions that analyze ---- */
 
 /* Calls a visitor, unless one failed before. */

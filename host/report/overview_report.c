@@ -438,7 +438,7 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     struct overview_source source = {
         .overview = overview,
         .operators.ranks = sutra_overview_operators(overview),
-        .hta = {.ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
+        .hta = {.ranks = sutra_overview_companion(overview), .sums.size = sizeof source.hta.sums}};
     const struct sutra_table *timeline =
         sutra_result_table(SUTRA_RESULT(source.operators.ranks), SUTRA_OPERATORS_TIMELINE, NULL);
     const struct sutra_operators_rank *first = sutra_operators_ranks_get(source.operators.ranks, 0);

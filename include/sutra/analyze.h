@@ -25,6 +25,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct sutra_hta;
+struct sutra_companion; /* see sutra/overview.h */
 
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_hta_options {
@@ -183,6 +184,10 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
                                       const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
                                       struct sutra_error *error);
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks);
+
+/* Returns the option `companion` of sutra_overview_run() that makes the tables of all ranks with default options, as a
+ * struct sutra_hta_ranks. */
+const struct sutra_companion *sutra_hta_companion(void);
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
 const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *ranks, size_t i);

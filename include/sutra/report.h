@@ -33,7 +33,8 @@ enum sutra_status sutra_report_write_hta(struct sutra_context *context, const st
                                          const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes report.html and charts/NAME.svg: findings, steps, and sections of the other pages; and hta.html with HTA's
- * tables. The overview must have been made with `tables`. Otherwise as sutra_report_write_hta(). */
+ * tables. The overview must have been made with `tables` and sutra_hta_companion(). Otherwise as
+ * sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_overview *overview,
                                               const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 

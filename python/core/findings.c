@@ -13,7 +13,7 @@ DEFINE_FREE(overview)
 static const struct sutra_result *overview_result(const void *thing, size_t i) {
     return i == 0   ? SUTRA_RESULT(thing)
            : i == 1 ? SUTRA_RESULT(sutra_overview_operators(thing))
-           : i == 2 ? SUTRA_RESULT(sutra_overview_hta(thing))
+           : i == 2 ? SUTRA_RESULT(sutra_overview_companion(thing))
                     : NULL;
 }
 
@@ -63,6 +63,7 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
                                                    .annotation = job->texts[ANNOTATION],
                                                    .peaks = job->texts[PEAKS],
                                                    .tables = job->numbers[0] != 0,
+                                                   .companion = job->numbers[0] != 0 ? sutra_hta_companion() : NULL,
                                                    .restriction = restriction,
                                                    .captures = (const char *const *)job->texts + CAPTURES,
                                                    .n_captures = n_captures};

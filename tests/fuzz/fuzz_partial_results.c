@@ -78,7 +78,8 @@ static enum sutra_status make_nccl(struct sutra_context *context, const char *co
 
 static enum sutra_status make_overview(struct sutra_context *context, const char *const *paths,
                                        struct sutra_error *error) {
-    const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
+    const struct sutra_overview_options options = {
+        .size = sizeof options, .tables = true, .companion = sutra_hta_companion()};
     struct sutra_overview *made = NULL;
     enum sutra_status status = sutra_overview_run(context, paths, N_RANKS, &options, &made, error);
     sutra_overview_free(made);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/hta/hta.h"
-#include "analyze/compat/hta/ranks.h"
 #include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/findings.h"
@@ -25,7 +23,8 @@
 struct rank_overview {
     struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */
     struct sutra_operators *operators; /* until all ranks are joined */
-    struct sutra_hta *hta;
+    void *of_companion;                /* its result, until then, too */
+    const struct sutra_companion *companion;
     double exposed_percent; /* of the window: exposed communication */
     struct rank_verdict verdict;
     struct rank_collectives collectives;
@@ -37,17 +36,9 @@ struct sutra_overview {
     struct sutra_overview_options options;
     struct graph_captures captures;
     struct sutra_operators_ranks *operators;
-    struct sutra_hta_ranks *hta;
+    void *of_companion;
     struct job_verdict verdict; /* in the arena of the tasks */
 };
-
-/* The options of HTA's tables, in each process; a selected step may be the last one. */
-static struct sutra_hta_options hta_options_of(const struct sutra_overview *overview, int64_t rank) {
-    return (struct sutra_hta_options){.size = sizeof(struct sutra_hta_options),
-                                      .rank = rank,
-                                      .last_step = overview->tasks.restriction.step != NULL,
-                                      .only_joined = true};
-}
 
 /* ---- Tables: one row each ---- */
 
@@ -99,7 +90,10 @@ const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
 
 static void encode_rules(const void *of, struct buffer *out) {
     const struct sutra_overview_options *options = of;
+    const struct codec_kind none = {0}, *companion = options->companion ? options->companion->kind : &none;
     encode_value(out, options->tables);
+    encode_text(out, companion->analysis);
+    encode_value(out, companion->layout);
     encode_text(out, options->annotation);
     encode_text(out, options->peaks);
     encode_value(out, options->n_captures);
@@ -213,14 +207,13 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     }
     codec_result(codec, &rank->result);
     if (overview->options.tables) {
-        const struct sutra_hta_options given = hta_options_of(overview, rank_number);
         const struct sutra_operators_options operators = {
             .size = sizeof operators, .rank = rank_number, .peaks = overview->options.peaks};
-        struct sutra_hta_options hta;
-        codec_check(codec, hta_options_init(&given, &hta, NULL) == SUTRA_OK);
         operators_codec(codec, &operators, &rank->operators);
-        hta_codec(codec, &hta, &rank->hta);
     }
+    rank->companion = overview->options.companion;
+    if (rank->companion)
+        rank->companion->codec(&overview->tasks, number, codec, &rank->of_companion);
 }
 
 static void rank_free(void *result) {
@@ -228,7 +221,8 @@ static void rank_free(void *result) {
     collective_calls_free(&rank->collectives.calls);
     rank_verdict_free(&rank->verdict);
     sutra_operators_free(rank->operators);
-    sutra_hta_free(rank->hta);
+    if (rank->companion)
+        rank->companion->free(rank->of_companion);
     result_free(&rank->result);
 }
 
@@ -309,7 +303,7 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
 
 /* ---- One rank ---- */
 
-/* Makes all but the tables of HTA and of operators. */
+/* Makes all but the tables of operators. */
 static enum sutra_status make_rank(const struct sutra_overview *of, size_t number, struct sutra_context *context,
                                    const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error) {
@@ -372,20 +366,19 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     const int64_t rank_number = overview->tasks.list[number].rank;
     struct rank_overview *rank = task_result(&overview->tasks, number);
     const bool threads = pool_threads(context->pool) > 1;
-    struct hta_making making;
+    const struct sutra_companion *companion = rank->companion = overview->options.companion;
     struct background_call thread;
+    void *making = NULL;
     (void)run;
 
-    /* The tables of HTA, on a thread of their own if the context has several. */
-    if (overview->options.tables) {
-        const struct sutra_hta_options options = hta_options_of(overview, rank_number);
-        enum sutra_status status = hta_making_begin(&making, context, trace, &options, threads, error);
+    /* The companion's tables, on a thread of their own if the context has several. */
+    if (companion) {
+        enum sutra_status status = companion->begin(&overview->tasks, number, context, trace, threads, &making, error);
         if (status) {
             sutra_device_trace_free(trace);
             return status;
         }
-        making.input.alone = overview->tasks.n == 1;
-        background_call_begin(&thread, threads, hta_making_do, &making);
+        background_call_begin(&thread, threads, companion->run, making);
     }
 
     /* All other tables. */
@@ -411,9 +404,9 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     arena_free(&arena);
     arena_free(&scratch);
 
-    if (overview->options.tables) {
+    if (companion) {
         background_call_end(&thread);
-        enum sutra_status ended = hta_making_end(&making, &rank->hta, status ? NULL : error);
+        enum sutra_status ended = companion->end(making, &rank->of_companion, status ? NULL : error);
         status = status ? status : ended;
     }
     sutra_device_trace_free(trace);
@@ -498,19 +491,19 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     }
     if (overview->options.tables)
         add_evidence(overview, result_table_begin(result, SUTRA_OVERVIEW_EVIDENCE));
-    status = result_status(result, error);
-    if (status || !overview->options.tables)
-        return status;
-    status =
-        operators_ranks_join(&overview->tasks, offsetof(struct rank_overview, operators), &overview->operators, error);
-    return status ? status
-                  : hta_ranks_join(&overview->tasks, offsetof(struct rank_overview, hta), &overview->hta, error);
+    TRY(result_status(result, error));
+    if (overview->options.tables)
+        TRY(operators_ranks_join(&overview->tasks, offsetof(struct rank_overview, operators), &overview->operators,
+                                 error));
+    return overview->options.companion
+               ? overview->options.companion->join(&overview->tasks, offsetof(struct rank_overview, of_companion),
+                                                   &overview->of_companion, error)
+               : SUTRA_OK;
 }
 
 static const struct rank_analysis analysis = {
     .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
-                             SUTRA_OPERATORS_N_TABLES << 24 | SUTRA_HTA_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
-                             N_FINDING_RULES},
+                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,
     .codec = rank_codec,
@@ -550,7 +543,8 @@ void sutra_overview_free(struct sutra_overview *overview) {
         return;
     result_free(&overview->result);
     sutra_operators_ranks_free(overview->operators);
-    sutra_hta_ranks_free(overview->hta);
+    if (overview->options.companion)
+        overview->options.companion->free_joined(overview->of_companion);
     rank_tasks_free(&overview->tasks);
     free(overview);
 }
@@ -570,6 +564,6 @@ const struct sutra_operators_ranks *sutra_overview_operators(const struct sutra_
     return overview->operators;
 }
 
-const struct sutra_hta_ranks *sutra_overview_hta(const struct sutra_overview *overview) {
-    return overview->hta;
+const void *sutra_overview_companion(const struct sutra_overview *overview) {
+    return overview->of_companion;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
+#include "sutra/analyze.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
@@ -142,6 +143,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     struct job *job = &analysis->job;
     uint64_t n_bytes = 0;
     self->options.tables = job->output || analysis->is_shared;
+    self->options.companion = self->options.tables ? sutra_hta_companion() : NULL;
     self->options.restriction = &analysis->restriction;
     self->options.captures = self->captures.texts;
     self->options.n_captures = self->captures.n;
@@ -152,7 +154,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
     const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
                                                    SUTRA_RESULT(sutra_overview_operators(self->overview)),
-                                                   SUTRA_RESULT(sutra_overview_hta(self->overview))};
+                                                   SUTRA_RESULT(sutra_overview_companion(self->overview))};
     for (size_t i = 0; i < 3 && !status; i++)
         status = analysis_write_tables(analysis, results[i], RANK_ALL, error);
     if (!status && !analysis->no_report)

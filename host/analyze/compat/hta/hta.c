@@ -438,25 +438,31 @@ static enum sutra_status run_metrics(struct hta_making *making, struct pool *poo
     return pool_try(pool, end - first, run_metric, making, &making->error);
 }
 
-enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
-                                   bool in_background, struct sutra_error *error) {
-    *making = (struct hta_making){
-        .trace = trace, .in_background = in_background, .engine = in_background ? engine_cpu(NULL) : context->engine};
-    enum sutra_status status = hta_options_init(options, &making->input.options, error);
-    if (status)
-        return status;
-    if (!(making->made = calloc(1, sizeof *making->made)) || !hta_result_init(&making->made->result)) {
-        sutra_hta_free(making->made);
+enum sutra_status hta_making_begin(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const struct sutra_hta_options *options, bool in_background, struct hta_making **of,
+                                   struct sutra_error *error) {
+    struct sutra_hta_options taken;
+    TRY(hta_options_init(options, &taken, error));
+    struct hta_making *making = calloc(1, sizeof *making);
+    struct sutra_hta *made = calloc(1, sizeof *made);
+    if (!making || !made || !hta_result_init(&made->result)) {
+        sutra_hta_free(made);
+        free(making);
         return error_memory(error);
     }
+    *making = (struct hta_making){.input.options = taken,
+                                  .trace = trace,
+                                  .in_background = in_background,
+                                  .engine = in_background ? engine_cpu(NULL) : context->engine,
+                                  .made = made};
     making->input.context = context;
     making->input.engine = &making->engine;
     if (making->engine.concurrent /* the CPU's */ && pool_threads(context->pool) > 1)
         making->pool = context->pool;
-    making->made->options = making->input.options;
-    making->made->summary.size = sizeof making->made->summary;
-    hta_collectives_init(making->made);
+    made->options = taken;
+    made->summary.size = sizeof made->summary;
+    hta_collectives_init(made);
+    *of = making;
     return SUTRA_OK;
 }
 
@@ -489,7 +495,8 @@ void hta_making_do(void *arg) {
         making->status = run_metrics(making, NULL, N_OF_RANK, ASKING);
 }
 
-enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
+enum sutra_status hta_making_end(void *of, void **hta, struct sutra_error *error) {
+    struct hta_making *making = of;
     struct sutra_hta *made = making->made;
     enum sutra_status status = making->status;
     size_t first = making->input.options.only_joined ? N_OF_RANK : 0;
@@ -509,21 +516,24 @@ enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **h
         sutra_hta_free(made);
     else
         *hta = made;
-    return error_copy(error, status, &making->error);
+    error_copy(error, status, &making->error);
+    free(making);
+    return status;
 }
 
 enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
                                 struct sutra_error *error) {
-    struct hta_making making;
+    struct hta_making *making;
+    void *made = NULL;
     context_expect(context, trace->events.n); /* chooses the engine */
-    enum sutra_status status = hta_making_begin(&making, context, trace, options, false, error);
-    if (status)
-        return status;
+    TRY(hta_making_begin(context, trace, options, false, &making, error));
     stage_begin(context, "analyze", trace->events.n);
-    hta_making_do(&making);
-    status = hta_making_end(&making, hta, error);
+    hta_making_do(making);
+    enum sutra_status status = hta_making_end(making, &made, error);
     stage_end(context);
+    if (!status)
+        *hta = made;
     return status;
 }
 

@@ -177,12 +177,13 @@ struct hta_making {
 };
 
 /* On failure there is nothing to run or to end. */
-enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
-                                   bool in_background, struct sutra_error *error);
-void hta_making_do(void *arg);
-/* The second part, on the caller's thread: reads texts of the trace and reports warnings. */
-enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
+enum sutra_status hta_making_begin(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const struct sutra_hta_options *options, bool in_background,
+                                   struct hta_making **making, struct sutra_error *error);
+void hta_making_do(void *making);
+/* The second part, on the caller's thread: reads texts of the trace, reports warnings, and frees the run. *hta is a
+ * struct sutra_hta. */
+enum sutra_status hta_making_end(void *making, void **hta, struct sutra_error *error);
 
 /* Checks options and fills in defaults. */
 enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
@@ -190,10 +191,6 @@ enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct
 
 /* Initializes the two tables that stragglers are found by. */
 void hta_collectives_init(struct sutra_hta *hta);
-
-/* ranks.c: the partial result of a rank, made with these complete options; a decoded one is the caller's to free, or
- * NULL after a failure. */
-void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables);
 
 /* An id for a column of integers; -1 where the id is something else. */
 static inline int64_t column_key(value_key key) {

@@ -50,7 +50,9 @@ static bool times_are_sound(const struct sutra_table *table, uint32_t column, in
     return true;
 }
 
-void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables) {
+/* The partial result of a rank, made with these complete options; a decoded one is the caller's to free, or NULL after
+ * a failure. */
+static void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables) {
     const bool decodes = codec_decodes(codec);
     if (decodes && (!(*tables = calloc(1, sizeof **tables)) || !hta_result_init(&(*tables)->result))) {
         sutra_hta_free(*tables);
@@ -383,6 +385,73 @@ static const struct rank_analysis analysis = {
     .free = rank_free,
     .merge = merge};
 
+/* ---- As the companion of another analysis ---- */
+
+/* Default options; a selected step may be the last one. */
+static struct sutra_hta_options companion_options(const struct rank_tasks *tasks, size_t number) {
+    return (struct sutra_hta_options){.size = sizeof(struct sutra_hta_options),
+                                      .rank = tasks->list[number].rank,
+                                      .last_step = tasks->restriction.step != NULL,
+                                      .only_joined = true};
+}
+
+static enum sutra_status companion_begin(const struct rank_tasks *tasks, size_t number, struct sutra_context *context,
+                                         const struct sutra_device_trace *trace, bool in_background, void **of,
+                                         struct sutra_error *error) {
+    const struct sutra_hta_options options = companion_options(tasks, number);
+    struct hta_making *making;
+    TRY(hta_making_begin(context, trace, &options, in_background, &making, error));
+    making->input.alone = tasks->n == 1;
+    *of = making;
+    return SUTRA_OK;
+}
+
+static void companion_codec(const struct rank_tasks *tasks, size_t number, struct codec *codec, void **result) {
+    const struct sutra_hta_options given = companion_options(tasks, number);
+    struct sutra_hta_options options;
+    struct sutra_hta *hta = *result;
+    codec_check(codec, hta_options_init(&given, &options, NULL) == SUTRA_OK);
+    hta_codec(codec, &options, &hta);
+    *result = hta;
+}
+
+static void companion_free(void *result) {
+    sutra_hta_free(result);
+}
+
+static enum sutra_status companion_join(const struct rank_tasks *tasks, size_t offset, void **joined,
+                                        struct sutra_error *error) {
+    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = hta_options_init(NULL, &made->rules, error);
+    if (!status)
+        status = rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct hta_rank, hta), tasks, offset, error);
+    if (!status)
+        status = merge(made, NULL, error);
+    if (status)
+        sutra_hta_ranks_free(made);
+    else
+        *joined = made;
+    return status;
+}
+
+static void companion_free_joined(void *joined) {
+    sutra_hta_ranks_free(joined);
+}
+
+const struct sutra_companion *sutra_hta_companion(void) {
+    static const struct sutra_companion companion = {.kind = &analysis.kind,
+                                                     .begin = companion_begin,
+                                                     .run = hta_making_do,
+                                                     .end = hta_making_end,
+                                                     .codec = companion_codec,
+                                                     .free = companion_free,
+                                                     .join = companion_join,
+                                                     .free_joined = companion_free_joined};
+    return &companion;
+}
+
 /* ---- Public functions ---- */
 
 enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
@@ -409,23 +478,6 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
         made = NULL;
     }
     if (!status)
-        *ranks = made;
-    return status;
-}
-
-enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, struct sutra_hta_ranks **ranks,
-                                 struct sutra_error *error) {
-    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    enum sutra_status status = hta_options_init(NULL, &made->rules, error);
-    if (!status)
-        status = rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct hta_rank, hta), tasks, offset, error);
-    if (!status)
-        status = merge(made, NULL, error);
-    if (status)
-        sutra_hta_ranks_free(made);
-    else
         *ranks = made;
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * ranks.h - inside of struct sutra_hta_ranks, for pages and for the overview.
+ * ranks.h - inside of struct sutra_hta_ranks, for pages.
  */
 #ifndef ANALYZE_HTA_RANKS_H
 #define ANALYZE_HTA_RANKS_H
@@ -9,11 +9,6 @@
 
 /* The tables of the i-th analyzed rank, ascending by rank, without the freed ones; NULL: there is none. */
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i);
-
-/* Joins tables of ranks that another analysis made: moves the struct sutra_hta * at `offset` in each result of the
- * tasks, which must live longer. */
-enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, struct sutra_hta_ranks **ranks,
-                                 struct sutra_error *error);
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks);
 
