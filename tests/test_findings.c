@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "analyze/overview/remedies.h"
 #include "analyze/overview/verdict.h"
 #include "made_steps.h"
 #include "overview_trace.h"
@@ -33,11 +32,9 @@ static void find(const char *text, struct overview_findings *findings) {
     find_as(text, true, findings);
 }
 
-static const struct overview_finding *finding_of(const struct overview_findings *findings, enum finding_rule rule) {
-    for (unsigned i = 0; i < findings->n; i++)
-        if (findings->list[i].rule == rule)
-            return &findings->list[i];
-    return NULL;
+static const struct overview_finding *finding_of(const struct overview_findings *findings,
+                                                 const struct finding_rule *rule) {
+    return finding_of_rule(findings->list, findings->n, rule);
 }
 
 /* ---- Traces: `fires` is whether the rule is to speak ---- */
@@ -471,43 +468,43 @@ static void made_gemm_bound(struct made_trace *made, bool fires) {
 /* ---- The table ---- */
 
 struct finding_case {
-    enum finding_rule rule;
+    const struct finding_rule *rule;
     void (*make)(struct made_trace *made, bool fires);
     const char *words;  /* in its text, where it fires */
     double least, most; /* saving in percent; both 0: no saving */
 };
 
 static const struct finding_case cases[] = {
-    {FINDING_NO_KERNELS, made_no_kernels, "20 launch calls, no kernel", 0, 0},
-    {FINDING_STARTUP, made_startup, "of it in cudaMalloc", 60, 80},
-    {FINDING_STARTUP, made_startup_first, "Profile after a warm-up", 90, 99},
-    {FINDING_ALLOCATION, made_allocation, "in cudaFree. Keep memory in the caching allocator", 20, 35},
-    {FINDING_TRACE_EDGE, made_trace_edge, "first 3.00 ms", 0, 0},
-    {FINDING_UNRECORDED_GRAPH, made_unrecorded_graph, "not recorded", 0, 0},
-    {FINDING_DEVICE_SIDE, made_device_side, "not caused by the CPU", 0, 0},
-    {FINDING_DEVICE_SIDE, made_unrecorded_wait, "the trace may lack their work", 0, 0},
-    {FINDING_DATA_LOADING, made_data_loading, "num_workers=4", 30, 45},
-    {FINDING_DATA_LOADING, made_loading_unmarked, "The workers are too slow", 20, 35},
-    {FINDING_CPU_PREPROCESSING, made_cpu_preprocessing, "in 3 gaps, longest", 85, 99},
-    {FINDING_CPU_PREPROCESSING, made_gap_unknown, "of 3 steps", 50, 90},
-    {FINDING_CPU_PREPROCESSING, made_gap_unknown, "in 1 gap. The trace does not record the code", 50, 90},
-    {FINDING_HOST_BOUND, made_host_bound, "100.0% of 50 launches", 75, 95},
-    {FINDING_HOST_BOUND, made_graphs, "run in graphs", 50, 90},
-    {FINDING_SMALL_KERNELS_OPTIMIZER, made_small_kernels_optimizer, "300 kernels per step", 20, 30},
-    {FINDING_SMALL_KERNELS_OPTIMIZER, made_optimizer_unmarked, "300 kernels per step", 45, 65},
-    {FINDING_EXPOSED_COMM, made_exposed_comm, "almost none overlaps", 28, 33},
-    {FINDING_STRAGGLER, made_late, "1 collective takes 200 us of each", 10, 15},
-    {FINDING_STRAGGLER, made_late_untold, "900 us instead of 300 us", 10, 15},
-    {FINDING_SLOW_COLLECTIVE, made_slow_collective, "9.7 of 450 GB/s", 80, 90},
-    {FINDING_COPIES, made_copies, "pin_memory=True", 20, 35},
-    {FINDING_SYNC, made_sync, "mostly in aten::item, 20 per step", 10, 25},
-    {FINDING_FP32, made_fp32, "100.0% of GPU time", 45, 50},
-    {FINDING_FP32, made_fp32_of_host, "volta_sgemm_128x64_nn", 30, 50},
-    {FINDING_UNFUSED_ATTENTION, made_unfused_attention, "Fused, their 85.9 GFLOP", 80, 100},
-    {FINDING_ELEMENTWISE_FUSION, made_elementwise_fusion, "50.0% of GPU time", 25, 31},
-    {FINDING_LAYOUT, made_layout, "channels_last", 11, 14},
-    {FINDING_DDP_BUFFERS, made_ddp_buffers, "broadcast_buffers=False", 18, 25},
-    {FINDING_GEMM_BOUND, made_gemm_bound, "aten::mm", 0, 0},
+    {&rule_no_kernels, made_no_kernels, "20 launch calls, no kernel", 0, 0},
+    {&rule_startup, made_startup, "of it in cudaMalloc", 60, 80},
+    {&rule_startup, made_startup_first, "Profile after a warm-up", 90, 99},
+    {&rule_allocation, made_allocation, "in cudaFree. Keep memory in the caching allocator", 20, 35},
+    {&rule_trace_edge, made_trace_edge, "first 3.00 ms", 0, 0},
+    {&rule_unrecorded_graph, made_unrecorded_graph, "not recorded", 0, 0},
+    {&rule_device_side, made_device_side, "not caused by the CPU", 0, 0},
+    {&rule_device_side, made_unrecorded_wait, "the trace may lack their work", 0, 0},
+    {&rule_data_loading, made_data_loading, "num_workers=4", 30, 45},
+    {&rule_data_loading, made_loading_unmarked, "The workers are too slow", 20, 35},
+    {&rule_cpu_preprocessing, made_cpu_preprocessing, "in 3 gaps, longest", 85, 99},
+    {&rule_cpu_preprocessing, made_gap_unknown, "of 3 steps", 50, 90},
+    {&rule_cpu_preprocessing, made_gap_unknown, "in 1 gap. The trace does not record the code", 50, 90},
+    {&rule_host_bound, made_host_bound, "100.0% of 50 launches", 75, 95},
+    {&rule_host_bound, made_graphs, "run in graphs", 50, 90},
+    {&rule_small_kernels_optimizer, made_small_kernels_optimizer, "300 kernels per step", 20, 30},
+    {&rule_small_kernels_optimizer, made_optimizer_unmarked, "300 kernels per step", 45, 65},
+    {&rule_exposed_comm, made_exposed_comm, "almost none overlaps", 28, 33},
+    {&rule_straggler, made_late, "1 collective takes 200 us of each", 10, 15},
+    {&rule_straggler, made_late_untold, "900 us instead of 300 us", 10, 15},
+    {&rule_slow_collective, made_slow_collective, "9.7 of 450 GB/s", 80, 90},
+    {&rule_copies, made_copies, "pin_memory=True", 20, 35},
+    {&rule_sync, made_sync, "mostly in aten::item, 20 per step", 10, 25},
+    {&rule_fp32, made_fp32, "100.0% of GPU time", 45, 50},
+    {&rule_fp32, made_fp32_of_host, "volta_sgemm_128x64_nn", 30, 50},
+    {&rule_unfused_attention, made_unfused_attention, "Fused, their 85.9 GFLOP", 80, 100},
+    {&rule_elementwise_fusion, made_elementwise_fusion, "50.0% of GPU time", 25, 31},
+    {&rule_layout, made_layout, "channels_last", 11, 14},
+    {&rule_ddp_buffers, made_ddp_buffers, "broadcast_buffers=False", 18, 25},
+    {&rule_gemm_bound, made_gemm_bound, "aten::mm", 0, 0},
 };
 
 static struct overview_findings found_in(const struct finding_case *tried, bool fires) {
@@ -526,7 +523,7 @@ static void tell(const struct overview_findings *findings) {
     for (unsigned i = 0; i < findings->n; i++) {
         char text[TEXT_MOST];
         finding_text(&findings->list[i], text, sizeof text);
-        print_error("  %s %.1f: %s\n", finding_names[findings->list[i].rule], findings->list[i].saving_percent, text);
+        print_error("  %s %.1f: %s\n", findings->list[i].rule->name, findings->list[i].saving_percent, text);
     }
 }
 
@@ -544,7 +541,7 @@ static void every_rule_fires_on_its_positive_case(void **state) {
         bool right = finding && strstr(text, tried->words) && isnan(finding->saving_percent) == !claims &&
                      (!claims || (finding->saving_percent >= tried->least && finding->saving_percent <= tried->most));
         if (!right) {
-            print_error("case %zu, %s:\n", i, finding_names[tried->rule]);
+            print_error("case %zu, %s:\n", i, tried->rule->name);
             tell(&findings);
         }
         n_right += right && finding->n_numbers > 0 && strlen(finding->seen) < FINDING_SEEN - 1;
@@ -558,7 +555,7 @@ static void no_rule_fires_on_its_negative_case(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct overview_findings findings = found_in(&cases[i], false);
         if (finding_of(&findings, cases[i].rule)) {
-            print_error("case %zu, %s:\n", i, finding_names[cases[i].rule]);
+            print_error("case %zu, %s:\n", i, cases[i].rule->name);
             tell(&findings);
         }
         n_right += finding_of(&findings, cases[i].rule) == NULL;
@@ -575,8 +572,8 @@ static void one_rank_alone_reports_no_straggler(void **state) {
     char *text = made_text(&made);
     find_as(text, false, &findings);
     free(text);
-    assert_null(finding_of(&findings, FINDING_STRAGGLER));
-    assert_non_null(finding_of(&findings, FINDING_EXPOSED_COMM));
+    assert_null(finding_of(&findings, &rule_straggler));
+    assert_non_null(finding_of(&findings, &rule_exposed_comm));
 }
 
 /* One wait in two steps. */
@@ -597,66 +594,66 @@ static void rare_waits_are_not_rounded_to_0(void **state) {
     char *text = made_text(&made);
     find(text, &findings);
     free(text);
-    const struct overview_finding *finding = finding_of(&findings, FINDING_SYNC);
+    const struct overview_finding *finding = finding_of(&findings, &rule_sync);
     assert_non_null(finding);
     assert_string_equal(finding->now, "0.5");
 }
 
 static void every_rule_has_a_case(void **state) {
     (void)state;
-    for (int rule = 0; rule < N_FINDING_RULES; rule++) {
+    for (uint32_t rule = 0; rule < n_finding_rules; rule++) {
         bool found = false;
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-            found |= cases[i].rule == (enum finding_rule)rule;
+            found |= cases[i].rule == finding_rules[rule];
         assert_true(found);
-        assert_non_null(finding_names[rule]);
     }
 }
 
 /* ---- Order ---- */
 
-static void add(struct overview_findings *findings, enum finding_rule rule, double saving_percent) {
+static void add(struct overview_findings *findings, const struct finding_rule *rule, double saving_percent) {
     findings->list[findings->n_all++] = (struct overview_finding){.rule = rule, .saving_percent = saving_percent};
 }
 
 static void findings_are_sorted_by_saving(void **state) {
     (void)state;
     struct overview_findings findings = {.n = 0};
-    add(&findings, FINDING_GEMM_BOUND, (double)NAN);
-    add(&findings, FINDING_LAYOUT, 2);
-    add(&findings, FINDING_COPIES, 2.9);
-    add(&findings, FINDING_EXPOSED_COMM, 10);
-    add(&findings, FINDING_HOST_BOUND, 30);
+    add(&findings, &rule_gemm_bound, (double)NAN);
+    add(&findings, &rule_layout, 2);
+    add(&findings, &rule_copies, 2.9);
+    add(&findings, &rule_exposed_comm, 10);
+    add(&findings, &rule_host_bound, 30);
     sort_findings(&findings, 80);
     assert_int_equal(findings.n, 4);
-    assert_int_equal(findings.list[0].rule, FINDING_HOST_BOUND);
-    assert_int_equal(findings.list[1].rule, FINDING_EXPOSED_COMM);
-    assert_int_equal(findings.list[2].rule, FINDING_LAYOUT);
-    assert_int_equal(findings.list[3].rule, FINDING_GEMM_BOUND);
+    assert_ptr_equal(findings.list[0].rule, &rule_host_bound);
+    assert_ptr_equal(findings.list[1].rule, &rule_exposed_comm);
+    assert_ptr_equal(findings.list[2].rule, &rule_layout);
+    assert_ptr_equal(findings.list[3].rule, &rule_gemm_bound);
 }
 
 static void kernel_findings_follow_large_idle_time(void **state) {
     (void)state;
     for (int busy = 50; busy <= 70; busy += 20) {
         struct overview_findings findings = {.n = 0};
-        add(&findings, FINDING_FP32, 30);
-        add(&findings, FINDING_EXPOSED_COMM, 20);
-        add(&findings, FINDING_DATA_LOADING, 25);
+        add(&findings, &rule_fp32, 30);
+        add(&findings, &rule_exposed_comm, 20);
+        add(&findings, &rule_data_loading, 25);
         sort_findings(&findings, busy);
-        assert_int_equal(findings.list[0].rule, busy < 60 ? FINDING_DATA_LOADING : FINDING_FP32);
-        assert_int_equal(findings.list[1].rule, busy < 60 ? FINDING_FP32 : FINDING_DATA_LOADING);
-        assert_int_equal(findings.list[2].rule, FINDING_EXPOSED_COMM);
+        assert_ptr_equal(findings.list[0].rule, busy < 60 ? &rule_data_loading : &rule_fp32);
+        assert_ptr_equal(findings.list[1].rule, busy < 60 ? &rule_fp32 : &rule_data_loading);
+        assert_ptr_equal(findings.list[2].rule, &rule_exposed_comm);
     }
 }
 
 static void there_are_five_at_most(void **state) {
     (void)state;
     struct overview_findings findings = {.n = 0};
-    for (int rule = FINDING_DATA_LOADING; rule < FINDING_DATA_LOADING + 8; rule++)
-        add(&findings, (enum finding_rule)rule, 10 + rule);
+    const uint32_t first = finding_rule_number(&rule_data_loading);
+    for (uint32_t rule = first; rule < first + 8; rule++)
+        add(&findings, finding_rules[rule], 10 + rule);
     sort_findings(&findings, 80);
     assert_int_equal(findings.n, FINDINGS_MOST);
-    assert_int_equal(findings.list[4].rule, FINDING_DATA_LOADING + 3);
+    assert_ptr_equal(findings.list[4].rule, finding_rules[first + 3]);
 }
 
 static void a_trace_without_activity_reports_the_cause_alone(void **state) {
@@ -667,7 +664,7 @@ static void a_trace_without_activity_reports_the_cause_alone(void **state) {
         find(texts[i], &findings);
         assert_int_equal(findings.n, i < 2);
         if (i < 2)
-            assert_int_equal(findings.list[0].rule, FINDING_NO_KERNELS);
+            assert_ptr_equal(findings.list[0].rule, &rule_no_kernels);
     }
 }
 

@@ -1,8 +1,7 @@
 /*
  * test_stragglers.c - tests the choice of the straggler on synthetic ranks whose collectives end simultaneously.
  */
-#include "analyze/overview/findings.h"
-#include "analyze/overview/remedies.h"
+#include "analyze/overview/verdict.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "sutra/collectives.h"
@@ -163,7 +162,7 @@ static void last_arriving_rank_is_the_straggler(void **state) {
         if (found)
             finding_text(&finding, text, sizeof text);
         if (found)
-            right = right && finding.rule == FINDING_STRAGGLER && finding.numbers[0].value == jobs[i].late &&
+            right = right && finding.rule == &rule_straggler && finding.numbers[0].value == jobs[i].late &&
                     strstr(text, jobs[i].words) && waits[jobs[i].late] == 0 && finding.saving_percent > 5;
         for (int rank = 0; rank < jobs[i].n_ranks; rank++)
             right &= !found ? waits[rank] == 0 : rank == jobs[i].late || waits[rank] > 5;

@@ -5,12 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/overview/remedies.h"
 #include "analyze/overview/verdict.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 
-#define BIT(rule) (1U << FINDING_##rule)
+#define BIT(x) finding_rule_bit(&rule_##x)
 
 /* The verdict on a trace; needs rank_verdict_free(). */
 static struct rank_verdict verdict_on(const char *text) {
@@ -37,11 +36,8 @@ static struct rank_verdict verdict_on_made(struct made_trace *made) {
     return verdict;
 }
 
-static const struct overview_finding *finding_of(const struct rank_verdict *verdict, enum finding_rule rule) {
-    for (unsigned i = 0; i < verdict->n_findings; i++)
-        if (verdict->findings[i].rule == rule)
-            return &verdict->findings[i];
-    return NULL;
+static const struct overview_finding *finding_of(const struct rank_verdict *verdict, const struct finding_rule *rule) {
+    return finding_of_rule(verdict->findings, verdict->n_findings, rule);
 }
 
 static double step_us(const struct rank_verdict *verdict, uint32_t rules, enum achievable_bound *bound) {
@@ -71,21 +67,21 @@ static void overlapping_savings_count_once(void **state) {
     struct rank_verdict verdict = launch_bound();
     enum achievable_bound bound;
     int64_t parts[SUTRA_N_PARTS], sum = 0;
-    const struct overview_finding *host = finding_of(&verdict, FINDING_HOST_BOUND),
-                                  *optimizer = finding_of(&verdict, FINDING_SMALL_KERNELS_OPTIMIZER);
+    const struct overview_finding *host = finding_of(&verdict, &rule_host_bound),
+                                  *optimizer = finding_of(&verdict, &rule_small_kernels_optimizer);
     assert_true(host && optimizer);
-    assert_int_equal(optimizer->part_of, BIT(HOST_BOUND));
+    assert_int_equal(optimizer->part_of, BIT(host_bound));
     double whole = (double)verdict.window / 3000,
-           both = step_us(&verdict, BIT(HOST_BOUND) | BIT(SMALL_KERNELS_OPTIMIZER), &bound);
-    assert_true(both >= step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * 0.01);
+           both = step_us(&verdict, BIT(host_bound) | BIT(small_kernels_optimizer), &bound);
+    assert_true(both >= step_us(&verdict, BIT(host_bound), &bound) - whole * 0.01);
     assert_true(both > whole * (1 - (host->saving_percent + optimizer->saving_percent) / 100) + whole * 0.2);
-    assert_true(fabs(step_us(&verdict, BIT(HOST_BOUND), &bound) - whole * (1 - host->saving_percent / 100)) < 0.001);
+    assert_true(fabs(step_us(&verdict, BIT(host_bound), &bound) - whole * (1 - host->saving_percent / 100)) < 0.001);
     assert_int_equal(bound, BOUND_NONE);
     verdict_parts(&verdict, parts);
     for (int part = 0; part < SUTRA_N_PARTS; part++)
         sum += parts[part];
     assert_int_equal(sum, verdict.window);
-    verdict_unexplained(&verdict, BIT(HOST_BOUND), parts);
+    verdict_unexplained(&verdict, BIT(host_bound), parts);
     assert_int_equal(parts[SUTRA_PART_HOST] + parts[SUTRA_PART_COMPUTE], 0);
     rank_verdict_free(&verdict);
 }
@@ -104,8 +100,8 @@ static void cpu_limits_the_step_without_exposed_communication(void **state) {
         step_end(&made);
     }
     struct rank_verdict verdict = verdict_on_made(&made);
-    assert_non_null(finding_of(&verdict, FINDING_EXPOSED_COMM));
-    double step = step_us(&verdict, BIT(EXPOSED_COMM), &bound);
+    assert_non_null(finding_of(&verdict, &rule_exposed_comm));
+    double step = step_us(&verdict, BIT(exposed_comm), &bound);
     assert_int_equal(bound, BOUND_HOST);
     assert_true(fabs(step - 3910) < 1);
     rank_verdict_free(&verdict);
@@ -126,11 +122,11 @@ static void overlapped_communication_limits_the_step(void **state) {
         step_end(&made);
     }
     struct rank_verdict verdict = verdict_on_made(&made);
-    assert_non_null(finding_of(&verdict, FINDING_EXPOSED_COMM));
-    double step = step_us(&verdict, BIT(EXPOSED_COMM), &bound);
+    assert_non_null(finding_of(&verdict, &rule_exposed_comm));
+    double step = step_us(&verdict, BIT(exposed_comm), &bound);
     assert_int_equal(bound, BOUND_COMMUNICATION);
     assert_true(fabs(step - 3000) < 1);
-    step_us(&verdict, BIT(EXPOSED_COMM) | BIT(SLOW_COLLECTIVE), &bound);
+    step_us(&verdict, BIT(exposed_comm) | BIT(slow_collective), &bound);
     assert_int_equal(bound, BOUND_NONE);
     rank_verdict_free(&verdict);
 }
@@ -140,7 +136,7 @@ static void overlapped_communication_limits_the_step(void **state) {
 static void host_time_has_phases_and_units(void **state) {
     (void)state;
     struct rank_verdict verdict = launch_bound();
-    const struct overview_finding *finding = finding_of(&verdict, FINDING_HOST_BOUND);
+    const struct overview_finding *finding = finding_of(&verdict, &rule_host_bound);
     const struct finding_where *where = &finding->where;
     double sum = 0;
     for (int phase = 0; phase < SUTRA_N_PHASES; phase++)
@@ -150,7 +146,7 @@ static void host_time_has_phases_and_units(void **state) {
     assert_int_equal(where->n_units, 2);
     assert_string_equal(where->units[0].name, "Optimizer.step#SGD");
     assert_string_equal(where->units[1].name, "aten::add");
-    assert_string_equal(finding_of(&verdict, FINDING_SMALL_KERNELS_OPTIMIZER)->subject, "SGD");
+    assert_string_equal(finding_of(&verdict, &rule_small_kernels_optimizer)->subject, "SGD");
     rank_verdict_free(&verdict);
 }
 
@@ -169,7 +165,7 @@ static void annotation_of_a_whole_step_is_no_unit(void **state) {
         step_end(&made);
     }
     struct rank_verdict verdict = verdict_on_made(&made);
-    const struct overview_finding *finding = finding_of(&verdict, FINDING_HOST_BOUND);
+    const struct overview_finding *finding = finding_of(&verdict, &rule_host_bound);
     assert_non_null(finding);
     assert_true(finding->where.phases[SUTRA_PHASE_FORWARD] > 99);
     assert_string_equal(finding->where.units[0].name, "aten::add");
@@ -211,7 +207,7 @@ static void frame_is_found_after_events_that_end_sooner(void **state) {
             "") "," ON(1, "python_function", "image.py(3): resize", 300, 900,
                        "") "," LAUNCH(50300, 5, 1) "," KERNEL("gemm", 7, 50310, 9000, 1));
     struct rank_verdict verdict = verdict_on(text);
-    const struct overview_finding *finding = finding_of(&verdict, FINDING_CPU_PREPROCESSING);
+    const struct overview_finding *finding = finding_of(&verdict, &rule_cpu_preprocessing);
     assert_non_null(finding);
     assert_string_equal(finding->where.frame, "image.py(2): preprocess");
     rank_verdict_free(&verdict);
@@ -231,7 +227,7 @@ static void long_synchronize_is_not_the_cause(void **state) {
     }
     struct rank_verdict verdict = verdict_on_made(&made);
     assert_int_equal(verdict.n_suspects, 1);
-    assert_int_equal(verdict.suspects[0].suspect, SUSPECT_SYNC);
+    assert_ptr_equal(verdict.suspects[0].rule, &rule_sync);
     assert_true(verdict.suspects[0].apparent > 90 && verdict.suspects[0].percent < 5);
     rank_verdict_free(&verdict);
 }
@@ -241,64 +237,62 @@ static void long_synchronize_is_not_the_cause(void **state) {
 /* Each rule has a row without conditions after all others, and each row a remedy on any kind of GPU. */
 static void every_rule_has_a_remedy_in_any_situation(void **state) {
     (void)state;
-    bool always[N_FINDING_RULES] = {false};
-    for (uint32_t i = 0; i < count_remedies(); i++) {
-        const struct remedy *remedy = &finding_remedies[i];
-        assert_false(always[remedy->rule]); /* the row would never be selected */
-        always[remedy->rule] = !remedy->needs && !remedy->excludes;
-        assert_true(remedy->metric && *remedy->metric && remedy->after && *remedy->after);
-        for (int hip = 0; hip < 2; hip++) {
-            struct overview_finding finding = {.rule = remedy->rule,
-                                               .facts = remedy->needs | (hip ? (uint32_t)FACT_HIP : FACT_CUDA)};
-            bool any = false;
-            for (int k = 0; k < REMEDY_LINES; k++) {
-                char text[400];
-                if (!remedy_line_applies(&remedy->lines[k], &finding))
-                    continue;
-                any = true;
-                remedy_line_text(&remedy->lines[k], &finding, text, sizeof text);
-                assert_null(strchr(text, '%'));
-                assert_true(text[strlen(text) - 1] == '.');
-                assert_false(hip && strstr(text, "CUDA graphs"));
+    for (uint32_t i = 0; i < n_finding_rules; i++) {
+        const struct finding_rule *rule = finding_rules[i];
+        bool always = false;
+        for (int r = 0; r < REMEDIES_MOST && rule->remedies[r].lines[0].text; r++) {
+            const struct remedy *remedy = &rule->remedies[r];
+            assert_false(always); /* the row would never be selected */
+            always = !remedy->needs && !remedy->excludes;
+            for (int hip = 0; hip < 2; hip++) {
+                struct overview_finding finding = {.rule = rule,
+                                                   .facts = remedy->needs | (hip ? (uint32_t)FACT_HIP : FACT_CUDA)};
+                bool any = false;
+                for (int k = 0; k < REMEDY_LINES; k++) {
+                    char text[400];
+                    if (!remedy_line_applies(&remedy->lines[k], &finding))
+                        continue;
+                    any = true;
+                    remedy_line_text(&remedy->lines[k], &finding, text, sizeof text);
+                    assert_null(strchr(text, '%'));
+                    assert_true(text[strlen(text) - 1] == '.');
+                    assert_false(hip && strstr(text, "CUDA graphs"));
+                }
+                assert_true(any || (remedy->needs & FACT_HIP && !hip));
             }
-            assert_true(any || (remedy->needs & FACT_HIP && !hip) ||
-                        remedy->rule == FINDING_NO_KERNELS); /* its evidence names the remedies of each cause */
         }
+        assert_true(always || rule == &rule_no_kernels); /* its evidence names the remedies of other causes */
     }
-    for (int rule = 0; rule < N_FINDING_RULES; rule++)
-        assert_true(always[rule] && finding_titles[rule]);
 }
 
 static void situation_decides_about_the_remedy(void **state) {
     static const struct {
-        enum finding_rule rule;
+        const struct finding_rule *rule;
         uint32_t facts;
         const char *situation;
     } cases[] = {
-        {FINDING_HOST_BOUND, FACT_ENGINE | FACT_VLLM | FACT_COMPILED | FACT_CUDA, "engine"},
-        {FINDING_HOST_BOUND, FACT_ENGINE | FACT_BACKWARD | FACT_CUDA, "eager"},
-        {FINDING_HOST_BOUND, FACT_COMPILED | FACT_BACKWARD | FACT_CUDA, "compiled"},
-        {FINDING_HOST_BOUND, FACT_COMPILED | FACT_GRAPHS | FACT_CUDA, "graphs"},
-        {FINDING_HOST_BOUND, FACT_FEW_LAUNCHES | FACT_CUDA, "one_shot"},
-        {FINDING_HOST_BOUND, FACT_FEW_LAUNCHES | FACT_OPTIMIZER | FACT_CUDA, "eager"},
-        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_DDP, "ddp"},
-        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_FORWARD, "tp"},
-        {FINDING_EXPOSED_COMM, FACT_ALL_REDUCE | FACT_FORWARD, "inference"},
-        {FINDING_EXPOSED_COMM, FACT_SHARDED | FACT_FSDP | FACT_BACKWARD, "fsdp"},
-        {FINDING_EXPOSED_COMM, FACT_ALL_TO_ALL | FACT_MOE | FACT_EMBEDDING, "moe"},
-        {FINDING_EXPOSED_COMM, FACT_ALL_TO_ALL | FACT_EMBEDDING, "embedding"},
-        {FINDING_SYNC, FACT_NONZERO, "nonzero"},
-        {FINDING_COPIES, FACT_TO_DEVICE | FACT_PAGEABLE, "pageable"},
-        {FINDING_COPIES, FACT_TO_DEVICE, "pinned"},
-        {FINDING_FP32, FACT_HIP, "amd"},
-        {FINDING_GEMM_BOUND, FACT_HIP | FACT_FEW_ROWS, "amd_memory_bound"},
+        {&rule_host_bound, FACT_ENGINE | FACT_VLLM | FACT_COMPILED | FACT_CUDA, "engine"},
+        {&rule_host_bound, FACT_ENGINE | FACT_BACKWARD | FACT_CUDA, "eager"},
+        {&rule_host_bound, FACT_COMPILED | FACT_BACKWARD | FACT_CUDA, "compiled"},
+        {&rule_host_bound, FACT_COMPILED | FACT_GRAPHS | FACT_CUDA, "graphs"},
+        {&rule_host_bound, FACT_FEW_LAUNCHES | FACT_CUDA, "one_shot"},
+        {&rule_host_bound, FACT_FEW_LAUNCHES | FACT_OPTIMIZER | FACT_CUDA, "eager"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_DDP, "ddp"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_FORWARD, "tp"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_FORWARD, "inference"},
+        {&rule_exposed_comm, FACT_SHARDED | FACT_FSDP | FACT_BACKWARD, "fsdp"},
+        {&rule_exposed_comm, FACT_ALL_TO_ALL | FACT_MOE | FACT_EMBEDDING, "moe"},
+        {&rule_exposed_comm, FACT_ALL_TO_ALL | FACT_EMBEDDING, "embedding"},
+        {&rule_sync, FACT_NONZERO, "nonzero"},
+        {&rule_copies, FACT_TO_DEVICE | FACT_PAGEABLE, "pageable"},
+        {&rule_copies, FACT_TO_DEVICE, "pinned"},
+        {&rule_fp32, FACT_HIP, "amd"},
+        {&rule_gemm_bound, FACT_HIP | FACT_FEW_ROWS, "amd_memory_bound"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct overview_finding finding = {.rule = cases[i].rule, .facts = cases[i].facts};
-        select_remedy(NULL, &finding);
-        assert_string_equal(finding_remedies[finding.remedy].situation, cases[i].situation);
-        assert_int_equal(finding_remedies[finding.remedy].rule, cases[i].rule);
+        assert_string_equal(finding_remedy(&finding)->situation, cases[i].situation);
     }
 }
 
@@ -315,9 +309,9 @@ static struct rank_verdict rank_of(int64_t compute_us, int64_t host_us, struct v
                                    .n_atoms = 2,
                                    .n_findings = 1};
     atoms[0] = (struct verdict_atom){.part = SUTRA_PART_COMPUTE, .ticks = compute_us * 1000};
-    atoms[1] = (struct verdict_atom){.rules = BIT(HOST_BOUND), .part = SUTRA_PART_HOST, .ticks = host_us * 1000};
+    atoms[1] = (struct verdict_atom){.rules = BIT(host_bound), .part = SUTRA_PART_HOST, .ticks = host_us * 1000};
     verdict.findings[0] =
-        (struct overview_finding){.rule = FINDING_HOST_BOUND,
+        (struct overview_finding){.rule = &rule_host_bound,
                                   .weight = 1,
                                   .saving_percent = 100.0 * (double)host_us / (double)(compute_us + host_us)};
     return verdict;

@@ -150,14 +150,8 @@ static void write_point(struct page *page, const char *label, const char *text) 
 
 /* The picture of a finding, if its range has events. */
 static void write_picture(struct page *page, const struct sutra_table *events, const struct finding_words *finding) {
-    static const struct {
-        const char *rule, *marked;
-    } kinds[] = {{"exposed_comm", "exposed communication"},     {"straggler", "wait for the straggler"},
-                 {"slow_collective", "slow collectives"},       {"copies", "exposed memcpy"},
-                 {"fp32_no_tensor_cores", "FP32 kernels"},      {"unfused_attention", "attention kernels"},
-                 {"elementwise_fusion", "elementwise kernels"}, {"layout", "layout kernels"}};
     const uint32_t rule = table_column(events, "rule"), rank = table_column(events, "rank");
-    struct timeline timeline = {.table = events, .marked = "GPU idle"};
+    struct timeline timeline = {.table = events, .marked = finding->marked};
     size_t length;
     for (uint64_t row = 0; row < events->n_rows; row++)
         if (table_get_integer(events, rank, row) == finding->evidence.rank &&
@@ -165,9 +159,6 @@ static void write_picture(struct page *page, const struct sutra_table *events, c
             timeline.first = timeline.n ? timeline.first : row;
             timeline.n++;
         }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].rule, finding->rule) == 0)
-            timeline.marked = kinds[i].marked;
     if (timeline.n) {
         char name[64], title[128];
         snprintf(name, sizeof name, "evidence_%.40s", finding->rule);

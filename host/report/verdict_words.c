@@ -52,37 +52,13 @@ static const struct {
     [SUTRA_PART_OUTSIDE_STEP] = {'o', "outside this rank's step", "outside this rank's step", COLOUR_COUNT},
 };
 
-/* What a repair of a rule changes: "348 ms -> 204 ms if the CPU kept up". With a situation: of this one only. */
-static const struct {
-    const char *rule, *situation, *fix;
-} fixes[] = {
-    {"data_loading", NULL, "batches were ready"},
-    {"cpu_preprocessing", NULL, "the CPU prepared its work in parallel"},
-    {"host_bound", NULL, "the CPU kept up"},
-    {"small_kernels_optimizer", NULL, "the optimizer were fused"},
-    {"exposed_comm", "ddp", "gradients overlapped with the backward pass"},
-    {"exposed_comm", "fsdp", "the all-gathers overlapped"},
-    {"exposed_comm", "embedding", "the exchange overlapped"},
-    {"exposed_comm", "moe", "the exchange overlapped"},
-    {"exposed_comm", "all_to_all", "the exchange overlapped"},
-    {"exposed_comm", NULL, "communication overlapped"},
-    {"straggler", NULL, "all ranks arrived together"},
-    {"slow_collective", NULL, "the links ran at full rate"},
-    {"copies", NULL, "memcpys overlapped"},
-    {"sync", NULL, "the CPU did not wait for the GPU"},
-    {"allocation", NULL, "memory stayed allocated"},
-    {"fp32_no_tensor_cores", NULL, "tensor cores were used"},
-    {"unfused_attention", NULL, "attention were fused"},
-    {"elementwise_fusion", NULL, "elementwise kernels were fused"},
-    {"layout", NULL, "tensors kept their layout"},
-    {"ddp_buffers", NULL, "buffers were not broadcast"},
-};
-
 /* ---- Texts in the arena ---- */
 
 struct words_maker {
     const struct sutra_verdict *verdict;
     const struct sutra_finding *findings;
+    const struct finding_rule *rules[WORDS_FINDINGS];
+    const struct remedy *remedies[WORDS_FINDINGS]; /* NULL: none in this situation */
     size_t n_findings;
     struct arena *arena;
     struct buffer buffer; /* of the current text */
@@ -101,7 +77,7 @@ static const char *finish_text(struct words_maker *maker) {
 
 /* "348 ms": three digits. */
 static struct figure step_text(double us) {
-    return finding_time(us * 1000);
+    return brief_time_text(us * 1000);
 }
 
 /* A part of a step, with the unit of the step, and with decimals only if the step is short in this unit. */
@@ -181,20 +157,17 @@ static void make_header(struct words_maker *maker) {
     words->facts = finish_text(maker);
 }
 
-/* What the repair of a finding changes; "" for a part of another finding, unless `is_last`. */
-static const char *fix_of(const struct words_maker *maker, const char *rule, bool is_last) {
-    const char *situation = "";
+/* What the repair of a rule changes; "" for a part of another finding, unless `is_last`. */
+static const char *fix_of(const struct words_maker *maker, const char *name, bool is_last) {
+    const struct finding_rule *rule = finding_rule_named(name);
     for (size_t i = 0; i < maker->n_findings; i++) {
-        if (strcmp(maker->findings[i].rule, rule) != 0)
+        if (maker->rules[i] != rule)
             continue;
         if (!is_last && maker->findings[i].n_part_of > 0)
             return "";
-        situation = maker->findings[i].situation;
+        return maker->remedies[i] && maker->remedies[i]->fix ? maker->remedies[i]->fix : rule->fix;
     }
-    for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
-        if (strcmp(fixes[i].rule, rule) == 0 && (!fixes[i].situation || strcmp(fixes[i].situation, situation) == 0))
-            return fixes[i].fix;
-    return rule;
+    return rule->fix;
 }
 
 static void make_could(struct words_maker *maker) {
@@ -309,7 +282,8 @@ static void make_bar(struct words_maker *maker) {
 
 /* ---- Findings ---- */
 
-static void make_saving(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
+static void make_saving(struct words_maker *maker, size_t i, struct finding_words *words) {
+    const struct sutra_finding *finding = &maker->findings[i];
     const struct sutra_verdict *verdict = maker->verdict;
     const char *of = verdict->n_steps ? "a step" : "the trace";
     words->saving = "";
@@ -319,7 +293,7 @@ static void make_saving(struct words_maker *maker, const struct sutra_finding *f
         return;
     buffer_format(&maker->buffer, "%s%s of %s (%s", finding->estimate ? "about " : "up to ",
                   part_text(finding->saving_us, verdict->step_us).text, of, percent_text(finding->saving_percent).text);
-    if (verdict->n_ranks > 1 && finding->n_ranks && strcmp(finding->rule, "straggler") != 0) {
+    if (verdict->n_ranks > 1 && finding->n_ranks && maker->rules[i] != &rule_straggler) {
         if (finding->n_ranks > 1 && finding->most_percent - finding->least_percent >= 1)
             buffer_format(&maker->buffer, "; %.0f-%.0f%%", finding->least_percent, finding->most_percent);
         buffer_format(&maker->buffer, "%s %llu of %llu ranks",
@@ -335,7 +309,8 @@ static struct shortened place_name(const char *name) {
 }
 
 /* "backward 68% (CompiledFunctionBackward 56%), forward 17%, optimizer 12%"; or kernels: "gemm 66%, softmax 12%". */
-static void make_where(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
+static void make_where(struct words_maker *maker, const struct sutra_finding *finding, const struct finding_rule *rule,
+                       struct finding_words *words) {
     bool used[SUTRA_N_PHASES] = {false};
     unsigned n = 0;
     const struct sutra_finding_unit *units = finding->units;
@@ -371,14 +346,10 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
     }
     n += finding->n_units > 0;
     if (*finding->frame) {
-        static const char *const communication[] = {"exposed_comm", "straggler", "slow_collective"};
-        const char *before = "; mostly in ";
+        const char *before = rule->scope == SCOPE_COMMUNICATION ? ", from " : "; mostly in ";
         bool is_named = strcmp(finding->frame, COMMS_NAME) == 0; /* a record of the profiler, no caller */
         for (size_t i = 0; i < finding->n_units; i++)
             is_named |= strcmp(units[i].name, finding->frame) == 0;
-        for (size_t i = 0; i < sizeof communication / sizeof *communication; i++)
-            if (strcmp(finding->rule, communication[i]) == 0)
-                before = ", from ";
         if (!is_named)
             buffer_format(&maker->buffer, "%s%s", n ? before : "", place_name(finding->frame).text);
     }
@@ -399,31 +370,26 @@ static void append_sentence(struct words_maker *maker, const char *text) {
         buffer_format(&maker->buffer, ".");
 }
 
-/* The title with its situation: "Exposed communication (embedding all-to-all)", "Straggler: rank 7". */
-static const char *title_of(struct words_maker *maker, const struct sutra_finding *finding) {
-    static const struct {
-        const char *situation, *name;
-    } kinds[] = {{"ddp", "gradient all-reduce"}, {"fsdp", "sharded parameters"}, {"embedding", "embedding all-to-all"},
-                 {"moe", "expert all-to-all"},   {"all_to_all", "all-to-all"},   {"tp", "tensor-parallel all-reduce"},
-                 {"inference", "all-reduce"}};
-    buffer_format(&maker->buffer, "%s", finding->title);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && strcmp(finding->rule, "exposed_comm") == 0; i++)
-        if (strcmp(finding->situation, kinds[i].situation) == 0)
-            buffer_format(&maker->buffer, " (%s)", kinds[i].name);
-    for (size_t i = 0; i < finding->n_numbers && strcmp(finding->rule, "straggler") == 0; i++)
-        if (strcmp(finding->numbers[i].name, "rank") == 0)
-            buffer_format(&maker->buffer, ": rank %.0f", finding->numbers[i].value);
-    return finish_text(maker);
-}
-
-static void make_finding(struct words_maker *maker, const struct sutra_finding *finding) {
+static void make_finding(struct words_maker *maker, size_t number) {
+    const struct sutra_finding *finding = &maker->findings[number];
+    const struct finding_rule *rule = maker->rules[number];
+    const struct remedy *remedy = maker->remedies[number];
     struct finding_words *words = &maker->words->findings[maker->words->n_findings++];
     words->rule = finding->rule;
-    words->title = title_of(maker, finding);
     words->evidence = finding->evidence;
+    words->marked = rule->marked ? rule->marked : "GPU idle";
     words->remedies = finding->remedies;
     words->n_remedies = finding->n_remedies;
-    make_saving(maker, finding, words);
+
+    /* The title with its situation: "Exposed communication (embedding all-to-all)", "Straggler: rank 7". */
+    buffer_format(&maker->buffer, "%s", finding->title);
+    if (remedy && remedy->note)
+        buffer_format(&maker->buffer, " (%s)", remedy->note);
+    for (size_t i = 0; i < finding->n_numbers && rule == &rule_straggler; i++)
+        if (strcmp(finding->numbers[i].name, "rank") == 0)
+            buffer_format(&maker->buffer, ": rank %.0f", finding->numbers[i].value);
+    words->title = finish_text(maker);
+    make_saving(maker, number, words);
 
     append_sentence(maker, finding->seen);
     for (size_t i = 0; i < finding->n_part_of; i++)
@@ -431,11 +397,9 @@ static void make_finding(struct words_maker *maker, const struct sutra_finding *
             if (strcmp(maker->findings[k].rule, finding->part_of[i]) == 0)
                 buffer_format(&maker->buffer, " Part of %zu: do not add.", k + 1);
     words->seen = finish_text(maker);
-    make_where(maker, finding, words);
-    for (size_t i = 0; i < finding->n_remedies; i++) {
-        const struct sutra_finding_remedy *remedy = &finding->remedies[i];
-        append_sentence(maker, remedy->text);
-    }
+    make_where(maker, finding, rule, words);
+    for (size_t i = 0; i < finding->n_remedies; i++)
+        append_sentence(maker, finding->remedies[i].text);
     words->fix = finish_text(maker);
     if (*finding->check_metric) {
         if (*finding->check_now)
@@ -487,8 +451,19 @@ static void make_rest(struct words_maker *maker) {
 enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const struct sutra_finding *findings,
                                      size_t n_findings, struct arena *arena, struct verdict_words *words,
                                      struct sutra_error *error) {
-    struct words_maker maker = {
-        .verdict = verdict, .findings = findings, .n_findings = n_findings, .arena = arena, .words = words};
+    struct words_maker maker = {.verdict = verdict,
+                                .findings = findings,
+                                .n_findings = MIN(n_findings, WORDS_FINDINGS),
+                                .arena = arena,
+                                .words = words};
+    for (size_t i = 0; i < maker.n_findings; i++) {
+        maker.rules[i] = finding_rule_named(findings[i].rule);
+        for (int k = 0; k < REMEDIES_MOST && !maker.remedies[i]; k++) {
+            const struct remedy *remedy = &maker.rules[i]->remedies[k];
+            if (remedy->situation && strcmp(remedy->situation, findings[i].situation) == 0)
+                maker.remedies[i] = remedy;
+        }
+    }
     *words = (struct verdict_words){.verdict = verdict,
                                     .why = verdict->why,
                                     .damage = "",
@@ -520,8 +495,8 @@ enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const 
         buffer_format(&maker.buffer, "%s%s", verdict->not_judged, *verdict->not_judged ? "." : "");
         words->not_judged = finish_text(&maker);
     }
-    for (size_t i = 0; i < n_findings && i < WORDS_FINDINGS; i++)
-        make_finding(&maker, &findings[i]);
+    for (size_t i = 0; i < maker.n_findings; i++)
+        make_finding(&maker, i);
     make_rest(&maker);
     buffer_free(&maker.buffer);
     return arena_status(arena, error);

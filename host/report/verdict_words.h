@@ -37,6 +37,7 @@ struct finding_words {
     const struct sutra_finding_remedy *remedies;
     size_t n_remedies;
     struct sutra_finding_evidence evidence;
+    const char *marked; /* its intervals in the picture: "GPU idle" */
 };
 
 struct verdict_words {

@@ -59,6 +59,18 @@ struct figure time_text(double us) {
     return figure;
 }
 
+struct figure brief_time_text(double ns) {
+    static const char *const units[] = {"us", "ms", "s"};
+    struct figure figure;
+    double value = ns / 1000;
+    int unit = 0;
+    for (; value >= 999.5 && unit < 2; value /= 1000)
+        unit++;
+    int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(figure.text, sizeof figure.text, "%.*f %s", value <= 0 ? 0 : digits, value, units[unit]);
+    return figure;
+}
+
 struct figure share_text(double part, double whole) {
     struct figure figure = {"-"};
     double share = 100 * part / whole;

@@ -19,8 +19,13 @@ struct figure count_text(uint64_t count);
 /* "1 rank", "2,345 ranks": a number and its noun, singular and plural. */
 struct figure counted_text(uint64_t count, const char *one, const char *several);
 
-/* "1.234 s", "56.789 ms", "12 us"; "unknown" for NaN. */
+/* A time in a list or summary, exact to the nanosecond below a second: "1.234 s", "56.789 ms", "12.34 us"; "unknown" for
+ * NaN. */
 struct figure time_text(double us);
+
+/* A time in a sentence of a finding, with three digits: a reader compares its size, and means and savings are not more
+ * exact. "1.23 s", "56.8 ms", "12.3 us". */
+struct figure brief_time_text(double ns);
 
 /* "12.3 %"; "-" if the whole is not positive. */
 struct figure share_text(double part, double whole);

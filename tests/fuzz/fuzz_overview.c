@@ -60,14 +60,14 @@ static void check_verdict(const struct rank_verdict *verdict) {
     for (unsigned i = 0; i < verdict->n_findings; i++) {
         const struct overview_finding *finding = &verdict->findings[i];
         enum achievable_bound bound;
-        check(finding->rule < N_FINDING_RULES && *finding->seen, "a rule's sentence");
+        check(finding->rule && *finding->seen, "a rule's sentence");
         check(isnan(finding->saving_percent) || (finding->saving_percent >= 0 && finding->saving_percent < 100.001),
               "a part of the window");
         check(finding->weight >= 0 && finding->weight <= 1, "a weight");
         check(finding->range.from_us >= 0 && finding->range.to_us >= finding->range.from_us, "a range");
         for (unsigned k = 0; k < finding->n_numbers; k++)
             check(isfinite(finding->numbers[k].value), "with numbers");
-        rules |= 1U << finding->rule;
+        rules |= finding_rule_bit(finding->rule);
         double step = achievable_window(verdict, rules, 0, &bound);
         check(step >= -1 && step <= (double)verdict->window + 1, "a step that is no longer");
     }

@@ -35,7 +35,7 @@ struct excerpt {
     int64_t zero, from, to; /* ticks: the first event of the trace, the range */
     row_t step;             /* row of hosts: the step that contains the start of the range; ROW_NONE */
     struct spans marked;    /* intervals of the finding, by start */
-    bool is_idle;           /* they are GPU idle time */
+    bool is_idle;           /* these are GPU idle time */
 };
 
 /* Kinds of rows in the table. */
@@ -326,12 +326,13 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
     const struct launch_model *model = overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct overview_window *window = &overview->window;
-    const char *rule = finding_names[finding->rule];
+    const char *rule = finding->rule->name;
     if (finding->range.from_us >= finding->range.to_us)
         return SUTRA_OK;
-    struct excerpt excerpt = {.zero = overview->first_event, .step = ROW_NONE, .marked = finding->spans};
-    excerpt.is_idle = finding->rule < FINDING_EXPOSED_COMM || finding->rule == FINDING_SYNC ||
-                      finding->rule == FINDING_ALLOCATION || finding->rule == FINDING_DDP_BUFFERS;
+    struct excerpt excerpt = {.zero = overview->first_event,
+                              .step = ROW_NONE,
+                              .marked = finding->spans,
+                              .is_idle = finding->rule->marked == NULL};
     excerpt.from = excerpt.zero + finding->range.from_us * 1000;
     excerpt.to = excerpt.zero + finding->range.to_us * 1000;
     row_t i;

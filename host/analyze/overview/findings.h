@@ -2,7 +2,14 @@
  * findings.h - why the steps of a rank are slow, in sentences: rules that inspect an overview. A rule that is not
  * certain reports nothing.
  *
- *     overview --guards (findings.c)--> cropped or suppressed --rules_*.c--> findings --sort (findings.c)--> five
+ *     overview --guards--> cropped or suppressed --rules in the order of FINDING_RULES--> findings --sort--> five
+ *
+ *     rule      its name, title, function, what a repair changes        struct finding_rule, next to the function:
+ *     remedies  rows of situation, needed facts, lines to do            rules_cpu.c, rules_gpu.c,
+ *     finding   intervals, saving, evidence, facts                      rules_communication.c; guards in findings.c
+ *
+ *     names of a trace --read_trace_facts()--> facts, a bit each --+
+ *     rule: facts of the finding ----------------------------------+--> the first row that fits: finding_remedy()
  *
  * Each rule has its threshold and its formula next to it, and in docs/findings.md. A saving is how much of the window
  * would go, in percent; savings do not add up.
@@ -18,44 +25,179 @@
 #include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"
-#include "analyze/rank_clocks.h"
-#include "analyze/table.h"
 #include "columns/hash_tables.h"
 #include "sutra/overview.h"
 #include "text/names.h"
 #include "text/quantities.h"
 
-/* The rules: name in outputs, scope, function. They are applied in this order, and findings of equal saving are sorted
- * in this order. Guards, which have no function, are applied before all of them. */
-#define FINDING_RULES(GUARD, RULE)                                                                                     \
-    GUARD(NO_KERNELS, "no_kernels")                                                                                    \
-    GUARD(STARTUP, "startup")                                                                                          \
-    GUARD(UNRECORDED_GRAPH, "unrecorded_graph")                                                                        \
-    GUARD(DEVICE_SIDE, "device_side")                                                                                  \
-    RULE(DATA_LOADING, "data_loading", SCOPE_IDLE, rule_data_loading)                                                  \
-    RULE(CPU_PREPROCESSING, "cpu_preprocessing", SCOPE_IDLE, rule_cpu_preprocessing)                                   \
-    RULE(HOST_BOUND, "host_bound", SCOPE_IDLE, rule_host_bound)                                                        \
-    RULE(SMALL_KERNELS_OPTIMIZER, "small_kernels_optimizer", SCOPE_STEP, rule_small_kernels_optimizer)                 \
-    RULE(EXPOSED_COMM, "exposed_comm", SCOPE_STEP, rule_exposed_comm)                                                  \
-    RULE(STRAGGLER, "straggler", SCOPE_STEP, rule_straggler)                                                           \
-    RULE(SLOW_COLLECTIVE, "slow_collective", SCOPE_STEP, rule_slow_collective)                                         \
-    RULE(COPIES, "copies", SCOPE_STEP, rule_copies)                                                                    \
-    RULE(SYNC, "sync", SCOPE_STEP, rule_sync)                                                                          \
-    RULE(ALLOCATION, "allocation", SCOPE_STEP, rule_allocation)                                                        \
-    RULE(FP32, "fp32_no_tensor_cores", SCOPE_COMPUTE, rule_fp32)                                                       \
-    RULE(UNFUSED_ATTENTION, "unfused_attention", SCOPE_COMPUTE, rule_unfused_attention)                                \
-    RULE(ELEMENTWISE_FUSION, "elementwise_fusion", SCOPE_COMPUTE, rule_elementwise_fusion)                             \
-    RULE(LAYOUT, "layout", SCOPE_STEP, rule_layout)                                                                    \
-    RULE(DDP_BUFFERS, "ddp_buffers", SCOPE_STEP, rule_ddp_buffers)                                                     \
-    RULE(GEMM_BOUND, "gemm_bound", SCOPE_STEP, rule_gemm_bound)                                                        \
-    GUARD(TRACE_EDGE, "trace_edge")
+/* Facts that distinguish situations. */
+enum finding_fact {
+    /* of the trace */
+    FACT_ENGINE = 1 << 0, /* an inference engine */
+    FACT_BACKWARD = 1 << 1,
+    FACT_OPTIMIZER = 1 << 2,
+    FACT_COMPILED = 1 << 3,
+    FACT_HIP = 1 << 4,
+    FACT_MOE = 1 << 5,
+    FACT_EMBEDDING = 1 << 6,
+    FACT_FSDP = 1 << 7,
+    FACT_DDP = 1 << 8,
+    FACT_WORKERS = 1 << 9,        /* of a data loader */
+    FACT_INLINE_LOADER = 1 << 10, /* loads in the training process */
+    FACT_CUDA = 1 << 11,          /* not FACT_HIP */
+    FACT_SGLANG = 1 << 12,
+    /* of a finding */
+    FACT_GRAPHS = 1 << 13,       /* launches graphs */
+    FACT_FEW_LAUNCHES = 1 << 14, /* one pass of inference */
+    FACT_ALL_REDUCE = 1 << 15,   /* the kind of most exposed communication */
+    FACT_SHARDED = 1 << 16,      /* all-gather and reduce-scatter */
+    FACT_ALL_TO_ALL = 1 << 17,
+    FACT_FORWARD = 1 << 18,    /* in the forward phase, within one host */
+    FACT_MANY_SHORT = 1 << 19, /* collectives, about one per parameter */
+    FACT_MANY_KERNELS = 1 << 20,
+    FACT_ITEM = 1 << 21, /* the caller of a synchronizing call */
+    FACT_NONZERO = 1 << 22,
+    FACT_FROM_DEVICE = 1 << 23, /* a copy */
+    FACT_TO_DEVICE = 1 << 24,
+    FACT_ON_DEVICE = 1 << 25,
+    FACT_PAGEABLE = 1 << 26,
+    FACT_STATIC_INPUT = 1 << 27, /* into buffers of a graph */
+    FACT_NAMED = 1 << 28,        /* the finding names a function or operator */
+    FACT_FEW_ROWS = 1 << 29,     /* a matrix multiplication that is bound by memory */
+    FACT_UNNAMED = 1 << 30       /* it names none */
+};
 
-#define FINDING_GUARD_ID(id, name)                 FINDING_##id,
-#define FINDING_RULE_ID(id, name, scope, function) FINDING_##id,
-enum finding_rule { FINDING_RULES(FINDING_GUARD_ID, FINDING_RULE_ID) N_FINDING_RULES };
+#define FACT_VLLM         (1U << 31)
+#define FACT_DEEPEP       ((uint64_t)1 << 32) /* the library of most exposed communication */
+#define FACT_INNER_REDUCE ((uint64_t)1 << 33) /* an all-reduce of an inference engine */
+#define FACT_OTHER_DEVICE ((uint64_t)1 << 34) /* neither FACT_CUDA nor FACT_HIP */
+#define FACT_HOST_ONLY    ((uint64_t)1 << 35) /* no device was recorded */
+#define FACT_UNDELIVERED  ((uint64_t)1 << 36) /* launch calls, but no GPU activity */
 
-/* Names of rules in outputs: "data_loading". */
-extern const char *const finding_names[N_FINDING_RULES];
+#define FACT_LONG_KERNELS ((uint64_t)1 << 37) /* the median kernel takes longer than two median launch calls */
+
+/* ---- Remedies ---- */
+
+#define REMEDY_LINES  4
+#define REMEDIES_MOST 12
+
+/* A line of a remedy. In the text, %s is replaced by the subject of the finding. */
+struct remedy_line {
+    const char *text, *api, *source;
+    uint64_t unless; /* facts of traces that already have it */
+};
+
+/* What to do in a situation: if the finding has all needed facts, and none of the excluded ones. */
+struct remedy {
+    const char *situation; /* name in outputs; NULL: the only one of the rule */
+    uint64_t needs, excludes;
+    struct remedy_line lines[REMEDY_LINES];
+    const char *metric, *after; /* instead of those of the rule */
+    const char *note;           /* after the title: "gradient all-reduce" */
+    const char *fix;            /* instead of that of the rule */
+};
+
+/* Pages that several rules name; the names of interfaces, and versions, are from there. */
+#define TORCH_DOCS    "docs.pytorch.org/docs/stable/"
+#define COMPILE_PAGE  TORCH_DOCS "generated/torch.compile.html"
+#define DDP_PAGE      TORCH_DOCS "generated/torch.nn.parallel.DistributedDataParallel.html"
+#define PROFILER_PAGE TORCH_DOCS "profiler.html"
+#define PINNED_PAGE   "docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html"
+#define TUNING_PAGE   "docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
+
+/* ---- Rules ---- */
+
+struct diagnosis;
+
+/* Time that a rule is about. If the GPU is often idle, findings about compute follow those about idle time. */
+enum finding_scope { SCOPE_STEP, SCOPE_IDLE, SCOPE_COMPUTE, SCOPE_COMMUNICATION };
+
+/* The CPU after a repair: as busy as before, so that it may become the limit of the step; or less busy. */
+enum finding_cpu { CPU_NO_LIMIT, CPU_STAYS_BUSY, CPU_IS_RELIEVED };
+
+/* A popular number, and its cost in this trace; percent of the window, or of what the text says. */
+struct suspect_percents {
+    double apparent, cost;
+};
+
+/* Everything that is specific to a rule. Members that a rule omits are 0. */
+struct finding_rule {
+    const char *name;  /* in outputs: "data_loading" */
+    const char *title; /* on pages: "Data loading" */
+    struct {
+        uint64_t fact;
+        const char *title;
+    } title_if; /* the title of findings with a fact */
+
+    /* Adds the finding; NULL: a guard, which findings.c applies before all rules. */
+    enum sutra_status (*find)(struct diagnosis *d, struct sutra_error *error);
+    enum finding_scope scope;
+    bool is_first;                      /* precedes all others, and is certain in a damaged trace, too */
+    unsigned position;                  /* among findings without a saving, which are last; ascending */
+    double min_percent;                 /* of the saving of a finding that is shown; 0: MIN_SAVING */
+    bool uses_launches;                 /* rests on the time from launches to activities */
+    const struct finding_rule *part_of; /* in the time of this rule's finding, by definition */
+
+    /* The saving, and the step without this time. */
+    bool is_estimate;    /* not an upper limit */
+    bool includes_waits; /* for a straggler of the job, which are subtracted */
+    enum finding_cpu cpu;
+
+    /* Words of pages. */
+    const char *marked;                    /* its intervals in a picture: "layout kernels"; NULL: GPU idle time */
+    const char *fix;                       /* what a repair changes: "348 ms -> 204 ms if the CPU kept up" */
+    const char *metric, *after;            /* what to check afterwards: "launches per step", "must fall" */
+    struct remedy remedies[REMEDIES_MOST]; /* the first one that fits; the last one has no conditions */
+
+    /* A number that other tools name as the cause (suspects in verdict.c); without a name: none. */
+    struct {
+        const char *name, *text; /* the text formats both percents */
+        double min_apparent;     /* to be named */
+        struct suspect_percents (*measure)(const struct diagnosis *d);
+        unsigned position; /* among equal ones, ascending */
+    } suspect;
+};
+
+/* The rules in the order of their application and of findings with equal savings. RULE(x) is struct finding_rule
+ * rule_x. Numbers of rules are indices of this list, in sets of bits and in partial results. */
+#define FINDING_RULES(RULE)                                                                                            \
+    RULE(no_kernels)                                                                                                   \
+    RULE(startup)                                                                                                      \
+    RULE(unrecorded_graph)                                                                                             \
+    RULE(device_side)                                                                                                  \
+    RULE(data_loading)                                                                                                 \
+    RULE(cpu_preprocessing)                                                                                            \
+    RULE(host_bound)                                                                                                   \
+    RULE(small_kernels_optimizer)                                                                                      \
+    RULE(exposed_comm)                                                                                                 \
+    RULE(straggler)                                                                                                    \
+    RULE(slow_collective)                                                                                              \
+    RULE(copies)                                                                                                       \
+    RULE(sync)                                                                                                         \
+    RULE(allocation)                                                                                                   \
+    RULE(fp32)                                                                                                         \
+    RULE(unfused_attention)                                                                                            \
+    RULE(elementwise_fusion)                                                                                           \
+    RULE(layout)                                                                                                       \
+    RULE(ddp_buffers)                                                                                                  \
+    RULE(gemm_bound)                                                                                                   \
+    RULE(trace_edge)
+
+#define FINDING_RULE_DECLARED(x) extern const struct finding_rule rule_##x;
+FINDING_RULES(FINDING_RULE_DECLARED)
+
+#define FINDING_RULES_MOST 31 /* sets have a bit for each */
+extern const struct finding_rule *const finding_rules[];
+extern const uint32_t n_finding_rules;
+
+uint32_t finding_rule_number(const struct finding_rule *rule);
+static inline uint32_t finding_rule_bit(const struct finding_rule *rule) {
+    return 1U << finding_rule_number(rule);
+}
+/* NULL: no rule has this name. */
+const struct finding_rule *finding_rule_named(const char *name);
+
+/* ---- Findings ---- */
 
 #define FINDING_SEEN    480
 #define FINDING_NAME    128
@@ -91,13 +233,12 @@ struct finding_range {
  *     saving = weight * length of the intervals
  */
 struct overview_finding {
-    enum finding_rule rule;
+    const struct finding_rule *rule;
     double saving_percent; /* estimated saving, percent of the window; NaN: none is claimed */
     double uncapped;       /* the same without the cap; equal: there is none */
     double weight;         /* 0 .. 1 */
     struct spans spans;    /* in the arena of the diagnosis */
-    uint64_t facts;        /* of the trace, which select the remedies (remedies.h) */
-    uint32_t remedy;       /* index of the row of remedies */
+    uint64_t facts;        /* of the finding, and of the trace: they select the remedy */
     uint32_t part_of;      /* a bit for each rule of a finding whose intervals contain these */
     uint32_t limited_by;   /* enum finding_limit */
     char seen[FINDING_SEEN];
@@ -112,8 +253,8 @@ struct overview_finding {
 enum finding_limit { LIMIT_NONE, LIMIT_HOST_WAITS, LIMIT_STRAGGLER };
 
 struct overview_findings {
-    struct overview_finding list[N_FINDING_RULES]; /* shown ones first */
-    unsigned n;                                    /* shown */
+    struct overview_finding list[FINDING_RULES_MOST]; /* shown ones first */
+    unsigned n;                                       /* shown */
     unsigned n_all;
 };
 
@@ -153,38 +294,63 @@ struct diagnosis {
     struct arena *kept;                   /* intervals of findings */
     struct arena *arena;                  /* scratch */
     struct measures measures;
-    uint64_t facts;             /* of the trace: remedies.h */
-    int64_t unexplained_sync;   /* ticks of synchronizing calls in which no recorded activity runs */
-    struct spans preprocessing; /* host gaps that the rule cpu_preprocessing reports, */
-    struct spans host;          /* and all other gaps of the host and of launches */
-    struct spans straggler;     /* exposed communication that waits for a straggler */
-    bool fired[N_FINDING_RULES];
-    bool host_suppressed;          /* rules about the host are suppressed, */
-    bool kernels_suppressed;       /* and rules about kernels */
-    int64_t excluded;              /* ticks of the start of the trace that are cropped, */
-    enum finding_rule excluded_by; /* by this guard */
+    uint64_t facts;                         /* of the trace */
+    int64_t unexplained_sync;               /* ticks of synchronizing calls in which no recorded activity runs */
+    struct spans preprocessing;             /* host gaps that the rule cpu_preprocessing reports, */
+    struct spans host;                      /* and all other gaps of the host and of launches */
+    struct spans straggler;                 /* exposed communication that waits for a straggler */
+    bool host_suppressed;                   /* rules about the host are suppressed, */
+    bool kernels_suppressed;                /* and rules about kernels */
+    int64_t excluded;                       /* ticks of the start of the trace that are cropped, */
+    const struct finding_rule *excluded_by; /* by this guard; NULL */
     struct overview_findings *findings;
 };
 
-struct rank_verdict;
+/* Fills d->facts. Leaves d->arena as it was. */
+enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *error);
 
-/* Reports the verdict on an overview, which may be cropped. `alone`: no other rank's trace is analyzed. Intervals of
- * findings are in `arena`; the verdict needs rank_verdict_free() in any case. */
-enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
-                                struct overview *overview, const struct overview_steps *steps,
-                                const struct collective_calls *calls, bool alone, struct arena *arena,
-                                struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error);
+/* Applies guards and rules, which may crop the overview. */
+enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *error);
 
 /* Sorts by saving, largest first and unknown ones last; `n` becomes the number of findings that are shown: without
  * small savings, at most FINDINGS_MOST. */
 void sort_findings(struct overview_findings *findings, double busy_percent);
+
+/* Whether it has no saving, or a large one. */
+bool finding_is_shown(const struct overview_finding *finding);
+
+/* The finding of a rule among the first n of a list; NULL: none. */
+const struct overview_finding *finding_of_rule(const struct overview_finding *list, unsigned n,
+                                               const struct finding_rule *rule);
+
+/* Whether a rule fired before. */
+static inline bool has_fired(const struct diagnosis *d, const struct finding_rule *rule) {
+    return finding_of_rule(d->findings->list, d->findings->n_all, rule) != NULL;
+}
+
+/* ---- Texts of a finding (finding_texts.c) ---- */
+
+/* The title of its rule, by its facts. */
+const char *finding_title(const struct overview_finding *finding);
+
+/* The first remedy of its rule that fits; without lines if none does. */
+const struct remedy *finding_remedy(const struct overview_finding *finding);
+
+/* Whether a line is listed for a finding, and its text with the subject of the finding. */
+static inline bool remedy_line_applies(const struct remedy_line *line, const struct overview_finding *finding) {
+    return line->text && !(finding->facts & line->unless);
+}
+void remedy_line_text(const struct remedy_line *line, const struct overview_finding *finding, char *text, size_t size);
+
+/* Title, evidence and remedies as one text. */
+void finding_text(const struct overview_finding *finding, char *text, size_t size);
 
 /* ---- For the rules ---- */
 
 /* Adds a finding with the evidence that its text reports. Its saving is the length of its intervals; `spans` NULL: it
  * claims none. */
 __attribute__((format(printf, 4, 5))) struct overview_finding *
-add_finding(struct diagnosis *d, enum finding_rule rule, const struct spans *spans, const char *format, ...);
+add_finding(struct diagnosis *d, const struct finding_rule *rule, const struct spans *spans, const char *format, ...);
 
 /* Reduces its saving to some ticks. */
 void set_finding_saving(const struct diagnosis *d, struct overview_finding *finding, double ticks);
@@ -198,8 +364,6 @@ __attribute__((format(printf, 2, 3))) void append_finding_text(struct overview_f
 void add_finding_number(struct overview_finding *finding, const char *name, double value);
 __attribute__((format(printf, 2, 3))) void set_finding_now(struct overview_finding *finding, const char *format, ...);
 
-/* "59.3 ms", "12 us": three digits. */
-struct figure finding_time(double ticks);
 /* "59.3 ms of each 175 ms step"; without steps, of the window. */
 struct figure finding_per_step(const struct diagnosis *d, double ticks);
 struct figure finding_percent(double part, double whole);
@@ -213,13 +377,6 @@ void copy_finding_name(const struct diagnosis *d, uint32_t string, char *name, s
 static inline double percent_of_window(const struct diagnosis *d, double ticks) {
     return ticks / d->measures.window * 100;
 }
-
-/* The name of the enclosing event with most time in rows of some kinds; STRING_NONE: no row has one. */
-enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,
-                                  struct sutra_error *error);
-
-/* Whether set-up recurs: at least a third of it is in the second half of at least three steps. */
-bool set_up_recurs(const struct overview *overview);
 
 /* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is small
  * or of unknown size. Links with less than this percentage of their peak are underused. */
@@ -240,52 +397,8 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
 enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *ticks, bool by_kernel,
                                      struct finding_where *where, struct sutra_error *error);
 
-typedef enum sutra_status finding_rule_function(struct diagnosis *d, struct sutra_error *error);
-#define FINDING_NO_FUNCTION(id, name)
-#define FINDING_RULE_FUNCTION(id, name, scope, function) finding_rule_function function;
-FINDING_RULES(FINDING_NO_FUNCTION, FINDING_RULE_FUNCTION)
-
-/*
- * The straggler among the ranks of a job.
- *
- *     rank 0             |-| all-to-all      arrives last: shortest duration
- *     rank 1   |-----------| all-to-all
- *     rank 3       |-------| all-to-all
- *
- * Input: the collectives of all ranks, which are matched by their recorded number, or else by their order. The rule for
- * a straggler is in analyze/rank_clocks.h; it is applied to the windows of the overviews. The shortest duration of a
- * collective is its transfer, so that a wait for a rank is not reported as slow links.
-  */
-
-struct rank_collectives {
-    int64_t rank;
-    struct rank_window window; /* by the clock of `calls` */
-    row_t n_steps;
-    int64_t first_ns; /* the first event of the trace, by the same clock */
-    struct collective_calls calls;
-    double link;         /* peak of the links of its GPU, bytes per second; 0: unknown */
-    double wait_percent; /* output: part of the window in which it waits for the straggler */
-};
-
-/* Reads the collectives of a rank; `collectives->calls` needs collective_calls_free() in any case. */
-enum sutra_status rank_collectives_read(struct sutra_context *context, const struct overview *overview, int64_t rank,
-                                        struct rank_collectives *collectives, struct sutra_error *error);
-
-/* Updates the window after the overview was cropped. */
-void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives);
-
-struct job_findings {
-    bool is_late;
-    struct overview_finding late; /* if is_late: the straggler */
-    int64_t straggler, waiting;   /* its rank, and the rank that waits longest for it */
-    bool links_used;              /* by a large collective once all ranks have arrived: links are not slow */
-};
-
-/* Columns of the table of waits: a row for each rank with collectives. */
-enum { WAITS_RANK, WAITS_N, WAITS_WAITED, WAITS_FOR, WAITS_LAST, WAITS_FIRST };
-
-/* `ranks` ascend. Appends rows to `waits` (may be NULL). */
-enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
+/* where.c: the name of the enclosing event with most time in rows of some kinds; STRING_NONE: no row has one. */
+enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,
+                                  struct sutra_error *error);
 
 #endif

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/overview/remedies.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -73,8 +72,8 @@ struct joining {
     struct overview_findings *findings;
     struct rule_ranks {
         double least, most, sum;
-        size_t n, most_rank; /* index */
-    } of_rule[N_FINDING_RULES];
+        size_t n, most_rank;       /* index */
+    } of_rule[FINDING_RULES_MOST]; /* by number */
     bool is_late;
 };
 
@@ -120,29 +119,26 @@ static size_t median_rank(const struct joining *joining, double *values) {
 static double saving_of_job(const struct joining *joining, const struct job_rank *rank,
                             const struct overview_finding *finding) {
     double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
-    bool waits = finding->rule == FINDING_EXPOSED_COMM || finding->rule == FINDING_SLOW_COLLECTIVE;
-    return finding->saving_percent * share * (waits ? 1 - rank->wait : 1);
+    return finding->saving_percent * share * (finding->rule->includes_waits ? 1 - rank->wait : 1);
 }
 
 /* Joins the findings of one rule. */
-static void join_rule(struct joining *joining, enum finding_rule rule, double *values) {
-    struct rule_ranks *of = &joining->of_rule[rule];
+static void join_rule(struct joining *joining, const struct finding_rule *rule, double *values) {
+    struct rule_ranks *of = &joining->of_rule[finding_rule_number(rule)];
     const struct overview_finding *most = NULL;
     for (size_t i = 0; i < joining->n; i++) {
         const struct rank_verdict *verdict = joining->ranks[i].verdict;
-        for (unsigned k = 0; k < verdict->n_findings; k++) {
-            const struct overview_finding *finding = &verdict->findings[k];
-            if (finding->rule != rule)
-                continue;
-            const double saving = saving_of_job(joining, &joining->ranks[i], finding);
-            if (!most || !(saving < of->most)) {
-                of->most = saving;
-                of->most_rank = i;
-                most = finding;
-            }
-            of->least = of->n == 0 || saving < of->least ? saving : of->least;
-            values[of->n++] = saving;
+        const struct overview_finding *finding = finding_of_rule(verdict->findings, verdict->n_findings, rule);
+        if (!finding)
+            continue;
+        const double saving = saving_of_job(joining, &joining->ranks[i], finding);
+        if (!most || !(saving < of->most)) {
+            of->most = saving;
+            of->most_rank = i;
+            most = finding;
         }
+        of->least = of->n == 0 || saving < of->least ? saving : of->least;
+        values[of->n++] = saving;
     }
     if (!most)
         return;
@@ -157,7 +153,7 @@ static void join_rule(struct joining *joining, enum finding_rule rule, double *v
     const double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
     joined->uncapped =
         most->limited_by == LIMIT_NONE && rank->wait == 0 ? joined->saving_percent : most->uncapped * share;
-    if (rank->wait > 0 && (rule == FINDING_EXPOSED_COMM || rule == FINDING_SLOW_COLLECTIVE)) {
+    if (rank->wait > 0 && rule->includes_waits) {
         joined->limited_by = LIMIT_STRAGGLER;
         joined->uncapped = most->saving_percent * share;
         add_finding_number(joined, "wait_percent", most->saving_percent * share * rank->wait);
@@ -170,7 +166,7 @@ static void join_rule(struct joining *joining, enum finding_rule rule, double *v
 
 static void join_straggler(struct joining *joining, const struct job_findings *found) {
     struct overview_finding *joined = &joining->findings->list[joining->findings->n_all++];
-    struct rule_ranks *of = &joining->of_rule[FINDING_STRAGGLER];
+    struct rule_ranks *of = &joining->of_rule[finding_rule_number(&rule_straggler)];
     *joined = found->late;
     for (size_t i = 0; i < joining->n; i++) {
         if (joining->ranks[i].rank != found->waiting)
@@ -186,14 +182,14 @@ static void join_straggler(struct joining *joining, const struct job_findings *f
 static uint32_t bits_of_shown(const struct joining *joining) {
     uint32_t bits = 0;
     for (unsigned i = 0; i < joining->findings->n; i++)
-        bits |= 1U << joining->findings->list[i].rule;
+        bits |= finding_rule_bit(joining->findings->list[i].rule);
     return bits;
 }
 
-static const char *const *names_of_rules(struct arena *arena, const enum finding_rule *rules, size_t n) {
+static const char *const *names_of_rules(struct arena *arena, const struct finding_rule *const *rules, size_t n) {
     const char **names = arena_alloc(arena, n, sizeof(const char *));
     for (size_t i = 0; i < n && names; i++)
-        names[i] = finding_names[rules[i]];
+        names[i] = rules[i]->name;
     return (const char *const *)names;
 }
 
@@ -207,7 +203,7 @@ static const char *const *copy_ids(struct arena *arena, const char ids[FINDING_I
 static void publish_evidence(const struct joining *joining, const struct overview_finding *finding,
                              struct sutra_finding *public) {
     const struct finding_range *range = &finding->range;
-    const struct job_rank *rank = &joining->ranks[joining->of_rule[finding->rule].most_rank];
+    const struct job_rank *rank = &joining->ranks[joining->of_rule[finding_rule_number(finding->rule)].most_rank];
     struct arena *arena = joining->arena;
     public->evidence = (struct sutra_finding_evidence){.file = "", .step = "", .command = ""};
     if (range->from_us >= range->to_us)
@@ -224,13 +220,18 @@ static void publish_evidence(const struct joining *joining, const struct overvie
         .n_streams = range->n_streams,
         .command = arena_format(arena, "sutra cut %s --overlap --from %lld --to %lld -o %s.json.gz",
                                 shell_word(arena, rank->path), (long long)range->from_us, (long long)range->to_us,
-                                finding_names[finding->rule])};
+                                finding->rule->name)};
+}
+
+/* The first text that is not NULL; "" if both are. */
+static const char *text_of(const char *text, const char *other) {
+    return text ? text : other ? other : "";
 }
 
 /* The remedies of a finding. */
 static void publish_remedies(struct arena *arena, const struct overview_finding *finding,
                              struct sutra_finding *public) {
-    const struct remedy *remedy = &finding_remedies[finding->remedy];
+    const struct remedy *remedy = finding_remedy(finding);
     struct sutra_finding_remedy *list = arena_alloc(arena, REMEDY_LINES, sizeof *list);
     size_t n = 0;
     char text[512];
@@ -240,15 +241,15 @@ static void publish_remedies(struct arena *arena, const struct overview_finding 
             continue;
         remedy_line_text(line, finding, text, sizeof text);
         list[n++] = (struct sutra_finding_remedy){.text = arena_format(arena, "%s", text),
-                                                  .api = line->api ? line->api : "",
-                                                  .source = line->source ? line->source : ""};
+                                                  .api = text_of(line->api, NULL),
+                                                  .source = text_of(line->source, NULL)};
     }
     public->remedies = list;
     public->n_remedies = n;
-    public->situation = remedy->situation;
-    public->check_metric = remedy->metric;
+    public->situation = text_of(remedy->situation, NULL);
+    public->check_metric = text_of(remedy->metric, finding->rule->metric);
     public->check_now = arena_format(arena, "%s", finding->now);
-    public->check_after = remedy->after;
+    public->check_after = text_of(remedy->after, finding->rule->after);
 }
 
 static void publish_where(struct arena *arena, const struct finding_where *where, struct sutra_finding *public) {
@@ -268,26 +269,25 @@ static void publish_finding(const struct joining *joining, const struct overview
                             struct sutra_finding *public) {
     static const char *const limits[] = {"", "host_waits", "straggler"};
     struct arena *arena = joining->arena;
-    const struct rule_ranks *of = &joining->of_rule[finding->rule];
+    const struct rule_ranks *of = &joining->of_rule[finding_rule_number(finding->rule)];
     struct sutra_finding_number *numbers = arena_alloc(arena, FINDING_NUMBERS, sizeof *numbers);
     const uint32_t shown = bits_of_shown(joining);
-    enum finding_rule parts[N_FINDING_RULES];
+    const struct finding_rule *parts[FINDING_RULES_MOST];
     size_t n_parts = 0;
     char text[TEXT_MOST] = "";
     for (uint32_t left = finding->part_of & shown; left; left &= left - 1)
-        parts[n_parts++] = (enum finding_rule)__builtin_ctz(left);
+        parts[n_parts++] = finding_rules[__builtin_ctz(left)];
     if (numbers)
         memcpy(numbers, finding->numbers, sizeof finding->numbers);
     *public = (struct sutra_finding){
-        .rule = finding_names[finding->rule],
+        .rule = finding->rule->name,
         .title = finding_title(finding),
         .saving_percent = finding->saving_percent,
         .saving_us = isnan(finding->saving_percent) ? finding->saving_percent
                                                     : finding->saving_percent / 100 * joining->step / 1000,
         .numbers = numbers,
         .n_numbers = finding->n_numbers,
-        .estimate = finding->rule == FINDING_FP32 || finding->rule == FINDING_UNFUSED_ATTENTION ||
-                    finding->rule == FINDING_ELEMENTWISE_FUSION || finding->rule == FINDING_LAYOUT,
+        .estimate = finding->rule->is_estimate,
         .limited_by = limits[finding->limited_by],
         .uncapped_percent = finding->uncapped,
         .part_of = names_of_rules(arena, parts, n_parts),
@@ -301,7 +301,7 @@ static void publish_finding(const struct joining *joining, const struct overview
     publish_remedies(arena, finding, public);
     publish_evidence(joining, finding, public);
 
-    if (joining->n > 1 && finding->rule != FINDING_STRAGGLER) {
+    if (joining->n > 1 && finding->rule != &rule_straggler) {
         append(text, "Rank %lld", (long long)public->most_rank);
         if (of->n > 1)
             append(text, " and %s", counted_text(of->n - 1, "other rank", "other ranks").text);
@@ -318,13 +318,13 @@ static void publish_achievable(const struct joining *joining) {
     const struct overview_findings *findings = joining->findings;
     struct sutra_verdict *verdict = &joining->job->verdict;
     struct sutra_verdict_fix *list = arena_alloc(joining->arena, FINDINGS_MOST, sizeof *list);
-    enum finding_rule rules[FINDINGS_MOST];
+    const struct finding_rule *rules[FINDINGS_MOST];
     uint32_t bits = 0;
     size_t n = 0;
     for (unsigned i = 0; i < findings->n && list; i++) {
-        if (isnan(findings->list[i].saving_percent) || findings->list[i].rule == FINDING_STARTUP)
+        if (isnan(findings->list[i].saving_percent) || findings->list[i].rule == &rule_startup)
             continue;
-        bits |= 1U << findings->list[i].rule;
+        bits |= finding_rule_bit(findings->list[i].rule);
         rules[n++] = findings->list[i].rule;
         double longest = -1;
         enum achievable_bound longest_bound = BOUND_NONE;
@@ -333,7 +333,7 @@ static void publish_achievable(const struct joining *joining) {
             enum achievable_bound bound;
             if (rank->verdict->kind != SUTRA_VERDICT_STEPS)
                 continue;
-            double outside = bits & 1U << FINDING_STRAGGLER ? 0 : joining->step - step_ticks(rank->verdict);
+            double outside = bits & finding_rule_bit(&rule_straggler) ? 0 : joining->step - step_ticks(rank->verdict);
             double step = achievable_window(rank->verdict, bits, rank->wait, &bound) / rank->verdict->n_steps;
             if (outside + step > longest) {
                 longest = outside + step;
@@ -374,35 +374,20 @@ static void publish_unexplained(const struct joining *joining, const struct job_
 /* ---- Suspects ---- */
 
 static void publish_suspects(const struct joining *joining, const struct rank_verdict *of) {
-    static const struct {
-        const char *name, *format;
-    } texts[] = {
-        [SUSPECT_DATA] = {"data_loading",
-                          "data loading (the loader runs %.0f%% of the time, the GPU idles %.1f%% there)"},
-        [SUSPECT_SYNC] = {"sync", "sync (CPU %.0f%% in synchronizing calls, the GPU idles %.1f%% there)"},
-        [SUSPECT_COPIES] = {"copies", "copies (memcpy %.0f%% of the time, %.1f%% exposed)"},
-        [SUSPECT_COMM] = {"communication", "communication (%.0f%% of the time, %.1f%% exposed)"},
-        [SUSPECT_SHORT] = {"short_kernels",
-                           "short kernels (%.0f%% take < 10 us, but the GPU waits for launches only %.1f%%)"},
-        [SUSPECT_FP32] = {"fp32", "fp32 (%.0f%% of GPU time, but faster kernels save only %.1f%%)"},
-    };
     struct sutra_verdict *verdict = &joining->job->verdict;
     struct sutra_suspect *list = arena_alloc(joining->arena, SUSPECTS_MOST, sizeof *list);
-    static const enum finding_rule rules[] = {
-        [SUSPECT_DATA] = FINDING_DATA_LOADING, [SUSPECT_SYNC] = FINDING_SYNC,        [SUSPECT_COPIES] = FINDING_COPIES,
-        [SUSPECT_COMM] = FINDING_EXPOSED_COMM, [SUSPECT_SHORT] = FINDING_HOST_BOUND, [SUSPECT_FP32] = FINDING_FP32};
     const uint32_t shown = bits_of_shown(joining);
     size_t n = 0;
     for (unsigned i = 0; i < of->n_suspects && list; i++) {
         const struct suspect_numbers *suspect = &of->suspects[i];
-        char text[160];
-        if (shown & 1U << rules[suspect->suspect])
+        if (shown & finding_rule_bit(suspect->rule))
             continue;
+        char text[160];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        snprintf(text, sizeof text, texts[suspect->suspect].format, suspect->apparent, suspect->percent);
+        snprintf(text, sizeof text, suspect->rule->suspect.text, suspect->apparent, suspect->percent);
 #pragma GCC diagnostic pop
-        list[n++] = (struct sutra_suspect){.suspect = texts[suspect->suspect].name,
+        list[n++] = (struct sutra_suspect){.suspect = suspect->rule->suspect.name,
                                            .apparent_percent = suspect->apparent,
                                            .percent = suspect->percent,
                                            .text = arena_format(joining->arena, "%s", text)};
@@ -418,17 +403,14 @@ static void publish_suspects(const struct joining *joining, const struct rank_ve
 #define PARTLY_PERCENT     25
 #define COMPUTE_BOUND_FROM 80
 
-static const struct overview_finding *shown_finding(const struct joining *joining, enum finding_rule rule) {
-    for (unsigned i = 0; i < joining->findings->n; i++)
-        if (joining->findings->list[i].rule == rule)
-            return &joining->findings->list[i];
-    return NULL;
+static const struct overview_finding *shown_finding(const struct joining *joining, const struct finding_rule *rule) {
+    return finding_of_rule(joining->findings->list, joining->findings->n, rule);
 }
 
 /* What the GPU waits for in a part of the step. */
 static const char *wait_words(const struct joining *joining, int part) {
-    const struct overview_finding *comm = shown_finding(joining, FINDING_EXPOSED_COMM),
-                                  *host = shown_finding(joining, FINDING_CPU_PREPROCESSING);
+    const struct overview_finding *comm = shown_finding(joining, &rule_exposed_comm),
+                                  *host = shown_finding(joining, &rule_cpu_preprocessing);
     const uint64_t facts = comm ? comm->facts : 0;
     switch (part) {
     case SUTRA_PART_EXPOSED_COMM:
@@ -439,8 +421,8 @@ static const char *wait_words(const struct joining *joining, int part) {
     case SUTRA_PART_EXPOSED_COPY:
         return "for memcpy";
     case SUTRA_PART_HOST:
-        return host && !shown_finding(joining, FINDING_HOST_BOUND) ? "for CPU work without launches"
-                                                                   : "for kernel launches";
+        return host && !shown_finding(joining, &rule_host_bound) ? "for CPU work without launches"
+                                                                 : "for kernel launches";
     case SUTRA_PART_DATA:
         return "for the data loader";
     case SUTRA_PART_SYNC:
@@ -448,8 +430,8 @@ static const char *wait_words(const struct joining *joining, int part) {
     case SUTRA_PART_SETUP:
         return "for memory allocation and other setup";
     case SUTRA_PART_QUEUED:
-        return shown_finding(joining, FINDING_UNRECORDED_GRAPH) ? "for graph kernels that are not recorded"
-                                                                : "for work that is launched but not started";
+        return shown_finding(joining, &rule_unrecorded_graph) ? "for graph kernels that are not recorded"
+                                                              : "for work that is launched but not started";
     case SUTRA_PART_AFTER:
         return "for the CPU after the last GPU activity";
     case SUTRA_PART_OUTSIDE_STEP:
@@ -594,17 +576,17 @@ static void publish_next(const struct joining *joining) {
     if (verdict->kind == SUTRA_VERDICT_STEPS && joining->n == 1)
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra diff %s NEW.json.gz", trace),
                                                 "after each change", false};
-    if (shown_finding(joining, FINDING_GEMM_BOUND))
+    if (shown_finding(joining, &rule_gemm_bound))
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze kernels %s", trace),
                                                 "kernels with their rates", false};
     if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY)
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace),
                                                 "the CPU side only", false};
-    else if (folder && shown_finding(joining, FINDING_EXPOSED_COMM))
+    else if (folder && shown_finding(joining, &rule_exposed_comm))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
             "which rank waits for which", false};
-    else if (joining->n == 1 && shown_finding(joining, FINDING_EXPOSED_COMM))
+    else if (joining->n == 1 && shown_finding(joining, &rule_exposed_comm))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
             "with the traces of all ranks: is there a straggler?", false};
@@ -644,9 +626,8 @@ static uint32_t publish_damage(const struct joining *joining, const struct trace
     uint32_t rules = 0;
     for (size_t i = 0; i < joining->n; i++)
         rules |= joining->ranks[i].verdict->not_judged;
-    for (int rule = 0; rule < N_FINDING_RULES; rule++)
-        if (rules >> rule & 1)
-            append(text, "%s%s", *text ? ", " : "", finding_titles[rule]);
+    for (uint32_t left = rules; left; left &= left - 1)
+        append(text, "%s%s", *text ? ", " : "", finding_rules[__builtin_ctz(left)]->title);
     if (validity_has_device_clock(validity))
         append(text, "%sQueue delays, causes of idle time", *text ? ", " : "");
     verdict->not_judged = arena_format(joining->arena, "%s", text);
@@ -699,9 +680,9 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     if (verdict->kind == SUTRA_VERDICT_STEPS)
         rank = median_rank(&joining, values);
     const uint32_t not_judged = publish_damage(&joining, validity);
-    for (int rule = 0; rule < N_FINDING_RULES; rule++)
-        if ((rule != FINDING_SLOW_COLLECTIVE || !found->links_used) && !(not_judged >> rule & 1))
-            join_rule(&joining, (enum finding_rule)rule, values);
+    for (uint32_t i = 0; i < n_finding_rules; i++)
+        if ((finding_rules[i] != &rule_slow_collective || !found->links_used) && !(not_judged >> i & 1))
+            join_rule(&joining, finding_rules[i], values);
     if (found->is_late && !validity_has_damaged_times(validity))
         join_straggler(&joining, found);
     sort_findings(joining.findings, busy / (double)n);
@@ -715,7 +696,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     verdict->trace = ranks[rank].path;
     verdict->device = arena_format(arena, "%s", of->device);
     verdict->excluded_us = (double)of->excluded / 1000;
-    verdict->excluded_by = of->excluded ? finding_names[of->excluded_by] : "";
+    verdict->excluded_by = of->excluded ? of->excluded_by->name : "";
     for (unsigned i = 0; i < joining.findings->n; i++)
         publish_finding(&joining, &joining.findings->list[i], &job->findings[i]);
     job->n_findings = joining.findings->n;

@@ -126,6 +126,11 @@ static inline int64_t overview_length(const struct overview *overview) {
     return overview->window.to - overview->window.from;
 }
 
+static inline double percent_of_overview(const struct overview *overview, int64_t ticks) {
+    int64_t window = overview_length(overview);
+    return window > 0 ? (double)ticks * 100 / (double)window : 0;
+}
+
 /* Roles of the name of a row of hosts, for READER_OVERVIEW. */
 static inline uint32_t overview_name(const struct overview *overview, row_t host) {
     return name_roles(overview->model->events, overview->roles, overview->model->hosts.event[host]);

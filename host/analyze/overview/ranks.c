@@ -10,7 +10,6 @@
 #include "analyze/operators/operators.h"
 #include "analyze/overview/findings.h"
 #include "analyze/overview/overview.h"
-#include "analyze/overview/remedies.h"
 #include "analyze/overview/steps.h"
 #include "analyze/overview/verdict.h"
 #include "analyze/ranks.h"
@@ -125,14 +124,21 @@ static void range_codec(struct codec *codec, struct finding_range *range) {
     }
 }
 
+/* A rule is encoded as its number, NULL as the first one. */
+static void rule_codec(struct codec *codec, const struct finding_rule **rule) {
+    uint32_t number = codec_decodes(codec) || !*rule ? 0 : finding_rule_number(*rule);
+    codec_limited(codec, &number, n_finding_rules - 1);
+    if (codec_decodes(codec))
+        *rule = finding_rules[number];
+}
+
 /* The intervals of findings are not encoded. */
 static void finding_codec(struct codec *codec, struct overview_finding *finding, struct arena *arena) {
-    codec_limited(codec, &finding->rule, N_FINDING_RULES - 1);
+    rule_codec(codec, &finding->rule);
     codec_value(codec, &finding->saving_percent);
     codec_value(codec, &finding->uncapped);
     codec_value(codec, &finding->weight);
     codec_value(codec, &finding->facts);
-    codec_limited(codec, &finding->remedy, count_remedies() - 1);
     codec_value(codec, &finding->part_of);
     codec_limited(codec, &finding->limited_by, LIMIT_STRAGGLER);
     codec_chars(codec, finding->seen, sizeof finding->seen);
@@ -160,14 +166,14 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
     codec_value(codec, &verdict->host_needed);
     codec_bool(codec, &verdict->device_side);
     codec_value(codec, &verdict->excluded);
-    codec_limited(codec, &verdict->excluded_by, N_FINDING_RULES - 1);
+    rule_codec(codec, &verdict->excluded_by);
     codec_chars(codec, verdict->no_activity, sizeof verdict->no_activity);
     codec_chars(codec, verdict->device, sizeof verdict->device);
     codec_chars(codec, verdict->slow_step, sizeof verdict->slow_step);
     codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
     codec_limited(codec, &verdict->n_suspects, SUSPECTS_MOST);
     for (unsigned i = 0; i < verdict->n_suspects && !codec->failure; i++) {
-        codec_limited(codec, &verdict->suspects[i].suspect, SUSPECT_FP32);
+        rule_codec(codec, &verdict->suspects[i].rule);
         codec_value(codec, &verdict->suspects[i].apparent);
         codec_value(codec, &verdict->suspects[i].percent);
     }
@@ -176,9 +182,9 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
     for (unsigned i = 0; i < verdict->n_findings && !codec->failure; i++)
         finding_codec(codec, &verdict->findings[i], arena);
     for (uint64_t i = 0; i < verdict->n_atoms && codec_decodes(codec); i++)
-        codec_check(codec, verdict->atoms[i].part < SUTRA_N_PARTS && (verdict->atoms[i].rules >> N_FINDING_RULES) == 0);
+        codec_check(codec, verdict->atoms[i].part < SUTRA_N_PARTS && (verdict->atoms[i].rules >> n_finding_rules) == 0);
     if (codec_decodes(codec))
-        codec_check(codec, verdict->n_steps >= 1 && (verdict->not_judged >> N_FINDING_RULES) == 0);
+        codec_check(codec, verdict->n_steps >= 1 && (verdict->not_judged >> n_finding_rules) == 0);
 }
 
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
@@ -501,9 +507,11 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
                : SUTRA_OK;
 }
 
+#define ONE_RULE(x) +1
 static const struct rank_analysis analysis = {
     .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
-                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
+                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
+                             (0 FINDING_RULES(ONE_RULE))},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,
     .codec = rank_codec,

@@ -10,7 +10,6 @@
 #include "analyze/collective_calls.h"
 #include "analyze/launches/arguments.h"
 #include "analyze/overview/findings.h"
-#include "analyze/overview/remedies.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
@@ -161,7 +160,7 @@ static enum sutra_status add_priorities(struct diagnosis *d, const int64_t *tick
     return SUTRA_OK;
 }
 
-enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
     struct measures *measures = &d->measures;
     const struct device_rows *devices = &d->model->devices;
     double exposed = (double)d->overview->ticks[OVERVIEW_COMMUNICATION];
@@ -197,7 +196,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
     bool is_many = d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
                    2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives;
-    struct overview_finding *finding = add_finding(d, FINDING_EXPOSED_COMM, &spans, "Communication (%s) takes %s, ",
+    struct overview_finding *finding = add_finding(d, &rule_exposed_comm, &spans, "Communication (%s) takes %s, ",
                                                    kernel_library_names[library], finding_per_step(d, total).text);
     if (overlap_percent < OVERLAP_PERCENT)
         append_finding_text(finding, "and almost none overlaps with compute.");
@@ -217,13 +216,138 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
     if (is_many)
         set_finding_now(finding, "%s", count_text((uint64_t)llrint(per_step)).text);
     else
-        set_finding_now(finding, "%s", finding_time(exposed / measures->n_steps).text);
+        set_finding_now(finding, "%s", brief_time_text(exposed / measures->n_steps).text);
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
     add_finding_number(finding, "overlap_percent", overlap_percent);
     add_finding_number(finding, "collectives", per_step);
     return status;
 }
+
+static struct suspect_percents measure_communication(const struct diagnosis *d) {
+    return (struct suspect_percents){percent_of_window(d, (double)d->overview->communication),
+                                     percent_of_window(d, (double)d->overview->ticks[OVERVIEW_COMMUNICATION])};
+}
+
+#define SHARD_PAGE    TORCH_DOCS "distributed.fsdp.fully_shard.html"
+#define TORCHREC_PAGE "docs.pytorch.org/torchrec"
+#define TITAN_PAGE    "github.com/pytorch/torchtitan"
+#define DEEPEP_PAGE   "github.com/deepseek-ai/DeepEP"
+#define MEGATRON_PAGE "docs.nvidia.com/nemo/megatron-bridge/latest/training/communication-overlap.html"
+#define CUSTOM_PAGE   "docs.vllm.ai/en/stable/api/vllm/distributed/device_communicators/custom_all_reduce/"
+
+const struct finding_rule rule_exposed_comm = {
+    .name = "exposed_comm",
+    .title = "Exposed communication",
+    .find = find_exposed_comm,
+    .scope = SCOPE_COMMUNICATION,
+    .includes_waits = true,
+    .cpu = CPU_STAYS_BUSY,
+    .marked = "exposed communication",
+    .fix = "communication overlapped",
+    .metric = "of exposed communication per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "deepep",
+             .needs = FACT_DEEPEP,
+             .lines = {{"Overlap two micro-batches: one computes while the other exchanges tokens.", NULL, DEEPEP_PAGE,
+                        0},
+                       {"Or use DeepEP's low-latency kernels.", "low_latency_dispatch", DEEPEP_PAGE, 0}},
+             .metric = "exposed per step"},
+            {.situation = "fused_reduce",
+             .needs = FACT_INNER_REDUCE,
+             .lines = {{"Fuse the all-reduce with the norm that follows.", NULL, NULL, 0},
+                       {"Or use a smaller tensor-parallel group.", "tensor_parallel_size", NULL, 0}},
+             .metric = "exposed per step"},
+            {.situation = "inference",
+             .needs = FACT_ALL_REDUCE,
+             .excludes = FACT_BACKWARD | FACT_OPTIMIZER,
+             .lines = {{"Use the engine's custom all-reduce if the GPUs are connected directly, or a smaller "
+                        "tensor-parallel group.",
+                        "tensor_parallel_size", CUSTOM_PAGE, 0}},
+             .note = "all-reduce"},
+            {.situation = "tp",
+             .needs = FACT_ALL_REDUCE | FACT_FORWARD,
+             .excludes = FACT_DDP | FACT_MANY_SHORT,
+             .lines = {{"Use sequence parallelism, and overlap its collectives: async tensor parallelism with "
+                        "torch.compile.",
+                        "enable_async_tensor_parallel", TITAN_PAGE, 0},
+                       {"Or use a smaller tensor-parallel group.", NULL, TITAN_PAGE, 0}},
+             .note = "tensor-parallel all-reduce"},
+            {.situation = "ddp",
+             .needs = FACT_ALL_REDUCE | FACT_MANY_SHORT,
+             .lines = {{"Bucket the all-reduces: let DistributedDataParallel do it (bucket_cap_mb=25 or more).",
+                        "torch.nn.parallel.DistributedDataParallel", DDP_PAGE, 0},
+                       {"With torch.compile, wrap the model in DistributedDataParallel: DDPOptimizer keeps the "
+                        "buckets.",
+                        "torch.compile", TORCH_DOCS "torch.compiler_faq.html", 0}},
+             .metric = "collectives per step",
+             .after = "must fall below 20",
+             .note = "gradient all-reduce",
+             .fix = "gradients overlapped with the backward pass"},
+            {.situation = "ddp",
+             .needs = FACT_ALL_REDUCE,
+             .lines = {{"Overlap gradients with the backward pass: tune bucket_cap_mb, set "
+                        "gradient_as_bucket_view=True.",
+                        "torch.nn.parallel.DistributedDataParallel", DDP_PAGE, 0},
+                       {"With gradient accumulation, use no_sync() for all but the last pass.",
+                        "torch.nn.parallel.DistributedDataParallel.no_sync", DDP_PAGE, 0}},
+             .note = "gradient all-reduce",
+             .fix = "gradients overlapped with the backward pass"},
+            {.situation = "fsdp",
+             .needs = FACT_SHARDED | FACT_FSDP,
+             .lines = {{"Prefetch all-gathers: set_modules_to_forward_prefetch, set_modules_to_backward_prefetch "
+                        "(FSDP2, PyTorch 2.6 or later); forward_prefetch=True (FSDP1).",
+                        "torch.distributed.fsdp.FSDPModule.set_modules_to_forward_prefetch", SHARD_PAGE, 0},
+                       {"If memory allows, reshard_after_forward=False.", "torch.distributed.fsdp.fully_shard",
+                        SHARD_PAGE, 0},
+                       {"Apply fully_shard to each block: implicit prefetch works only if the CPU runs ahead.",
+                        "torch.distributed.fsdp.fully_shard", SHARD_PAGE, 0}},
+             .metric = "of exposed all-gather per step",
+             .note = "sharded parameters",
+             .fix = "the all-gathers overlapped"},
+            {.situation = "shard",
+             .needs = FACT_SHARDED,
+             .lines = {{"Start all-gathers before they are needed, and send less: shard fewer parameters, or in fewer "
+                        "ranks.",
+                        NULL, NULL, 0}}},
+            {.situation = "moe",
+             .needs = FACT_ALL_TO_ALL | FACT_MOE,
+             .lines = {{"Overlap the expert exchange: overlap_moe_expert_parallel_comm with delay_wgrad_compute "
+                        "(Megatron Core, PyTorch 2.6 or later).",
+                        "overlap_moe_expert_parallel_comm", MEGATRON_PAGE, 0},
+                       {"Use the flex dispatcher (DeepEP), and balance the experts.", "moe_token_dispatcher_type",
+                        MEGATRON_PAGE, 0}},
+             .metric = "of exposed all-to-all per step",
+             .note = "expert all-to-all",
+             .fix = "the exchange overlapped"},
+            {.situation = "embedding",
+             .needs = FACT_ALL_TO_ALL | FACT_EMBEDDING,
+             .lines = {{"Pipeline the input exchange: TrainPipelineSparseDist, or PrefetchTrainPipelineSparseDist "
+                        "(torchrec).",
+                        "torchrec.distributed.train_pipeline.TrainPipelineSparseDist", TORCHREC_PAGE, 0},
+                       {"Else send less (quantized communication), or plan the tables again "
+                        "(EmbeddingShardingPlanner).",
+                        "torchrec.distributed.planner.EmbeddingShardingPlanner",
+                        TORCHREC_PAGE "/planner-api-reference.html", 0}},
+             .metric = "of exposed all-to-all per step",
+             .note = "embedding all-to-all",
+             .fix = "the exchange overlapped"},
+            {.situation = "all_to_all",
+             .needs = FACT_ALL_TO_ALL,
+             .lines = {{"Start the exchange earlier and overlap it with compute, or send less.", NULL, NULL, 0}},
+             .metric = "of exposed all-to-all per step",
+             .note = "all-to-all",
+             .fix = "the exchange overlapped"},
+            {.situation = "other", .lines = {{"Overlap it with compute, or send less or less often.", NULL, NULL, 0}}},
+        },
+    .suspect = {.name = "communication",
+                .text = "communication (%.0f%% of the time, %.1f%% exposed)",
+                .min_apparent = 10,
+                .measure = measure_communication,
+                .position = 3},
+};
 
 /* ---- slow_collective: the fastest collective of >= SLOW_BYTES has a bus bandwidth < SLOW_LINK_PERCENT of the link's,
  * and at least MIN_ALIKE of its size take equally long (within UNEVEN_SPREAD). Saving: their time less the time at
@@ -251,12 +375,12 @@ double large_collective_bandwidth(const struct collective_calls *calls, const st
     return bytes < SLOW_BYTES ? 0 : bytes * collective_bus_share(kind, n) / seconds;
 }
 
-enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_error *error) {
     const struct collective_calls *calls = d->calls;
     double link = device_link_of(&d->model->trace->document), bandwidth = 0, spread = 1;
     const struct collective_call *best = NULL;
     row_t n_large = 0, n_alike = 0;
-    if (!d->fired[FINDING_EXPOSED_COMM] || link <= 0)
+    if (!has_fired(d, &rule_exposed_comm) || link <= 0)
         return SUTRA_OK;
     for (uint64_t i = 0; i < calls->n; i++) {
         double of_call = large_collective_bandwidth(calls, &calls->list[i]);
@@ -286,11 +410,11 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
         return status;
     double saving = (double)d->overview->ticks[OVERVIEW_COMMUNICATION] * (1 - bandwidth / (link / 2));
     struct overview_finding *finding = add_finding(
-        d, FINDING_SLOW_COLLECTIVE, &spans,
+        d, &rule_slow_collective, &spans,
         "The fastest large collective, %s of %lld elements, takes %s: %.1f of %.0f GB/s. A straggler is unlikely: each "
         "takes as long.",
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
-        finding_time(best_ns).text, bandwidth / 1e9, link / 1e9);
+        brief_time_text(best_ns).text, bandwidth / 1e9, link / 1e9);
     set_finding_saving(d, finding, saving);
     set_finding_now(finding, "%.1f of %.0f GB/s", bandwidth / 1e9, link / 1e9);
     add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
@@ -298,6 +422,21 @@ enum sutra_status rule_slow_collective(struct diagnosis *d, struct sutra_error *
     add_finding_number(finding, "large_collectives", n_large);
     return SUTRA_OK;
 }
+
+const struct finding_rule rule_slow_collective = {
+    .name = "slow_collective",
+    .title = "Underused links",
+    .find = find_slow_collective,
+    .scope = SCOPE_COMMUNICATION,
+    .includes_waits = true,
+    .marked = "slow collectives",
+    .fix = "the links ran at full rate",
+    .metric = "of bus bandwidth",
+    .after = "must rise",
+    .remedies = {{.lines = {{"Check the transport with NCCL_DEBUG=INFO: NCCL_P2P_DISABLE, IOMMU, no peer access, too "
+                             "few channels.",
+                             "NCCL_DEBUG", "docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", 0}}}},
+};
 
 /* ---- straggler, in the trace of one rank: exposed_comm fired, and collectives that take at least UNEVEN_SPREAD times
  * as long as the fastest of their size wait >= LATE_PERCENT. Saving: their exposed time beyond the fastest. Only traces
@@ -419,7 +558,7 @@ static enum sutra_status subtract_wait(struct diagnosis *d, struct sutra_error *
     for (unsigned i = 0; i < d->findings->n_all; i++) {
         struct overview_finding *finding = &d->findings->list[i];
         struct spans rest;
-        if (finding->rule != FINDING_EXPOSED_COMM)
+        if (finding->rule != &rule_exposed_comm)
             continue;
         enum sutra_status status = spans_without(&finding->spans, &d->straggler, d->kept, &rest, error);
         if (status)
@@ -433,13 +572,13 @@ static enum sutra_status subtract_wait(struct diagnosis *d, struct sutra_error *
     return SUTRA_OK;
 }
 
-enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error *error) {
     const struct device_rows *devices = &d->model->devices;
     const struct kind_clock *exposed = &d->measures.exposed;
     struct sized_calls sized = {0};
     struct spans waits;
     struct arena_mark mark = arena_mark(d->arena);
-    if (!d->alone || !d->fired[FINDING_EXPOSED_COMM])
+    if (!d->alone || !has_fired(d, &rule_exposed_comm))
         return SUTRA_OK;
     enum sutra_status status = spans_reserve(exposed->n + devices->n, d->kept, &waits, error);
     if (!status)
@@ -479,14 +618,41 @@ enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error)
         return status;
     d->straggler = waits;
     struct overview_finding *finding = add_finding(
-        d, FINDING_STRAGGLER, &waits, "%s %s %s longer than the fastest of equal size, %s%s instead of %s.",
+        d, &rule_straggler, &waits, "%s %s %s longer than the fastest of equal size, %s%s instead of %s.",
         counted_text(n, "collective", "collectives").text, n == 1 ? "takes" : "take", finding_per_step(d, wait).text,
-        n == 1 ? "" : "one ", finding_time((double)longest).text, finding_time((double)min_of_longest).text);
+        n == 1 ? "" : "one ", brief_time_text((double)longest).text, brief_time_text((double)min_of_longest).text);
     finding->facts |= FACT_UNNAMED;
-    set_finding_now(finding, "%s", finding_time(wait / d->measures.n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(wait / d->measures.n_steps).text);
     add_finding_number(finding, "wait_us", wait / 1000 / d->measures.n_steps);
     add_finding_number(finding, "collectives", n);
     add_finding_number(finding, "longest_us", (double)longest / 1000);
     add_finding_number(finding, "min_us", (double)min_of_longest / 1000);
     return subtract_wait(d, error);
 }
+
+const struct finding_rule rule_straggler = {
+    .name = "straggler",
+    .title = "Straggler",
+    .find = find_straggler,
+    .scope = SCOPE_COMMUNICATION,
+    .marked = "wait for the straggler",
+    .fix = "all ranks arrived together",
+    .metric = "of wait per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "before_step",
+             .needs = FACT_NAMED,
+             .lines = {{"Check what only this rank does before the step: logging, evaluation, data loading.", NULL,
+                        NULL, 0}}},
+            {.situation = "one_rank",
+             .needs = FACT_UNNAMED,
+             .lines = {{"Analyze the traces of all ranks to find the rank. It may be this rank: the straggler waits "
+                        "least.",
+                        "sutra analyze", NULL, 0}}},
+            {.situation = "in_step",
+             .lines = {{"Compare the work of this rank before these collectives with other ranks: more data, a slower "
+                        "GPU, extra work.",
+                        "sutra analyze collectives", NULL, 0}}},
+        },
+};

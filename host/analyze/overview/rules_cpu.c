@@ -4,7 +4,6 @@
  * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
-#include "analyze/overview/remedies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static void add_frames_note(const struct diagnosis *d, struct overview_finding *
 
 #define LOADING_PERCENT 5
 
-enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_data_loading(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     const struct overview *overview = d->overview;
     row_t first_gap = ROW_NONE;
@@ -51,22 +50,62 @@ enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *err
     bool names_loader = name == STRING_NONE || text_compare(d->model->strings, name, TEXT_HAS, "DataLoader");
     double floor = (double)MAX(measures->host_active, overview_busy(overview)) / measures->n_steps;
     struct overview_finding *finding =
-        add_finding(d, FINDING_DATA_LOADING, &spans, "%s; the GPU idles meanwhile, %s.",
+        add_finding(d, &rule_data_loading, &spans, "%s; the GPU idles meanwhile, %s.",
                     d->facts & FACT_WORKERS         ? "The workers of the DataLoader are too slow"
                     : d->facts & FACT_INLINE_LOADER ? "Batches are loaded in the training process"
                                                     : "The step waits for the next batch",
                     finding_per_step(d, ticks).text);
-    append_finding_text(finding, " The CPU or the GPU is active %s %s.", finding_time(floor).text,
+    append_finding_text(finding, " The CPU or the GPU is active %s %s.", brief_time_text(floor).text,
                         overview->window.n_steps ? "of a step" : "in total");
     copy_finding_name(d, name, finding->where.frame, sizeof finding->where.frame);
     if (!names_loader)
         copy_finding_name(d, name, finding->subject, sizeof finding->subject);
     finding->facts |= names_loader ? FACT_UNNAMED : FACT_NAMED;
-    set_finding_now(finding, "%s", finding_time(ticks / measures->n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(ticks / measures->n_steps).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "min_step_us", floor / 1000);
     return SUTRA_OK;
 }
+
+static struct suspect_percents measure_loading(const struct diagnosis *d) {
+    return (struct suspect_percents){percent_of_window(d, (double)d->measures.loading),
+                                     percent_of_window(d, (double)d->overview->ticks[OVERVIEW_LOADING])};
+}
+
+#define LOADER_PAGE TORCH_DOCS "data.html"
+
+const struct finding_rule rule_data_loading = {
+    .name = "data_loading",
+    .title = "Data loading",
+    .find = find_data_loading,
+    .scope = SCOPE_IDLE,
+    .uses_launches = true,
+    .cpu = CPU_STAYS_BUSY,
+    .fix = "batches were ready",
+    .metric = "of idle time in the loader per step",
+    .after = "must go to 0",
+    .remedies =
+        {
+            {.situation = "worker_processes",
+             .needs = FACT_WORKERS,
+             .lines = {{"The workers are too slow: raise num_workers or prefetch_factor.",
+                        "torch.utils.data.DataLoader", LOADER_PAGE, 0},
+                       {"Make %s cheaper, or load ready-made batches.", NULL, TUNING_PAGE, FACT_UNNAMED}}},
+            {.situation = "training_process",
+             .needs = FACT_INLINE_LOADER,
+             .lines = {{"Load in worker processes: DataLoader(num_workers=4 or more, pin_memory=True, "
+                        "persistent_workers=True).",
+                        "torch.utils.data.DataLoader", LOADER_PAGE, 0}}},
+            {.situation = "other",
+             .lines = {{"Load batches in parallel with the step, in worker processes.", "torch.utils.data.DataLoader",
+                        LOADER_PAGE, 0}}},
+        },
+    .suspect = {.name = "data_loading",
+                .text = "data loading (the loader runs %.0f%% of the time, the GPU idles %.1f%% there)",
+                .min_apparent = 5,
+                .measure = measure_loading,
+                .position = 0},
+};
 
 /* ---- cpu_preprocessing: few long gaps of the host >= PREPROCESSING_PERCENT. Saving: their sum. ---- */
 
@@ -113,12 +152,12 @@ static struct figure time_of_gaps(const struct diagnosis *d, double ticks, row_t
     struct figure figure;
     if (n_gaps >= n_steps)
         return finding_per_step(d, ticks);
-    snprintf(figure.text, sizeof figure.text, "%.40s of the %.40s of %.0f steps", finding_time(ticks).text,
-             finding_time(d->measures.window).text, n_steps);
+    snprintf(figure.text, sizeof figure.text, "%.40s of the %.40s of %.0f steps", brief_time_text(ticks).text,
+             brief_time_text(d->measures.window).text, n_steps);
     return figure;
 }
 
-enum sutra_status rule_cpu_preprocessing(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_cpu_preprocessing(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct measures *measures = &d->measures;
     int64_t max_ticks = 0;
@@ -147,10 +186,10 @@ enum sutra_status rule_cpu_preprocessing(struct diagnosis *d, struct sutra_error
         return status;
     d->preprocessing = spans;
     struct overview_finding *finding =
-        add_finding(d, FINDING_CPU_PREPROCESSING, &spans, "The CPU launches nothing for %s, in %s",
+        add_finding(d, &rule_cpu_preprocessing, &spans, "The CPU launches nothing for %s, in %s",
                     time_of_gaps(d, sum, n).text, counted_text(n, "gap", "gaps").text);
     if (n > 1)
-        append_finding_text(finding, ", longest %s", finding_time((double)max_ticks).text);
+        append_finding_text(finding, ", longest %s", brief_time_text((double)max_ticks).text);
     if (before_first)
         append_finding_text(finding, ", before the first GPU activity: ignore if it happens once");
     append_finding_text(finding, ".");
@@ -160,12 +199,35 @@ enum sutra_status rule_cpu_preprocessing(struct diagnosis *d, struct sutra_error
         copy_finding_name(d, host_name(d->model, frame), finding->where.frame, sizeof finding->where.frame);
         memcpy(finding->subject, finding->where.frame, sizeof finding->subject);
     }
-    set_finding_now(finding, "%s", finding_time(sum / measures->n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(sum / measures->n_steps).text);
     add_finding_number(finding, "gaps", n);
     add_finding_number(finding, "idle_us", sum / 1000 / measures->n_steps);
     add_finding_number(finding, "longest_us", (double)max_ticks / 1000);
     return SUTRA_OK;
 }
+
+const struct finding_rule rule_cpu_preprocessing = {
+    .name = "cpu_preprocessing",
+    .title = "CPU work without launches",
+    .find = find_cpu_preprocessing,
+    .scope = SCOPE_IDLE,
+    .uses_launches = true,
+    .cpu = CPU_IS_RELIEVED,
+    .fix = "the CPU prepared its work in parallel",
+    .metric = "of idle time in it per step",
+    .after = "must go to 0",
+    .remedies =
+        {
+            {.situation = "named",
+             .needs = FACT_NAMED,
+             .lines = {{"Move %s to worker processes or to the GPU, or do it once.", NULL, TUNING_PAGE, 0}}},
+            {.situation = "unnamed",
+             .lines = {{"The trace does not record the code: profile with with_stack=True.", "torch.profiler.profile",
+                        PROFILER_PAGE, 0},
+                       {"Then move this work to worker processes or to the GPU, or do it once.", NULL, TUNING_PAGE,
+                        0}}},
+        },
+};
 
 /* ---- host_bound: gaps of the host and of launches >= HOST_PERCENT, the queue runs empty or the host is always active,
  * and graphs launch less than half of the kernels. Saving: the gaps. ---- */
@@ -196,7 +258,7 @@ static enum sutra_status median_kernel(const struct diagnosis *d, int64_t *media
 #define UNIT_OF_HALF_PERCENT 50   /* the host is a cause next to the device if a unit has this share of its time */
 #define ONE_SHOT_LAUNCHES    1000 /* fewer launches are one pass of inference */
 
-enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_host_bound(struct diagnosis *d, struct sutra_error *error) {
     const uint32_t kinds = KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH);
     const struct measures *measures = &d->measures;
     struct spans gaps;
@@ -217,16 +279,16 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
     if (!status)
         status = median_kernel(d, &median, error);
     if (status ||
-        (d->fired[FINDING_DEVICE_SIDE] && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT)))
+        (has_fired(d, &rule_device_side) && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT)))
         return status;
     double busy = (double)overview_busy(d->overview), launches = measures->n_launches / measures->n_steps;
-    struct overview_finding *finding =
-        add_finding(d, FINDING_HOST_BOUND, &d->host,
-                    "%s of %s%s find the queue empty. One launch comes every %s; the median kernel takes %s.",
-                    finding_percent(measures->n_empty, measures->n_launches).text,
-                    counted_text((uint64_t)llrint(launches), "launch", "launches").text,
-                    d->overview->window.n_steps ? " per step" : "",
-                    finding_time(measures->window / measures->n_launches).text, finding_time((double)median).text);
+    struct overview_finding *finding = add_finding(
+        d, &rule_host_bound, &d->host,
+        "%s of %s%s find the queue empty. One launch comes every %s; the median kernel takes %s.",
+        finding_percent(measures->n_empty, measures->n_launches).text,
+        counted_text((uint64_t)llrint(launches), "launch", "launches").text,
+        d->overview->window.n_steps ? " per step" : "", brief_time_text(measures->window / measures->n_launches).text,
+        brief_time_text((double)median).text);
     add_frames_note(d, finding);
     finding->where = where;
     finding->facts |= (median > 2 * measures->median_call ? FACT_LONG_KERNELS : 0) |
@@ -243,6 +305,103 @@ enum sutra_status rule_host_bound(struct diagnosis *d, struct sutra_error *error
     add_finding_number(finding, "median_kernel_us", (double)median / 1000);
     return SUTRA_OK;
 }
+
+static struct suspect_percents measure_short_kernels(const struct diagnosis *d) {
+    const struct measures *measures = &d->measures;
+    const bool is_known = measures->n_launches >= MIN_LAUNCHES && measures->n_kernels;
+    return (struct suspect_percents){is_known ? (double)measures->n_short_kernels / measures->n_kernels * 100 : 0,
+                                     percent_of_window(d, (double)spans_length(&d->host))};
+}
+
+#define GRAPHED_PAGE TORCH_DOCS "generated/torch.cuda.make_graphed_callables.html"
+#define VLLM_PAGE    "docs.vllm.ai/en/latest/design/cuda_graphs/"
+#define SGLANG_PAGE  "docs.sglang.ai"
+
+const struct finding_rule rule_host_bound = {
+    .name = "host_bound",
+    .title = "Launch-bound",
+    .title_if = {FACT_LONG_KERNELS, "CPU-bound"},
+    .find = find_host_bound,
+    .scope = SCOPE_IDLE,
+    .uses_launches = true,
+    .fix = "the CPU kept up",
+    .metric = "launches per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "other_device",
+             .needs = FACT_OTHER_DEVICE,
+             .lines = {{"Launch fewer and larger kernels: torch.compile, or a larger batch.", "torch.compile",
+                        COMPILE_PAGE, 0}}},
+            {.situation = "engine",
+             .needs = FACT_ENGINE | FACT_SGLANG,
+             .excludes = FACT_BACKWARD,
+             .lines = {{"Let the engine capture CUDA graphs: start SGLang without --disable-cuda-graph.",
+                        "--disable-cuda-graph", SGLANG_PAGE, FACT_HIP},
+                       {"Let the engine capture HIP graphs: start SGLang without --disable-cuda-graph.",
+                        "--disable-cuda-graph", SGLANG_PAGE, FACT_CUDA},
+                       {"Larger batches also keep the GPU busy.", NULL, SGLANG_PAGE, 0}},
+             .metric = "graph launches",
+             .after = "must exceed 0"},
+            {.situation = "engine",
+             .needs = FACT_ENGINE | FACT_VLLM,
+             .excludes = FACT_BACKWARD,
+             .lines = {{"Let the engine capture CUDA graphs: enforce_eager=False, and "
+                        "cudagraph_mode=FULL_AND_PIECEWISE (vLLM 0.11 or later).",
+                        "cudagraph_mode", VLLM_PAGE, FACT_HIP},
+                       {"Let the engine capture HIP graphs: enforce_eager=False, and "
+                        "cudagraph_mode=FULL_AND_PIECEWISE (vLLM 0.11 or later).",
+                        "cudagraph_mode", VLLM_PAGE, FACT_CUDA},
+                       {"Larger batches also keep the GPU busy.", NULL, VLLM_PAGE, 0}},
+             .metric = "graph launches",
+             .after = "must exceed 0"},
+            {.situation = "engine",
+             .needs = FACT_ENGINE,
+             .excludes = FACT_BACKWARD,
+             .lines = {{"Let the engine compile the model and capture CUDA graphs: "
+                        "torch.compile(mode=\"reduce-overhead\").",
+                        "torch.compile", COMPILE_PAGE, FACT_HIP},
+                       {"Let the engine compile the model and capture HIP graphs: "
+                        "torch.compile(mode=\"reduce-overhead\").",
+                        "torch.compile", COMPILE_PAGE, FACT_CUDA},
+                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}}},
+            {.situation = "compiled",
+             .needs = FACT_COMPILED,
+             .excludes = FACT_GRAPHS,
+             .lines = {{"The compiled graph runs kernel by kernel: use the Inductor backend, torch.compile(model).",
+                        "torch.compile", COMPILE_PAGE, 0},
+                       {"Then torch.compile(mode=\"reduce-overhead\"), which uses CUDA graphs (PyTorch 2.0 or later).",
+                        "torch.compile", COMPILE_PAGE, FACT_HIP},
+                       {"Then torch.compile(mode=\"reduce-overhead\"), which uses HIP graphs (PyTorch 2.0 or later).",
+                        "torch.compile", COMPILE_PAGE, FACT_CUDA}}},
+            {.situation = "graphs",
+             .needs = FACT_GRAPHS,
+             .lines = {{"Some kernels already run in graphs: capture the rest of the step, too.",
+                        "torch.cuda.make_graphed_callables", GRAPHED_PAGE, 0},
+                       {"Or use a larger batch.", NULL, TUNING_PAGE, 0}}},
+            {.situation = "one_shot",
+             .needs = FACT_FEW_LAUNCHES,
+             .excludes = FACT_BACKWARD | FACT_OPTIMIZER,
+             .lines = {{"One pass of inference: first use a larger batch, several items per pass.", NULL, TUNING_PAGE,
+                        0},
+                       {"Then torch.compile(mode=\"reduce-overhead\").", "torch.compile", COMPILE_PAGE, 0}},
+             .metric = "launches per item"},
+            {.situation = "eager",
+             .lines = {{"Launch less often: torch.compile(mode=\"reduce-overhead\") uses CUDA graphs; or a larger "
+                        "batch.",
+                        "torch.compile", COMPILE_PAGE, FACT_HIP},
+                       {"Launch less often: torch.compile(mode=\"reduce-overhead\") uses HIP graphs; or a larger "
+                        "batch.",
+                        "torch.compile", COMPILE_PAGE, FACT_CUDA},
+                       {"Else capture parts of the model with torch.cuda.make_graphed_callables.",
+                        "torch.cuda.make_graphed_callables", GRAPHED_PAGE, 0}}},
+        },
+    .suspect = {.name = "short_kernels",
+                .text = "short kernels (%.0f%% take < 10 us, but the GPU waits for launches only %.1f%%)",
+                .min_apparent = 40,
+                .measure = measure_short_kernels,
+                .position = 4},
+};
 
 /* ---- small_kernels_optimizer: its host time >= OPTIMIZER_HOST_PERCENT; and >= OPTIMIZER_KERNELS per step with idle
  * time >= OPTIMIZER_IDLE_PERCENT, or idle time >= GROUPING_IDLE_PERCENT (the CPU groups tensors). Saving: the idle
@@ -283,7 +442,7 @@ static enum sutra_status find_idle_spans(const struct diagnosis *d, const struct
     return status ? status : spans_common(host, &gaps, d->kept, idle_spans, error);
 }
 
-enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
     const struct measures *measures = &d->measures;
     const struct launch_model *model = d->model;
@@ -330,9 +489,9 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     uint32_t range = STRING_NONE, op = STRING_NONE;
     find_optimizer_names(d, kind_of_name, &range, &op);
     struct overview_finding *finding =
-        add_finding(d, FINDING_SMALL_KERNELS_OPTIMIZER, &idle_spans,
+        add_finding(d, &rule_small_kernels_optimizer, &idle_spans,
                     "%.0f kernels per step take %s of CPU time, and the GPU idles %s of it.", kernels,
-                    finding_time(host / measures->n_steps).text, finding_time(idle / measures->n_steps).text);
+                    brief_time_text(host / measures->n_steps).text, brief_time_text(idle / measures->n_steps).text);
     is_many = kernels >= OPTIMIZER_KERNELS;
     finding->facts |= is_many ? FACT_MANY_KERNELS : 0;
     if (range != STRING_NONE)
@@ -348,7 +507,7 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     if (is_many)
         set_finding_now(finding, "%s", count_text((uint64_t)llrint(kernels)).text);
     else
-        set_finding_now(finding, "%s", finding_time(host / measures->n_steps).text);
+        set_finding_now(finding, "%s", brief_time_text(host / measures->n_steps).text);
     add_finding_number(finding, "kernels", kernels);
     add_finding_number(finding, "host_us", host / 1000 / measures->n_steps);
     add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
@@ -356,11 +515,40 @@ enum sutra_status rule_small_kernels_optimizer(struct diagnosis *d, struct sutra
     return SUTRA_OK;
 }
 
+#define OPTIMIZER_PAGE TORCH_DOCS "optim.html"
+
+const struct finding_rule rule_small_kernels_optimizer = {
+    .name = "small_kernels_optimizer",
+    .title = "Unfused optimizer",
+    .find = find_small_kernels_optimizer,
+    .uses_launches = true,
+    .part_of = &rule_host_bound,
+    .cpu = CPU_IS_RELIEVED,
+    .fix = "the optimizer were fused",
+    .metric = "of CPU time in the optimizer per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "many_kernels",
+             .needs = FACT_MANY_KERNELS,
+             .lines = {{"Update all parameters together: %s(..., fused=True), or foreach=True.", "torch.optim",
+                        OPTIMIZER_PAGE, 0},
+                       {"Call zero_grad(set_to_none=True).", "torch.optim.Optimizer.zero_grad", OPTIMIZER_PAGE, 0}},
+             .metric = "kernels per step",
+             .after = "must fall below 20"},
+            {.situation = "host_grouping",
+             .lines = {{"The CPU groups tensors before few kernels (%s): use fused=True.", "torch.optim",
+                        OPTIMIZER_PAGE, 0},
+                       {"Or compile the update: torch.compile(optimizer.step) (PyTorch 2.2 or later).", "torch.compile",
+                        "docs.pytorch.org/tutorials/recipes/compiling_optimizer.html", 0}}},
+        },
+};
+
 /* ---- ddp_buffers: idle while buffers are broadcast before the forward pass >= BUFFERS_PERCENT. Saving: this time. */
 
 #define BUFFERS_PERCENT 3
 
-enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_ddp_buffers(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     const struct host_rows *hosts = &d->model->hosts;
     const struct strings *strings = d->model->strings;
@@ -393,14 +581,25 @@ enum sutra_status rule_ddp_buffers(struct diagnosis *d, struct sutra_error *erro
     if (percent_of_window(d, idle) < BUFFERS_PERCENT)
         return SUTRA_OK;
     struct overview_finding *finding =
-        add_finding(d, FINDING_DDP_BUFFERS, &idle_spans,
+        add_finding(d, &rule_ddp_buffers, &idle_spans,
                     "The GPU idles %s while DistributedDataParallel unpacks buffers before each forward pass.",
                     finding_per_step(d, idle).text);
     copy_finding_name(d, unflatten, finding->where.frame, sizeof finding->where.frame);
-    set_finding_now(finding, "%s", finding_time(idle / measures->n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(idle / measures->n_steps).text);
     add_finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
+
+const struct finding_rule rule_ddp_buffers = {
+    .name = "ddp_buffers",
+    .title = "DDP buffer broadcast",
+    .find = find_ddp_buffers,
+    .fix = "buffers were not broadcast",
+    .metric = "of idle time in it per step",
+    .after = "must go to 0",
+    .remedies = {{.lines = {{"Set broadcast_buffers=False if ranks need not share buffers.",
+                             "torch.nn.parallel.DistributedDataParallel", DDP_PAGE, 0}}}},
+};
 
 /* ---- sync: idle in synchronizing calls, and until the next launch after them >= SYNC_PERCENT, and at least half of
  * the host gaps. Saving: at most the time that neither the host nor the GPU needs. ---- */
@@ -470,16 +669,21 @@ static uint32_t sync_facts(const struct diagnosis *d, uint32_t op) {
     return 0;
 }
 
-enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
+/* Idle time in and after synchronizing calls, without calls in which no recorded activity runs. */
+static double sync_ticks(const struct diagnosis *d) {
+    const int64_t *ticks = d->overview->ticks;
+    return (double)(ticks[OVERVIEW_SYNC] + ticks[OVERVIEW_AFTER_SYNC] - d->unexplained_sync);
+}
+
+static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct measures *measures = &d->measures;
-    double waits =
-        (double)(overview->ticks[OVERVIEW_SYNC] + overview->ticks[OVERVIEW_AFTER_SYNC] - d->unexplained_sync);
+    double waits = sync_ticks(d);
     int64_t busy = overview_busy(overview), needed = MAX(measures->host_active, busy);
     struct sync_caller caller;
     row_t n;
     if (percent_of_window(d, waits) < SYNC_PERCENT ||
-        (d->fired[FINDING_HOST_BOUND] && (double)spans_length(&d->host) >= 2 * waits))
+        (has_fired(d, &rule_host_bound) && (double)spans_length(&d->host) >= 2 * waits))
         return SUTRA_OK;
     const uint32_t kinds = KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC);
     struct spans spans;
@@ -493,7 +697,7 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     if (status)
         return status;
     struct overview_finding *finding =
-        add_finding(d, FINDING_SYNC, &spans,
+        add_finding(d, &rule_sync, &spans,
                     "The GPU idles %s because the CPU waits for it and launches new work only afterwards, mostly in %s",
                     finding_per_step(d, waits).text, finding_name(d, caller.op).text);
     if (n / measures->n_steps >= 1)
@@ -513,30 +717,98 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     return SUTRA_OK;
 }
 
+static struct suspect_percents measure_sync(const struct diagnosis *d) {
+    return (struct suspect_percents){percent_of_window(d, (double)d->measures.blocking),
+                                     percent_of_window(d, sync_ticks(d))};
+}
+
+const struct finding_rule rule_sync = {
+    .name = "sync",
+    .title = "Synchronization",
+    .find = find_sync,
+    .uses_launches = true,
+    .cpu = CPU_STAYS_BUSY,
+    .fix = "the CPU did not wait for the GPU",
+    .metric = "waits per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "item",
+             .needs = FACT_ITEM,
+             .lines = {{"%s reads a value of the GPU: keep losses and conditions on the GPU, and read them every N "
+                        "steps.",
+                        "torch.Tensor.item", TUNING_PAGE, 0}}},
+            {.situation = "nonzero",
+             .needs = FACT_NONZERO,
+             .lines = {{"%s needs a size from the GPU: use torch.where with a fixed shape, or masks.", "torch.where",
+                        TUNING_PAGE, 0}}},
+            {.situation = "copy",
+             .needs = FACT_FROM_DEVICE,
+             .lines = {{"Copy results to pinned memory with non_blocking=True, and read them later (%s).",
+                        "torch.Tensor.to", PINNED_PAGE, 0}}},
+            {.situation = "call",
+             .lines = {{"Remove %s from the step, or read results later or less often.", "torch.cuda.synchronize",
+                        TUNING_PAGE, 0}}},
+        },
+    .suspect = {.name = "sync",
+                .text = "sync (CPU %.0f%% in synchronizing calls, the GPU idles %.1f%% there)",
+                .min_apparent = 20,
+                .measure = measure_sync,
+                .position = 1},
+};
+
 /* ---- allocation: set-up that recurs in every step >= ALLOCATION_PERCENT. Saving: this time. ---- */
 
 #define ALLOCATION_PERCENT 5
 
-enum sutra_status rule_allocation(struct diagnosis *d, struct sutra_error *error) {
-    const uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH);
+static enum sutra_status find_allocation(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
-    double ticks = (double)(d->overview->ticks[OVERVIEW_SET_UP] + d->overview->ticks[OVERVIEW_SLOW_LAUNCH]);
+    double ticks = (double)set_up_ticks(d->overview);
     uint32_t name;
     int64_t max_ticks;
     struct spans spans;
     if (percent_of_window(d, ticks) < ALLOCATION_PERCENT || !set_up_recurs(d->overview))
         return SUTRA_OK;
-    enum sutra_status status = find_main_frame(d, kinds, &name, &max_ticks, error);
-    if (!status)
-        status = spans_of_kinds(d->overview, kinds, d->kept, &spans, error);
-    if (status)
-        return status;
+    TRY(find_main_frame(d, KINDS_SET_UP, &name, &max_ticks, error));
+    TRY(spans_of_kinds(d->overview, KINDS_SET_UP, d->kept, &spans, error));
     struct overview_finding *finding =
-        add_finding(d, FINDING_ALLOCATION, &spans, "The GPU idles %s in memory allocation or module loading%s%s.",
+        add_finding(d, &rule_allocation, &spans, "The GPU idles %s in memory allocation or module loading%s%s.",
                     finding_per_step(d, ticks).text, name == STRING_NONE ? "" : ", mostly in ",
                     name == STRING_NONE ? "" : finding_name(d, name).text);
     copy_finding_name(d, name, finding->where.frame, sizeof finding->where.frame);
-    set_finding_now(finding, "%s", finding_time(ticks / measures->n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(ticks / measures->n_steps).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
+
+#define MEMORY_PAGE TORCH_DOCS "notes/cuda.html"
+#define KEEP_CACHE                                                                                                     \
+    {                                                                                                                  \
+        "Keep memory in the caching allocator: no empty_cache() in the step, and constant shapes.",                    \
+            "torch.cuda.empty_cache", MEMORY_PAGE, 0                                                                   \
+    }
+
+const struct finding_rule rule_allocation = {
+    .name = "allocation",
+    .title = "Memory allocation in every step",
+    .find = find_allocation,
+    .uses_launches = true,
+    .cpu = CPU_IS_RELIEVED,
+    .fix = "memory stayed allocated",
+    .metric = "of idle time in setup per step",
+    .after = "must go to 0",
+    .remedies =
+        {
+            {.situation = "other_device",
+             .needs = FACT_OTHER_DEVICE,
+             .lines = {{"Keep allocations of a step: use constant shapes, so that the caching allocator returns the "
+                        "same blocks.",
+                        NULL, NULL, 0}},
+             .metric = "calls per step"},
+            {.situation = "hip", .needs = FACT_HIP, .lines = {KEEP_CACHE}},
+            {.situation = "cuda",
+             .lines = {KEEP_CACHE,
+                       {"Against fragmentation set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+                        "PYTORCH_CUDA_ALLOC_CONF", MEMORY_PAGE, 0}}},
+        },
+};

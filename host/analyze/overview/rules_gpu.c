@@ -8,7 +8,6 @@
  * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
-#include "analyze/overview/remedies.h"
 
 #include "analyze/launches/arguments.h"
 #include "analyze/launches/graphs.h"
@@ -54,7 +53,7 @@ static double busy_share(const struct diagnosis *d, double ticks) {
 
 /* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices): a faster kernel
  * saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
-static enum sutra_status add_kernel_finding(struct diagnosis *d, enum finding_rule rule, const uint8_t *marked,
+static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct finding_rule *rule, const uint8_t *marked,
                                             double saving, struct overview_finding **added, struct sutra_error *error) {
     const struct overview_window *window = &d->overview->window;
     const struct device_rows *devices = &d->model->devices;
@@ -95,9 +94,10 @@ static const uint8_t *mark_kernels(const struct diagnosis *d, const char *const 
 }
 
 /* The same for kernels with these words; `main_name` is the one with most time. */
-static enum sutra_status add_family_finding(struct diagnosis *d, enum finding_rule rule, const char *const *words,
-                                            const char *const *without, double saving, uint32_t main_name,
-                                            struct overview_finding **added, struct sutra_error *error) {
+static enum sutra_status add_family_finding(struct diagnosis *d, const struct finding_rule *rule,
+                                            const char *const *words, const char *const *without, double saving,
+                                            uint32_t main_name, struct overview_finding **added,
+                                            struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
     const uint8_t *marked = mark_kernels(d, words, without);
     if (!marked)
@@ -177,7 +177,7 @@ static uint32_t copy_facts(const struct diagnosis *d, const struct main_copies *
     return text_compare(strings, copies->name, TEXT_HAS, "DtoH") ? FACT_FROM_DEVICE : 0;
 }
 
-enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_copies(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     double exposed = (double)d->overview->ticks[OVERVIEW_COPY];
     struct main_copies copies;
@@ -190,7 +190,7 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
     if (status || copies.name == STRING_NONE)
         return status;
     struct overview_finding *finding = add_finding(
-        d, FINDING_COPIES, &spans, "Copies that overlap with nothing take %s, %s of it %s",
+        d, &rule_copies, &spans, "Copies that overlap with nothing take %s, %s of it %s",
         finding_per_step(d, exposed).text, finding_percent(fmin((double)copies.ticks, exposed), exposed).text,
         finding_name(d, copies.name).text);
     if (copies.op != STRING_NONE)
@@ -199,12 +199,59 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
     append_finding_text(finding, ".");
     finding->facts |= copy_facts(d, &copies);
     copy_finding_name(d, copies.op, finding->where.frame, sizeof finding->where.frame);
-    set_finding_now(finding, "%s", finding_time(exposed / measures->n_steps).text);
+    set_finding_now(finding, "%s", brief_time_text(exposed / measures->n_steps).text);
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     add_finding_number(finding, "copies", copies.n / measures->n_steps);
     add_finding_number(finding, "top_percent", fmin((double)copies.ticks / exposed, 1) * 100);
     return SUTRA_OK;
 }
+
+static struct suspect_percents measure_copies(const struct diagnosis *d) {
+    return (struct suspect_percents){percent_of_window(d, (double)d->overview->copies),
+                                     percent_of_window(d, (double)d->overview->ticks[OVERVIEW_COPY])};
+}
+
+const struct finding_rule rule_copies = {
+    .name = "copies",
+    .title = "Exposed memcpy",
+    .find = find_copies,
+    .cpu = CPU_STAYS_BUSY,
+    .marked = "exposed memcpy",
+    .fix = "memcpys overlapped",
+    .metric = "of exposed memcpy per step",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "static_input",
+             .needs = FACT_STATIC_INPUT,
+             .lines = {{"Inputs are copied into buffers of graphs: pass the same buffers, or mark them static "
+                        "(mark_static_address).",
+                        "torch._dynamo.mark_static_address", "github.com/pytorch/pytorch", 0}}},
+            {.situation = "pageable",
+             .needs = FACT_TO_DEVICE | FACT_PAGEABLE,
+             .lines = {{"The host memory is pageable: pin_memory=True and non_blocking=True overlap copies with "
+                        "kernels.",
+                        "torch.utils.data.DataLoader", PINNED_PAGE, 0}}},
+            {.situation = "pinned",
+             .needs = FACT_TO_DEVICE,
+             .lines = {{"Copy the next batch on a separate stream during the step.", "torch.cuda.Stream", PINNED_PAGE,
+                        0}}},
+            {.situation = "from_device",
+             .needs = FACT_FROM_DEVICE,
+             .lines = {{"Read results less often, into pinned memory, with non_blocking=True.", "torch.Tensor.to",
+                        PINNED_PAGE, 0}}},
+            {.situation = "on_device",
+             .needs = FACT_ON_DEVICE,
+             .lines = {{"Avoid .contiguous(), .clone() and concatenation of large tensors.", "torch.Tensor.contiguous",
+                        TUNING_PAGE, 0}}},
+            {.situation = "other", .lines = {{"Check whether the copies are needed.", NULL, NULL, 0}}},
+        },
+    .suspect = {.name = "copies",
+                .text = "copies (memcpy %.0f%% of the time, %.1f%% exposed)",
+                .min_apparent = 5,
+                .measure = measure_copies,
+                .position = 2},
+};
 
 /* ---- fp32_no_tensor_cores: matrix multiplications and convolutions in FP32 >= FP32_PERCENT of the window, on a GPU
  * with tensor cores. Saving: half of this time, an estimate. ---- */
@@ -213,7 +260,7 @@ enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
 #define FP32_SAVING        0.5
 #define TENSOR_CORES_SINCE 7 /* compute capability */
 
-enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_fp32(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"sgemm", "scudnn", "engine<float", "convolve_sgemm", "f32f32_f32f32_f32",
                                         "ffma",  NULL};
     static const char *const without[] = {"tf32", "tensorop", NULL};
@@ -229,7 +276,7 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
         return SUTRA_OK;
     struct overview_finding *finding;
     enum sutra_status status =
-        add_family_finding(d, FINDING_FP32, words, without, busy * FP32_SAVING, main_name, &finding, error);
+        add_family_finding(d, &rule_fp32, words, without, busy * FP32_SAVING, main_name, &finding, error);
     if (status || !finding)
         return status;
     append_finding_text(finding,
@@ -241,6 +288,42 @@ enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
     add_finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
+
+/* The cost of FP32 is the capped saving. */
+static struct suspect_percents measure_fp32(const struct diagnosis *d) {
+    const struct overview_finding *finding = finding_of_rule(d->findings->list, d->findings->n_all, &rule_fp32);
+    return (struct suspect_percents){percent_of_device(d, (double)d->measures.fp32_time),
+                                     finding ? finding->saving_percent : 0};
+}
+
+#define AMP_PAGE TORCH_DOCS "amp.html"
+
+const struct finding_rule rule_fp32 = {
+    .name = "fp32_no_tensor_cores",
+    .title = "FP32 without tensor cores",
+    .find = find_fp32,
+    .scope = SCOPE_COMPUTE,
+    .is_estimate = true,
+    .marked = "FP32 kernels",
+    .fix = "tensor cores were used",
+    .metric = "of GPU time in FP32 kernels",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "amd",
+             .needs = FACT_HIP,
+             .lines = {{"Use lower precision: torch.autocast with bfloat16.", "torch.autocast", AMP_PAGE, 0}}},
+            {.situation = "nvidia",
+             .lines = {{"Use tensor cores: torch.autocast with bfloat16, or "
+                        "torch.set_float32_matmul_precision(\"high\") for TF32.",
+                        "torch.autocast", AMP_PAGE, 0}}},
+        },
+    .suspect = {.name = "fp32",
+                .text = "fp32 (%.0f%% of GPU time, but faster kernels save only %.1f%%)",
+                .min_apparent = 15,
+                .measure = measure_fp32,
+                .position = 5},
+};
 
 /* ---- Matrix multiplications of one operator ---- */
 
@@ -307,7 +390,7 @@ static enum sutra_status measure_attention(const struct diagnosis *d, uint32_t b
     return status;
 }
 
-enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutra_error *error) {
     const struct strings *strings = d->model->strings;
     const struct measures *measures = &d->measures;
     uint32_t softmax = strings_find(strings, "aten::_softmax", 14), bmm = strings_find(strings, "aten::bmm", 9);
@@ -334,21 +417,36 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
         marked[i] = op == softmax || op == bmm;
     }
     struct overview_finding *finding;
-    status = add_kernel_finding(d, FINDING_UNFUSED_ATTENTION, marked, saving, &finding, error);
+    status = add_kernel_finding(d, &rule_unfused_attention, marked, saving, &finding, error);
     arena_release(d->arena, mark);
     if (status || !finding)
         return status;
     append_finding_text(finding,
                         "aten::_softmax and aten::bmm take %s of GPU time, %s%s. Fused, their %.*f %s take about %s.",
-                        finding_percent(ticks, (double)measures->device_time).text, finding_time(ticks / steps).text,
+                        finding_percent(ticks, (double)measures->device_time).text, brief_time_text(ticks / steps).text,
                         steps > 1 ? " per step" : "", flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12,
-                        flops < 1e11 ? "GFLOP" : "TFLOP", finding_time(fused / steps).text);
+                        flops < 1e11 ? "GFLOP" : "TFLOP", brief_time_text(fused / steps).text);
     set_finding_now(finding, "%s", finding_percent(ticks, (double)measures->device_time).text);
     add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
+
+const struct finding_rule rule_unfused_attention = {
+    .name = "unfused_attention",
+    .title = "Unfused attention",
+    .find = find_unfused_attention,
+    .scope = SCOPE_COMPUTE,
+    .is_estimate = true,
+    .marked = "attention kernels",
+    .fix = "attention were fused",
+    .metric = "of GPU time in softmax and bmm",
+    .after = "must fall",
+    .remedies = {{.lines = {{"Use torch.nn.functional.scaled_dot_product_attention.",
+                             "torch.nn.functional.scaled_dot_product_attention",
+                             TORCH_DOCS "generated/torch.nn.functional.scaled_dot_product_attention.html", 0}}}},
+};
 
 /* ---- elementwise_fusion: elementwise kernels >= ELEMENTWISE_PERCENT of the GPU time, and the GPU is busy >=
  * ELEMENTWISE_BUSY. Saving: 60 % of this time, an estimate. ---- */
@@ -357,7 +455,7 @@ enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error
 #define ELEMENTWISE_BUSY    70
 #define ELEMENTWISE_SAVING  0.6
 
-enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_elementwise_fusion(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"elementwise", NULL}, *const without[] = {"triton", NULL};
     double busy = (double)overview_busy(d->overview);
     uint32_t main_name;
@@ -367,7 +465,7 @@ enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_erro
         return SUTRA_OK;
     struct overview_finding *finding;
     enum sutra_status status =
-        add_family_finding(d, FINDING_ELEMENTWISE_FUSION, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
+        add_family_finding(d, &rule_elementwise_fusion, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
                            main_name, &finding, error);
     if (status || !finding)
         return status;
@@ -381,13 +479,35 @@ enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_erro
     return SUTRA_OK;
 }
 
+const struct finding_rule rule_elementwise_fusion = {
+    .name = "elementwise_fusion",
+    .title = "Unfused elementwise kernels",
+    .find = find_elementwise_fusion,
+    .scope = SCOPE_COMPUTE,
+    .is_estimate = true,
+    .marked = "elementwise kernels",
+    .fix = "elementwise kernels were fused",
+    .metric = "of GPU time in elementwise kernels",
+    .after = "must fall",
+    .remedies =
+        {
+            {.situation = "compiled",
+             .needs = FACT_COMPILED,
+             .lines = {{"Fuse them: find the graph breaks that keep them out of the compiled code "
+                        "(TORCH_LOGS=graph_breaks).",
+                        "TORCH_LOGS", COMPILE_PAGE, 0}}},
+            {.situation = "eager",
+             .lines = {{"Fuse them with torch.compile, or use fused kernels.", "torch.compile", COMPILE_PAGE, 0}}},
+        },
+};
+
 /* ---- layout: conversions between NCHW and NHWC >= LAYOUT_DEVICE_PERCENT of the GPU time and LAYOUT_PERCENT of the
  * window. Saving: this time. ---- */
 
 #define LAYOUT_DEVICE_PERCENT 5
 #define LAYOUT_PERCENT        2
 
-enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_layout(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"nchwToNhwc", "nhwcToNchw", "batched_transpose", NULL}, *const without[] = {
                                                                                                     NULL};
     uint32_t main_name;
@@ -396,7 +516,7 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
         percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
     struct overview_finding *finding;
-    enum sutra_status status = add_family_finding(d, FINDING_LAYOUT, words, without, busy, main_name, &finding, error);
+    enum sutra_status status = add_family_finding(d, &rule_layout, words, without, busy, main_name, &finding, error);
     if (status || !finding)
         return status;
     append_finding_text(finding, "%s of GPU time converts layouts (%s).",
@@ -406,6 +526,21 @@ enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
     add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
+
+const struct finding_rule rule_layout = {
+    .name = "layout",
+    .title = "Layout conversion (NCHW/NHWC)",
+    .find = find_layout,
+    .min_percent = 0.5,
+    .is_estimate = true,
+    .marked = "layout kernels",
+    .fix = "tensors kept their layout",
+    .metric = "of GPU time in layout conversion",
+    .after = "must go to 0",
+    .remedies = {{.lines = {{"Use memory_format=torch.channels_last for the model and its inputs.",
+                             "torch.channels_last",
+                             "docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html", 0}}}},
+};
 
 /* ---- gemm_bound: compute >= GEMM_PERCENT of the window, no other finding >= OTHER_PERCENT except layouts, and no
  * kernel rule >= KERNEL_RULE_PERCENT. No saving. ---- */
@@ -499,22 +634,20 @@ static uint32_t find_max_kernel(const struct diagnosis *d) {
 static bool has_other_cause(const struct diagnosis *d) {
     for (unsigned i = 0; i < d->findings->n_all; i++) {
         const struct overview_finding *finding = &d->findings->list[i];
-        const enum finding_rule rule = finding->rule;
-        bool is_kernel_rule =
-            rule == FINDING_FP32 || rule == FINDING_UNFUSED_ATTENTION || rule == FINDING_ELEMENTWISE_FUSION;
-        if (finding->saving_percent >= (is_kernel_rule ? KERNEL_RULE_PERCENT : OTHER_PERCENT) && rule != FINDING_LAYOUT)
+        const double minimum = finding->rule->scope == SCOPE_COMPUTE ? KERNEL_RULE_PERCENT : OTHER_PERCENT;
+        if (finding->saving_percent >= minimum && finding->rule != &rule_layout)
             return true;
     }
     return false;
 }
 
-enum sutra_status rule_gemm_bound(struct diagnosis *d, struct sutra_error *error) {
+static enum sutra_status find_gemm_bound(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     double compute = (double)d->overview->ticks[OVERVIEW_COMPUTE];
     if (percent_of_window(d, compute) < GEMM_PERCENT || has_other_cause(d))
         return SUTRA_OK;
     uint32_t kernel = find_max_kernel(d);
-    struct overview_finding *finding = add_finding(d, FINDING_GEMM_BOUND, NULL, "The GPU computes %s of the time",
+    struct overview_finding *finding = add_finding(d, &rule_gemm_bound, NULL, "The GPU computes %s of the time",
                                                    finding_percent(compute, measures->window).text);
     if (kernel != STRING_NONE) {
         append_finding_text(finding, ", %s of it in %s",
@@ -530,3 +663,25 @@ enum sutra_status rule_gemm_bound(struct diagnosis *d, struct sutra_error *error
     add_finding_number(finding, "compute_percent", percent_of_window(d, compute));
     return add_gemm_rate(d, finding, error);
 }
+
+#define FEWER_BITS                                                                                                     \
+    { "Few rows per matmul read all weights: use a larger batch, or fewer bits per weight.", NULL, TUNING_PAGE, 0 }
+#define FASTER_KERNELS                                                                                                 \
+    { "Only faster or fewer kernels help.", NULL, NULL, 0 }
+#define TUNABLE_GEMMS                                                                                                  \
+    { "Tune GEMMs: PYTORCH_TUNABLEOP_ENABLED=1.", "PYTORCH_TUNABLEOP_ENABLED", TORCH_DOCS "cuda.tunable.html", 0 }
+
+const struct finding_rule rule_gemm_bound = {
+    .name = "gemm_bound",
+    .title = "Compute-bound",
+    .find = find_gemm_bound,
+    .metric = "of the time in compute",
+    .after = "is the limit: measure TFLOP/s, or items per second",
+    .remedies =
+        {
+            {.situation = "amd_memory_bound", .needs = FACT_HIP | FACT_FEW_ROWS, .lines = {FEWER_BITS, TUNABLE_GEMMS}},
+            {.situation = "amd", .needs = FACT_HIP, .lines = {FASTER_KERNELS, TUNABLE_GEMMS}},
+            {.situation = "memory_bound", .needs = FACT_FEW_ROWS, .lines = {FEWER_BITS}},
+            {.lines = {FASTER_KERNELS}},
+        },
+};

@@ -175,6 +175,18 @@ int64_t kind_clock_in(const struct kind_clock *clock, const struct spans *spans)
     return sum;
 }
 
+#define RECURRING_STEPS 3
+bool set_up_recurs(const struct overview *overview) {
+    const struct overview_window *window = &overview->window;
+    int64_t middle = window->from + (window->to - window->from) / 2, late = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->begin >= middle && KINDS_SET_UP >> row->kind & 1)
+            late += row->end - row->begin;
+    }
+    return window->n_steps >= RECURRING_STEPS && (double)late * 3 >= (double)set_up_ticks(overview);
+}
+
 /* ---- Repetitions ----
  *
  * Steps of a trace without ProfilerStep: repetitions of the launched activities.

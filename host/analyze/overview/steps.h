@@ -74,6 +74,15 @@ struct kind_clock {
 #define KINDS_BUSY (KIND(OVERVIEW_COMPUTE) | KIND(OVERVIEW_COMMUNICATION) | KIND(OVERVIEW_COPY))
 #define KINDS_IDLE (KIND(OVERVIEW_N_KINDS) - 1 - KINDS_BUSY)
 
+/* Set-up: memory allocation, code that is loaded, slow first launches. */
+#define KINDS_SET_UP (KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH))
+static inline int64_t set_up_ticks(const struct overview *overview) {
+    return overview->ticks[OVERVIEW_SET_UP] + overview->ticks[OVERVIEW_SLOW_LAUNCH];
+}
+
+/* Whether set-up recurs: at least a third of it is in the second half of at least three steps. */
+bool set_up_recurs(const struct overview *overview);
+
 /* `kinds`: a bit for each. In the arena. */
 enum sutra_status kind_clock_make(const struct overview *overview, uint32_t kinds, struct arena *arena,
                                   struct kind_clock *clock, struct sutra_error *error);

@@ -1,13 +1,12 @@
 /*
- * straggler.c - implements the last part of findings.h: the straggler of a job.
+ * straggler.c - implements the part of verdict.h about the straggler of a job.
  *
  * Saving: the wait of the rank that waits longest, if the straggler arrived with the second-latest rank.
  *
  * Cost: O(n log n) in collectives.
  */
 #include "analyze/collective_matches.h"
-#include "analyze/overview/findings.h"
-#include "analyze/overview/remedies.h"
+#include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
 
@@ -133,26 +132,26 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     double steps = other->n_steps ? other->n_steps : 1, window = window_ns(other);
     double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
     int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
-    *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .saving_percent = saving / window * 100};
+    *finding = (struct overview_finding){.rule = &rule_straggler, .saving_percent = saving / window * 100};
     finding->uncapped = finding->saving_percent;
     finding->weight = 1;
     append_finding_text(finding, "Rank %lld arrives last at %s; rank %lld waits %s for it, %s of its step.",
                         (long long)rank->rank, counted_text(n_last, "collective", "collectives").text,
-                        (long long)other->rank, finding_time(waits / steps).text, finding_percent(waits, window).text);
+                        (long long)other->rank, brief_time_text(waits / steps).text,
+                        finding_percent(waits, window).text);
     if (saving < MOSTLY_SAVED * waits)
         append_finding_text(finding, " With rank %lld on time, %s of wait for the second-latest rank remains.",
-                            (long long)rank->rank, finding_time((waits - saving) / steps).text);
+                            (long long)rank->rank, brief_time_text((waits - saving) / steps).text);
     if ((double)late_start >= 0.8 * waits) {
         finding->facts |= FACT_NAMED;
         snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld begins the step %.20s late",
-                 (long long)rank->rank, finding_time((double)late_start).text);
+                 (long long)rank->rank, brief_time_text((double)late_start).text);
     } else {
         snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld, within the step",
                  (long long)rank->rank);
     }
     finding->range = range_of_longest_wait(job, ranks, straggler, waiting);
-    set_finding_now(finding, "%s", finding_time(waits / steps).text);
-    select_remedy(NULL, finding);
+    set_finding_now(finding, "%s", brief_time_text(waits / steps).text);
     add_finding_number(finding, "rank", (double)rank->rank);
     add_finding_number(finding, "waiting_rank", (double)other->rank);
     add_finding_number(finding, "wait_us", waits / 1000 / steps);

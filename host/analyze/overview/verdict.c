@@ -1,11 +1,14 @@
 /*
- * verdict.c - implements verdict.h: atoms of a rank's timeline, and sums over them.
+ * verdict.c - implements verdict.h for a rank: its findings, suspects, the atoms of its timeline, and sums over them.
  *
  * The sweep walks the rows of the overview, which fill the window, and the sorted intervals of each finding at the same
  * time. Sums follow docs/findings.md:
  *
  *     saved(S)      = sum over atoms of ticks * the largest weight of a finding of S that contains the atom
  *     achievable(S) = max(window - saved(S), gpu(S), communication(S), host(S))
+ *
+ * A suspect is a popular number that other tools would name as the cause. It is reported if it is large, its cost in
+ * this trace is below SUSPECT_COST_PERCENT, and the rule about it reports nothing.
  *
  * Cost: O((rows + intervals) * findings), and O(atoms * findings) for each sum.
  */
@@ -61,7 +64,8 @@ static bool add_ticks(struct rank_verdict *verdict, struct pair_table *numbers, 
 static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdict *verdict, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct overview_finding *findings = d->findings->list;
-    row_t next[N_FINDING_RULES] = {0}; /* the first interval of each finding that has not ended */
+    row_t next[FINDINGS_MOST] = {0}; /* the first interval of each finding that has not ended */
+    uint32_t bits[FINDINGS_MOST];
     const unsigned n_findings = d->findings->n;
     uint64_t capacity = 0;
     struct pair_table numbers = {0};
@@ -69,6 +73,8 @@ static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdic
     uint64_t last_of_part[SUTRA_N_PARTS]; /* most intervals of a part belong to the atom of the last one */
     for (int part = 0; part < SUTRA_N_PARTS; part++)
         last_of_part[part] = UINT64_MAX;
+    for (unsigned f = 0; f < n_findings; f++)
+        bits[f] = finding_rule_bit(findings[f].rule);
     for (row_t i = 0; i < overview->n_rows && ok; i++) {
         const struct overview_row *row = &overview->rows[i];
         const uint32_t part = part_of_kind((enum overview_kind)row->kind);
@@ -82,7 +88,7 @@ static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdic
                 if (next[f] == spans->n)
                     continue;
                 bool contains = spans->begin[next[f]] <= begin;
-                rules |= contains ? 1U << findings[f].rule : 0;
+                rules |= contains ? bits[f] : 0;
                 end = MIN(end, contains ? spans->end[next[f]] : spans->begin[next[f]]);
             }
             const uint64_t last = last_of_part[part];
@@ -168,48 +174,212 @@ static enum sutra_status describe_slow_step(const struct diagnosis *d, struct ra
     copy_finding_name(d, slowest->name, name, sizeof name);
     const char *number = strchr(name, '#');
     snprintf(verdict->slow_step, sizeof verdict->slow_step, "Step %.40s took %.20s (+%.20s, %s).",
-             number ? number : name, finding_time((double)(slowest->end - slowest->begin)).text,
-             finding_time((double)(slowest->end - slowest->begin - median)).text, words[part_most]);
+             number ? number : name, brief_time_text((double)(slowest->end - slowest->begin)).text,
+             brief_time_text((double)(slowest->end - slowest->begin - median)).text, words[part_most]);
     return SUTRA_OK;
 }
 
-enum sutra_status rank_verdict_make(const struct diagnosis *d, struct rank_verdict *verdict,
-                                    struct sutra_error *error) {
-    const struct measures *measures = &d->measures;
+/* ---- Suspects ---- */
+
+#define SUSPECT_COST_PERCENT 5
+
+/* By the difference of the popular number and the cost, largest first. */
+static int compare_suspects(const void *left, const void *right) {
+    const struct suspect_numbers *a = left, *b = right;
+    double more_a = a->apparent - a->percent, more_b = b->apparent - b->percent;
+    if (more_a != more_b)
+        return more_a > more_b ? -1 : 1;
+    const unsigned position_a = a->rule->suspect.position, position_b = b->rule->suspect.position;
+    return (position_a > position_b) - (position_a < position_b);
+}
+
+static void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict) {
+    struct suspect_numbers found[FINDING_RULES_MOST];
+    unsigned n = 0;
+    for (uint32_t i = 0; i < n_finding_rules; i++) {
+        const struct finding_rule *rule = finding_rules[i];
+        if (!rule->suspect.name || finding_of_rule(d->findings->list, d->findings->n, rule))
+            continue;
+        const struct suspect_percents percents = rule->suspect.measure(d);
+        if (percents.apparent >= rule->suspect.min_apparent && percents.cost < SUSPECT_COST_PERCENT)
+            found[n++] = (struct suspect_numbers){rule, percents.apparent, percents.cost};
+    }
+    if (n > 1)
+        qsort(found, n, sizeof *found, compare_suspects);
+    verdict->n_suspects = MIN(n, SUSPECTS_MOST);
+    memcpy(verdict->suspects, found, verdict->n_suspects * sizeof *found);
+}
+
+/* ---- Findings of a rank ---- */
+
+/* Whether a rule rests on data that defects of the trace damage: all rules rest on the times of GPU activities, some
+ * also on the time from launches to activities. */
+static bool rests_on_damage(const struct trace_validity *validity, const struct finding_rule *rule) {
+    return !rule->is_first &&
+           (validity_has_damaged_times(validity) || (rule->uses_launches && validity_has_device_clock(validity)));
+}
+
+/* Drops findings that rest on damaged data; returns the rules of those that would be shown, as bits. */
+static uint32_t drop_damaged_findings(struct diagnosis *d) {
+    struct overview_findings *findings = d->findings;
+    uint32_t dropped = 0;
+    unsigned n_all = findings->n_all;
+    findings->n_all = 0;
+    for (unsigned i = 0; i < n_all; i++) {
+        const struct overview_finding *finding = &findings->list[i];
+        if (!rests_on_damage(d->model->trace->validity, finding->rule))
+            findings->list[findings->n_all++] = *finding;
+        else if (finding_is_shown(finding))
+            dropped |= finding_rule_bit(finding->rule);
+    }
+    return dropped;
+}
+
+/* A finding is a part of an earlier one if at least this percentage of its intervals is in the intervals of the earlier
+ * one. */
+#define PART_PERCENT 80
+
+/* Marks findings whose time is in the time of an earlier one. */
+static enum sutra_status find_parts(struct diagnosis *d, struct sutra_error *error) {
+    struct overview_finding *list = d->findings->list;
+    for (unsigned i = 1; i < d->findings->n; i++)
+        for (unsigned k = 0; k < i; k++) {
+            struct spans common;
+            struct arena_mark mark = arena_mark(d->arena);
+            if (isnan(list[i].saving_percent) || isnan(list[k].saving_percent))
+                continue;
+            TRY(spans_common(&list[i].spans, &list[k].spans, d->arena, &common, error));
+            if (list[i].rule->part_of == list[k].rule ||
+                (double)spans_length(&common) * 100 >= (double)spans_length(&list[i].spans) * PART_PERCENT)
+                list[i].part_of |= finding_rule_bit(list[k].rule);
+            arena_release(d->arena, mark);
+        }
+    return SUTRA_OK;
+}
+
+/* The verdict on a trace without GPU activity, and the cause as the only finding: without a statement on the GPU. */
+#define MIN_LAUNCH_CALLS 10
+static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
+    const struct device_summary *device = &d->overview->device;
+    const struct no_activity_text cause = no_activity_message(device);
+    bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
+    if (device->cause != HAS_ACTIVITY && device->cause != FILE_TRUNCATED) {
+        d->measures.window = 1;
+        struct overview_finding *finding = add_finding(d, &rule_no_kernels, NULL, "%s.", cause.text);
+        add_finding_number(finding, "launches", device->n_launches);
+        set_finding_now(finding, "0");
+        finding->facts = device->cause == HOST_ONLY               ? FACT_HOST_ONLY
+                         : device->cause == KERNELS_NOT_DELIVERED ? FACT_UNDELIVERED
+                                                                  : 0;
+        verdict->findings[verdict->n_findings++] = *finding;
+    }
+    memcpy(verdict->no_activity, cause.text, sizeof cause.text);
+    verdict->kind = was_used ? SUTRA_VERDICT_NO_GPU_ACTIVITY : SUTRA_VERDICT_CPU_ONLY;
     verdict->window = overview_length(d->overview);
-    verdict->n_steps = measures->n_steps;
     verdict->has_steps = d->overview->window.n_steps > 0;
-    verdict->by_annotation = !verdict->has_steps && d->steps->source == STEPS_ANNOTATION;
-    verdict->busy = overview_busy(d->overview);
-    verdict->communication = d->overview->communication;
-    verdict->host_needed = measures->host_needed;
-    verdict->device_side = d->fired[FINDING_DEVICE_SIDE];
-    verdict->excluded = d->excluded;
-    verdict->excluded_by = d->excluded_by;
-    verdict->kind = d->fired[FINDING_STARTUP] ? SUTRA_VERDICT_STARTUP : SUTRA_VERDICT_STEPS;
-    read_device_name(d, verdict);
-    find_suspects(d, verdict);
-    verdict->n_findings = d->findings->n;
-    memcpy(verdict->findings, d->findings->list, d->findings->n * sizeof *verdict->findings);
-    enum sutra_status status = describe_slow_step(d, verdict, error);
-    return status ? status : sum_atoms(d, verdict, error);
+    verdict->n_steps = verdict->has_steps ? d->overview->window.n_steps : 1;
+}
+
+/* Warns about launches without an activity, and crops the window to the first launch that has one. */
+static void crop_dropped_activities(struct diagnosis *d) {
+    const struct device_summary *device = &d->overview->device;
+    int64_t start = d->overview->window.from;
+    context_warn(d->context,
+                 "%s of %s have no kernel: activities were dropped, from %s to %s after the start of the window; the "
+                 "time before the first launch with a kernel is skipped",
+                 count_text(device->n_lost).text, counted_text(device->n_launches, "launch", "launches").text,
+                 brief_time_text((double)(device->lost_from - start)).text,
+                 brief_time_text((double)(device->lost_to - start)).text);
+    if (device->first_kept != INT64_MAX && device->lost_from < device->first_kept && device->first_kept > start)
+        overview_crop(d->overview, device->first_kept);
+}
+
+enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
+                                struct overview *overview, const struct overview_steps *steps,
+                                const struct collective_calls *calls, bool alone, struct arena *arena,
+                                struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    struct overview_findings *findings = arena_zeros(scratch, 1, sizeof *findings);
+    struct diagnosis d = {.context = context,
+                          .model = model,
+                          .overview = overview,
+                          .steps = steps,
+                          .calls = calls,
+                          .alone = alone,
+                          .kept = arena,
+                          .arena = scratch,
+                          .findings = findings};
+    *verdict = (struct rank_verdict){.kind = SUTRA_VERDICT_STEPS};
+    if (!findings)
+        return error_memory(error);
+    if (model->devices.n == 0) {
+        make_verdict_without_activity(&d, verdict);
+        arena_release(scratch, mark);
+        return SUTRA_OK;
+    }
+    if (device_has_dropped(&overview->device))
+        crop_dropped_activities(&d);
+    int64_t window = MAX(overview_length(overview), 1);
+    d.measures = (struct measures){.window = (double)window, .n_steps = 1};
+    TRY(read_trace_facts(&d, error));
+    TRY(apply_rules(&d, error));
+
+    /* Select the findings that are shown, and complete them. */
+    verdict->device_side = has_fired(&d, &rule_device_side);
+    verdict->not_judged = drop_damaged_findings(&d);
+    sort_findings(findings, percent_of_overview(overview, overview_busy(overview)));
+    TRY(find_parts(&d, error));
+    for (unsigned i = 0; i < findings->n; i++) {
+        struct overview_finding *finding = &findings->list[i];
+        finding->facts |= d.facts;
+        if (finding->limited_by == LIMIT_HOST_WAITS)
+            append_finding_text(finding,
+                                " The CPU waits for the GPU only %s of the step, so faster kernels save at most that "
+                                "(uncapped: %.1f%%).",
+                                finding_percent((double)d.measures.blocked_on_device, d.measures.window).text,
+                                finding->uncapped);
+        TRY(find_evidence(&d, finding, error));
+    }
+
+    verdict->window = overview_length(overview);
+    verdict->n_steps = d.measures.n_steps;
+    verdict->has_steps = overview->window.n_steps > 0;
+    verdict->by_annotation = !verdict->has_steps && steps->source == STEPS_ANNOTATION;
+    verdict->busy = overview_busy(overview);
+    verdict->communication = overview->communication;
+    verdict->host_needed = d.measures.host_needed;
+    verdict->excluded = d.excluded;
+    verdict->excluded_by = d.excluded_by;
+    verdict->kind = has_fired(&d, &rule_startup) ? SUTRA_VERDICT_STARTUP : SUTRA_VERDICT_STEPS;
+    read_device_name(&d, verdict);
+    if (verdict->kind == SUTRA_VERDICT_STEPS)
+        find_suspects(&d, verdict);
+    verdict->n_findings = findings->n;
+    memcpy(verdict->findings, findings->list, findings->n * sizeof *verdict->findings);
+    TRY(describe_slow_step(&d, verdict, error));
+    TRY(sum_atoms(&d, verdict, error));
+    arena_release(scratch, mark);
+    return SUTRA_OK;
 }
 
 /* ---- Sums ---- */
 
-#define RULE(id) (1U << FINDING_##id)
-
-/* Rules whose repair leaves the CPU as busy as it is, so that it may become the limit. */
-#define RULES_LEAVE_HOST (RULE(DATA_LOADING) | RULE(SYNC) | RULE(EXPOSED_COMM) | RULE(COPIES))
-/* Rules whose repair takes work from the CPU. */
-#define RULES_SPARE_HOST (RULE(CPU_PREPROCESSING) | RULE(SMALL_KERNELS_OPTIMIZER) | RULE(ALLOCATION))
+/* The rules whose repair has this effect on the CPU. */
+static uint32_t rules_with_cpu(enum finding_cpu cpu) {
+    uint32_t rules = 0;
+    for (uint32_t i = 0; i < n_finding_rules; i++)
+        rules |= finding_rules[i]->cpu == cpu ? 1U << i : 0;
+    return rules;
+}
 
 double achievable_window(const struct rank_verdict *verdict, uint32_t rules, double wait,
                          enum achievable_bound *bound) {
-    double weights[N_FINDING_RULES] = {0}, saved = 0, saved_busy = 0, spared = 0;
+    double weights[FINDING_RULES_MOST] = {0}, saved = 0, saved_busy = 0, relieved = 0;
     const double window = (double)verdict->window;
+    const uint32_t relieving = rules_with_cpu(CPU_IS_RELIEVED);
+    const bool no_straggler = rules & finding_rule_bit(&rule_straggler);
     for (unsigned i = 0; i < verdict->n_findings; i++)
-        weights[verdict->findings[i].rule] = verdict->findings[i].weight;
+        weights[finding_rule_number(verdict->findings[i].rule)] = verdict->findings[i].weight;
     for (uint64_t i = 0; i < verdict->n_atoms; i++) {
         const struct verdict_atom *atom = &verdict->atoms[i];
         const uint32_t fixed = atom->rules & rules;
@@ -218,17 +388,19 @@ double achievable_window(const struct rank_verdict *verdict, uint32_t rules, dou
             weight = fmax(weight, weights[__builtin_ctz(left)]);
         /* A job's straggler: a part of exposed communication waits for it, and only the rest is a transfer. */
         if (wait > 0 && atom->part == SUTRA_PART_EXPOSED_COMM)
-            weight = (rules & RULE(STRAGGLER) ? wait : 0) + weight * (1 - wait);
+            weight = (no_straggler ? wait : 0) + weight * (1 - wait);
         saved += weight * ticks;
         saved_busy += atom->part <= SUTRA_PART_EXPOSED_COPY ? weight * ticks : 0; /* the GPU is busy */
-        spared += fixed & RULES_SPARE_HOST ? ticks : 0;
+        relieved += fixed & relieving ? ticks : 0;
     }
 
     double gpu = (double)verdict->busy - saved_busy, communication = 0, host = 0;
-    if (rules & RULE(EXPOSED_COMM) && !(rules & (RULE(SLOW_COLLECTIVE) | RULE(STRAGGLER))))
+    if (rules & finding_rule_bit(&rule_exposed_comm) && !(rules & finding_rule_bit(&rule_slow_collective)) &&
+        !no_straggler)
         communication = (double)verdict->communication;
-    if (rules & RULES_LEAVE_HOST && !(rules & RULE(HOST_BOUND)) && !verdict->device_side)
-        host = (double)verdict->host_needed - spared;
+    if (rules & rules_with_cpu(CPU_STAYS_BUSY) && !(rules & finding_rule_bit(&rule_host_bound)) &&
+        !verdict->device_side)
+        host = (double)verdict->host_needed - relieved;
     double left = window - saved, best = fmax(fmax(left, gpu), fmax(communication, host));
     *bound = best == left            ? BOUND_NONE
              : best == host          ? BOUND_HOST

@@ -18,6 +18,7 @@
 #define ANALYZE_OVERVIEW_VERDICT_H
 
 #include "analyze/overview/findings.h"
+#include "analyze/rank_clocks.h"
 
 struct verdict_atom {
     uint32_t rules; /* a bit for each rule whose intervals contain it */
@@ -25,7 +26,6 @@ struct verdict_atom {
     int64_t ticks;
 };
 
-enum verdict_suspect { SUSPECT_DATA, SUSPECT_SYNC, SUSPECT_COPIES, SUSPECT_COMM, SUSPECT_SHORT, SUSPECT_FP32 };
 #define SUSPECTS_MOST 3
 
 /* What is kept of a rank. Times are ticks, nanoseconds. */
@@ -37,14 +37,14 @@ struct rank_verdict {
     int64_t busy, communication, host_needed;
     bool device_side;
     int64_t excluded;
-    enum finding_rule excluded_by;
-    char no_activity[NO_ACTIVITY_TEXT]; /* why there is no GPU activity; "" */
+    const struct finding_rule *excluded_by; /* if `excluded`: the guard */
+    char no_activity[NO_ACTIVITY_TEXT];     /* why there is no GPU activity; "" */
     char device[64];
     char slow_step[FINDING_NAME]; /* a sentence about the slowest step; "" */
     struct verdict_atom *atoms;   /* owned */
     uint64_t n_atoms;
     struct suspect_numbers {
-        uint32_t suspect; /* enum verdict_suspect */
+        const struct finding_rule *rule;
         double apparent, percent;
     } suspects[SUSPECTS_MOST];
     unsigned n_suspects;
@@ -55,8 +55,12 @@ struct rank_verdict {
 
 void rank_verdict_free(struct rank_verdict *verdict);
 
-/* Sums up the atoms, and copies the shown findings. */
-enum sutra_status rank_verdict_make(const struct diagnosis *d, struct rank_verdict *verdict, struct sutra_error *error);
+/* Finds the verdict on an overview, which may be cropped. `alone`: no other rank's trace is analyzed. Intervals of
+ * findings are in `arena`; the verdict needs rank_verdict_free() in any case. */
+enum sutra_status find_findings(struct sutra_context *context, const struct launch_model *model,
+                                struct overview *overview, const struct overview_steps *steps,
+                                const struct collective_calls *calls, bool alone, struct arena *arena,
+                                struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error);
 
 /* The step if findings of these rules (bits) were repaired, in ticks: at least what is still needed. `wait` is the part
  * of exposed communication that waits for the job's straggler, 0 .. 1. */
@@ -67,7 +71,47 @@ double achievable_window(const struct rank_verdict *verdict, uint32_t rules, dou
 void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PARTS]);
 void verdict_unexplained(const struct rank_verdict *verdict, uint32_t rules, int64_t ticks[SUTRA_N_PARTS]);
 
-/* ---- All ranks (job_verdict.c) ---- */
+/*
+ * ---- The straggler among all ranks (straggler.c) ----
+ *
+ *     rank 0             |-| all-to-all      arrives last: shortest duration
+ *     rank 1   |-----------| all-to-all
+ *     rank 3       |-------| all-to-all
+ *
+ * Input: the collectives of all ranks, which are matched by their recorded number, or else by their order. The rule for
+ * a straggler is in analyze/rank_clocks.h; it is applied to the windows of the overviews. The shortest duration of a
+ * collective is its transfer, so that a wait for a rank is not reported as slow links.
+ */
+
+struct rank_collectives {
+    int64_t rank;
+    struct rank_window window; /* by the clock of `calls` */
+    row_t n_steps;
+    int64_t first_ns; /* the first event of the trace, by the same clock */
+    struct collective_calls calls;
+    double link;         /* peak of the links of its GPU, bytes per second; 0: unknown */
+    double wait_percent; /* output: part of the window in which it waits for the straggler */
+};
+
+/* Reads the collectives of a rank; `collectives->calls` needs collective_calls_free() in any case. */
+enum sutra_status rank_collectives_read(struct sutra_context *context, const struct overview *overview, int64_t rank,
+                                        struct rank_collectives *collectives, struct sutra_error *error);
+
+/* Updates the window after the overview was cropped. */
+void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives);
+
+struct job_findings {
+    bool is_late;
+    struct overview_finding late; /* if is_late: the straggler */
+    int64_t straggler, waiting;   /* its rank, and the rank that waits longest for it */
+    bool links_used;              /* by a large collective once all ranks have arrived: links are not slow */
+};
+
+/* `ranks` ascend. Appends a row to the table of collective waits for each rank with collectives; `waits` NULL: none. */
+enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
+                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
+
+/* ---- The verdict on all ranks (job_verdict.c) ---- */
 
 struct job_rank {
     int64_t rank;
@@ -98,8 +142,5 @@ bool name_is_wrapper(const char *text);
 enum sutra_status excerpt_add(const struct overview *overview, const struct values *values, int64_t rank,
                               const struct overview_finding *finding, struct arena *scratch, struct sutra_table *table,
                               struct sutra_error *error);
-
-/* suspects.c */
-void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict);
 
 #endif

@@ -445,3 +445,27 @@ enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *t
     arena_release(d->arena, mark);
     return SUTRA_OK;
 }
+
+enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,
+                                  struct sutra_error *error) {
+    const struct overview *overview = d->overview;
+    struct arena_mark mark = arena_mark(d->arena);
+    int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums);
+    if (!sums)
+        return error_memory(error);
+    *name = STRING_NONE;
+    *ticks = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (!(kinds >> row->kind & 1) || row->frame == ROW_NONE)
+            continue;
+        uint32_t of = host_name(d->model, row->frame);
+        sums[of] += row->end - row->begin;
+        if (sums[of] > *ticks) {
+            *ticks = sums[of];
+            *name = of;
+        }
+    }
+    arena_release(d->arena, mark);
+    return SUTRA_OK;
+}
