@@ -216,10 +216,8 @@ enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutr
     struct sutra_et_drawn counts = {0};
     struct et_drawing drawing = {.nodes = &et->file.nodes};
     struct arena arena = {0};
-    enum sutra_status status = options_copy(&form, options, &ours, error);
-    if (status)
-        return status;
-    status = et_graph_make(drawing.nodes, ET_ALL, &arena, &drawing.graph, error);
+    TRY(options_copy(&form, options, &ours, error));
+    enum sutra_status status = et_graph_make(drawing.nodes, ET_ALL, &arena, &drawing.graph, error);
     if (!status)
         status = select_nodes(&drawing, &ours, et->file.source.name, &arena, &counts, error);
     if (!status)

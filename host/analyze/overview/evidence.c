@@ -139,9 +139,7 @@ enum sutra_status find_evidence(const struct diagnosis *d, struct overview_findi
     struct evidence_step step;
     if (spans->n == 0)
         return SUTRA_OK;
-    enum sutra_status status = select_step(d, spans, &step, error);
-    if (status)
-        return status;
+    TRY(select_step(d, spans, &step, error));
 
     /* The longest interval of the step. */
     int64_t longest_begin = 0, longest_end = 0, begin = 0, end = INT64_MIN;

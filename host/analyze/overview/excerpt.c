@@ -132,16 +132,14 @@ static enum sutra_status select_threads(struct excerpt_lanes *lanes, row_t targe
     const struct device_rows *devices = &model->devices;
     row_t *n_in_range = arena_zeros(scratch, hosts->n_threads, sizeof *n_in_range),
           *n_running = arena_zeros(scratch, hosts->n_threads, sizeof *n_running);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
         if (call == ROW_NONE)
             continue;
         n_in_range[hosts->thread[call]] += overlaps(lanes->excerpt, hosts->start[call], hosts->stop[call]);
         n_running[hosts->thread[call]] += overlaps(lanes->excerpt, devices->start[i], devices->stop[i]);
     }
-    if (status)
-        return status;
     if (target != ROW_NONE)
         lanes->threads[lanes->n_threads++] = hosts->thread[devices->call[target]];
     while (lanes->n_threads < EXCERPT_THREADS) {
@@ -343,19 +341,17 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
     struct excerpt_lanes lanes = {.overview = overview, .excerpt = &excerpt};
     struct arena_mark mark = arena_mark(scratch);
     const row_t target = arrow_target(&lanes);
-    enum sutra_status status = select_threads(&lanes, target, scratch, error);
-    if (!status)
-        status = select_streams(&lanes, scratch, error);
-    if (!status)
-        status = collect_events(&lanes, values, scratch, error);
-    for (int64_t pixel = (excerpt.to - excerpt.from) / EXCERPT_PIXELS + 1; !status; pixel *= 2) {
+    TRY(select_threads(&lanes, target, scratch, error));
+    TRY(select_streams(&lanes, scratch, error));
+    TRY(collect_events(&lanes, values, scratch, error));
+    for (int64_t pixel = (excerpt.to - excerpt.from) / EXCERPT_PIXELS + 1;; pixel *= 2) {
         lanes.n_events = merge_narrow(lanes.events, lanes.n_events, pixel);
         if (lanes.n_events <= EXCERPT_ROWS || pixel > excerpt.to - excerpt.from)
             break;
     }
-    if (status || lanes.n_events == 0) {
+    if (lanes.n_events == 0) {
         arena_release(scratch, mark);
-        return status;
+        return SUTRA_OK;
     }
 
     add_row(&lanes, &(struct excerpt_row){rank, rule, "", -1, "range", excerpt.from, excerpt.to, 1}, STRING_NONE,

@@ -51,8 +51,7 @@ static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_erro
     row_t *launched = measures->launched = arena_alloc(d->arena, devices->n, sizeof *launched), n = 0;
     struct arena_mark mark = arena_mark(d->arena);
     uint64_t *keys = arena_alloc(d->arena, devices->n, sizeof *keys);
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t k = 0; k < devices->n; k++) {
         row_t i = devices->by_start[k], call = devices->call[i];
         if (call == ROW_NONE)
@@ -129,8 +128,7 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
                                .states = arena_alloc(arena, hosts->n, 1)};
     uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
     row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* The median duration of launching calls, from which launches that wait for space are recognized. */
     int64_t median, long_call = INT64_MAX;
@@ -189,8 +187,7 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
                                   .n_steps = n_steps ? n_steps : 1,
                                   .of_kernel = arena_zeros(d->arena, model->strings->n, sizeof(int64_t)),
                                   .of_operator = arena_zeros(d->arena, model->strings->n, sizeof(int64_t))};
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t row = 0; row < hosts->n && !measures->has_frames; row++)
         measures->has_frames = hosts->kind[row] == HOST_FRAME;
     for (row_t i = 0; i < devices->n; i++) {

@@ -98,9 +98,7 @@ _Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "kinds fit below the flags");
 static enum sutra_status make_host_marks(struct overview *overview, struct arena *arena, struct arena *scratch,
                                          struct host_marks *marks, struct sutra_error *error) {
     const struct host_rows *hosts = &overview->model->hosts;
-    enum sutra_status status = find_blocking_calls(overview, arena, error);
-    if (status)
-        return status;
+    TRY(find_blocking_calls(overview, arena, error));
     uint8_t *kinds = arena_alloc(scratch, hosts->n, 1);
     if (!kinds)
         return error_memory(error);
@@ -114,8 +112,7 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
     }
     *marks = (struct host_marks){.list = arena_alloc(scratch, capacity, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
 
     /* From the begin of a capture to its end, a thread has one mark only. */
     uint32_t thread = 0;
@@ -179,8 +176,7 @@ static enum sutra_status median_call(const struct overview *overview, uint32_t n
         *n += hosts->kind[row] == HOST_CALL && hosts->name[row] == name;
     uint64_t *keys = arena_alloc(scratch, *n, sizeof *keys);
     row_t *rows = arena_alloc(scratch, *n, sizeof *rows), k = 0;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] == HOST_CALL && hosts->name[row] == name)
             keys[k++] = (uint64_t)(hosts->stop[row] - hosts->start[row]);
@@ -211,9 +207,7 @@ static enum sutra_status find_cold_calls(const struct overview *overview, struct
     for (unsigned i = 0; i < n_names; i++) {
         row_t n_calls, n_cold = 0, found[COLD_MOST];
         int64_t median;
-        enum sutra_status status = median_call(overview, names[i], scratch, &n_calls, &median, error);
-        if (status)
-            return status;
+        TRY(median_call(overview, names[i], scratch, &n_calls, &median, error));
         for (row_t row = 0; row < hosts->n && n_calls >= COLD_MIN_CALLS && n_cold <= COLD_MOST; row++) {
             if (hosts->name[row] != names[i] || !is_slow_copy_call(overview, row) ||
                 (double)(hosts->stop[row] - hosts->start[row]) <= COLD_MEDIANS * (double)median)
@@ -262,8 +256,7 @@ static enum sutra_status make_host_ancestors(const struct host_rows *hosts, stru
     row_t *depth = arena_alloc(arena, hosts->n, sizeof *depth), *jump = arena_alloc(arena, hosts->n, sizeof *jump),
           *parents = arena_alloc(arena, hosts->n, sizeof *parents);
     row_t *first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof *first);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     uint32_t thread = 0;
     row_t last = ROW_NONE; /* the top of a stack that the parents link: ends ascend downwards */
     for (row_t row = 0; row < hosts->n; row++) {
@@ -454,13 +447,9 @@ static void find_enclosing_events(void *arg, size_t task) {
 enum sutra_status attribute_idle_time(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                       struct arena *scratch, struct sutra_error *error) {
     struct idle_attribution idle = {.overview = overview};
-    enum sutra_status status = make_host_marks(overview, arena, scratch, &idle.marks, error);
-    if (!status)
-        status = find_cold_calls(overview, scratch, &idle.cold, error);
-    if (!status)
-        status = make_host_ancestors(&overview->model->hosts, scratch, &idle.ancestors, error);
-    if (status)
-        return status;
+    TRY(make_host_marks(overview, arena, scratch, &idle.marks, error));
+    TRY(find_cold_calls(overview, scratch, &idle.cold, error));
+    TRY(make_host_ancestors(&overview->model->hosts, scratch, &idle.ancestors, error));
     size_t capacity = overview->n_rows + 2 * (size_t)idle.marks.n + EXTRA_INTERVALS_PER_GAP * (size_t)overview->n_gaps;
     idle.intervals = arena_alloc(arena, capacity, sizeof *idle.intervals);
     if (!idle.intervals)

@@ -668,8 +668,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     size_t rank;
     *job = (struct job_verdict){.n_findings = 0};
     joining.findings = arena_zeros(arena, 1, sizeof *joining.findings);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     verdict->kind = kind_of_job(&joining, &rank);
     verdict->kind_name = kind_names[verdict->kind];

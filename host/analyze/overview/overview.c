@@ -136,13 +136,11 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
         overview->classes[i] = class_of(overview, i);
-    enum sutra_status status = merge_busy_intervals(overview->model, overview->classes, NULL, overview->window.from,
-                                                    overview->window.to, &context->engine, scratch, &merged, error);
-    if (status)
-        return status;
+    TRY(merge_busy_intervals(overview->model, overview->classes, NULL, overview->window.from, overview->window.to,
+                             &context->engine, scratch, &merged, error));
     overview->rows = arena_alloc(arena, 2 * (size_t)merged.n + 1, sizeof *overview->rows);
     overview->gaps = arena_alloc(arena, (size_t)merged.n + 1, sizeof *overview->gaps);
-    status = arena_status(arena, error);
+    enum sutra_status status = arena_status(arena, error);
     if (!status) {
         overview->communication = (int64_t)cpu_merged_length(&merged, OVERVIEW_COMMUNICATION);
         overview->copies = (int64_t)cpu_merged_length(&merged, OVERVIEW_COPY);
@@ -201,11 +199,9 @@ enum sutra_status overview_streams_add(struct sutra_context *context, const stru
         total_us[i] /= 1000;
     }
     struct requested_column priorities;
-    enum sutra_status status = row_groups_order(total_us, n, scratch, order, error);
-    if (!status && n)
-        status = event_columns_request(context, model->trace, &field, 1, first, n, &priorities, error);
-    if (status)
-        return status;
+    TRY(row_groups_order(total_us, n, scratch, order, error));
+    if (n)
+        TRY(event_columns_request(context, model->trace, &field, 1, first, n, &priorities, error));
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = order[k];
         char text_buffer[NUMBER_TEXT_MAX];
@@ -256,17 +252,13 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     names_keep_numbered_steps(strings, roles);
 
     struct arena_mark mark = arena_mark(scratch);
-    enum sutra_status status = device_summary_find(context, model->trace, scratch, &overview->device, error);
-    if (!status)
-        status = find_window(overview, arena, error);
-    if (!status)
-        status = find_gaps(context, overview, arena, scratch, error);
-    if (!status)
-        status = attribute_idle_time(context, overview, arena, scratch, error);
-    if (!status)
-        sum_rows(overview);
+    TRY(device_summary_find(context, model->trace, scratch, &overview->device, error));
+    TRY(find_window(overview, arena, error));
+    TRY(find_gaps(context, overview, arena, scratch, error));
+    TRY(attribute_idle_time(context, overview, arena, scratch, error));
+    sum_rows(overview);
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* The time in the window in which activities of a class run, overlapped or not. */

@@ -275,8 +275,8 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
     uint32_t *names = arena_alloc(arena, strings->n, sizeof *names),
              *order = arena_alloc(arena, strings->n, sizeof *order), n = 0;
     double *values = arena_alloc(arena, strings->n, sizeof *values), all = 0;
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < devices->n; i++) {
         const int64_t length = devices->stop[i] - devices->start[i];
         uint32_t name =
             id == SUTRA_OVERVIEW_KERNELS ? model->events->name[devices->event[i]] : activity_operator(model, i);
@@ -288,14 +288,13 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
         ticks_add(&ticks[name], length);
         n_activities[name]++;
     }
-    for (uint32_t name = 0; name < strings->n && !status; name++)
+    for (uint32_t name = 0; name < strings->n; name++)
         if (n_activities[name]) {
             values[n] = (double)ticks[name];
             names[n++] = name;
         }
-    if (!status)
-        status = row_groups_order(values, n, arena, order, error);
-    for (uint32_t i = 0; i < n && !status; i++) {
+    TRY(row_groups_order(values, n, arena, order, error));
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t name = names[order[i]];
         table_integer(table, rank);
         table_string(table, strings, name);
@@ -304,7 +303,7 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
         table_integer(table, n_activities[name]);
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- One rank ---- */
@@ -317,22 +316,17 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     struct rank_overview *rank = task_result(&of->tasks, number);
     struct overview overview;
     struct overview_steps steps;
-    enum sutra_status status = overview_make(context, model, arena, scratch, &overview, error);
+    TRY(overview_make(context, model, arena, scratch, &overview, error));
     if (restriction_is_part(&of->tasks.restriction))
         overview.device.n_lost = 0; /* their activities are not selected */
-    if (!status)                    /* before the findings, which may cut the overview */
-        status = overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error);
-    if (status)
-        return status;
+    /* Before the findings, which may crop the overview. */
+    TRY(overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error));
     if (!result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
         return error_memory(error);
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
-    status = rank_collectives_read(context, &overview, task->rank, &rank->collectives, error);
-    if (!status)
-        status = find_findings(context, model, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena,
-                               scratch, &rank->verdict, error);
-    if (status)
-        return status;
+    TRY(rank_collectives_read(context, &overview, task->rank, &rank->collectives, error));
+    TRY(find_findings(context, model, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena, scratch,
+                      &rank->verdict, error));
     rank_collectives_crop(&overview, &rank->collectives);
 
     const double window = (double)overview_length(&overview), busy = (double)overview_busy(&overview);
@@ -349,21 +343,18 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     struct sutra_table *timeline = result_table_begin(&rank->result, SUTRA_OVERVIEW_TIMELINE);
     if (overview.device.cause == HAS_ACTIVITY) /* else no share of idle time is known */
         add_timeline(&overview, task->rank, timeline);
-    for (uint32_t id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
-        status = add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch,
-                           result_table_begin(&rank->result, id), error);
-    if (!status)
-        status = overview_streams_add(context, &overview, task->rank, scratch,
-                                      result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error);
-    if (!status)
-        status = graph_table_add(model, task->rank, false, scratch,
-                                 result_table_begin(&rank->result, SUTRA_OVERVIEW_GRAPHS), error);
+    for (uint32_t id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS; id++)
+        TRY(add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch,
+                      result_table_begin(&rank->result, id), error));
+    TRY(overview_streams_add(context, &overview, task->rank, scratch,
+                             result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error));
+    TRY(graph_table_add(model, task->rank, false, scratch, result_table_begin(&rank->result, SUTRA_OVERVIEW_GRAPHS),
+                        error));
     struct sutra_table *evidence =
         of->options.tables ? result_table_begin(&rank->result, SUTRA_OVERVIEW_EVIDENCE) : NULL;
-    for (unsigned i = 0; i < rank->verdict.n_findings && evidence && !status; i++)
-        status =
-            excerpt_add(&overview, &context->values, task->rank, &rank->verdict.findings[i], scratch, evidence, error);
-    return status;
+    for (unsigned i = 0; i < rank->verdict.n_findings && evidence; i++)
+        TRY(excerpt_add(&overview, &context->values, task->rank, &rank->verdict.findings[i], scratch, evidence, error));
+    return SUTRA_OK;
 }
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
@@ -474,9 +465,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     result->of_job = true;
     result->defects = overview->tasks.defects;
     result->n_defects = overview->tasks.n_defects;
-    enum sutra_status status = join_verdicts(overview, error);
-    if (status)
-        return status;
+    TRY(join_verdicts(overview, error));
     for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
         struct sutra_table *table = result_table_begin(result, id);
         for (size_t i = 0; i < overview->tasks.n_analyzed; i++) {

@@ -147,9 +147,7 @@ static enum sutra_status add_priorities(struct diagnosis *d, const int64_t *tick
     }
     if (events[0] == ROW_NONE || events[1] == ROW_NONE)
         return SUTRA_OK;
-    enum sutra_status status = event_columns_request(d->context, d->model->trace, &field, 1, events, 2, &column, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(d->context, d->model->trace, &field, 1, events, 2, &column, error));
     double communication = number_as_double(number_at(column.number, events[0])),
            compute = number_as_double(number_at(column.number, events[1]));
     if (communication >= compute)
@@ -167,27 +165,20 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     struct spans spans;
     if (percent_of_window(d, exposed) < EXPOSED_PERCENT)
         return SUTRA_OK;
-    enum sutra_status status =
-        kind_clock_make(d->overview, KIND(OVERVIEW_COMMUNICATION), d->arena, &measures->exposed, error);
-    if (!status)
-        status = spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error);
-    if (status)
-        return status;
+    TRY(kind_clock_make(d->overview, KIND(OVERVIEW_COMMUNICATION), d->arena, &measures->exposed, error));
+    TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error));
 
     /* The exposed time of each collective, and the caller of the main one. */
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
     int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums);
     struct finding_where where = {.n_units = 0};
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t i = 0; i < devices->n; i++)
         ticks[i] = d->overview->classes[i] == OVERVIEW_COMMUNICATION
                        ? kind_clock_between(&measures->exposed, devices->start[i], devices->stop[i])
                        : 0;
-    status = find_device_places(d, ticks, true, &where, error);
-    if (status)
-        return status;
+    TRY(find_device_places(d, ticks, true, &where, error));
     const enum kernel_library library = main_library(d, ticks);
     const uint32_t caller = main_caller(d, ticks, sums);
     const uint32_t fact = main_collective_fact(ticks, d);
@@ -205,7 +196,7 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     if (is_many)
         append_finding_text(finding, " Half of the %.0f collectives of a step take < 50 us: one for each parameter.",
                             per_step);
-    status = add_priorities(d, ticks, finding, error);
+    TRY(add_priorities(d, ticks, finding, error));
     arena_release(d->arena, mark);
     finding->where = where;
     finding->facts |= library == LIBRARY_DEEPEP                                ? FACT_DEEPEP
@@ -221,7 +212,7 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
     add_finding_number(finding, "overlap_percent", overlap_percent);
     add_finding_number(finding, "collectives", per_step);
-    return status;
+    return SUTRA_OK;
 }
 
 static struct suspect_percents measure_communication(const struct diagnosis *d) {
@@ -405,9 +396,7 @@ static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_
     if (n_alike < MIN_ALIKE || spread >= UNEVEN_SPREAD)
         return SUTRA_OK;
     struct spans spans;
-    enum sutra_status status = spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error);
-    if (status)
-        return status;
+    TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error));
     double saving = (double)d->overview->ticks[OVERVIEW_COMMUNICATION] * (1 - bandwidth / (link / 2));
     struct overview_finding *finding = add_finding(
         d, &rule_slow_collective, &spans,
@@ -474,7 +463,6 @@ struct sized_calls {
     row_t n;
     row_t *device;
     uint32_t *group; /* of equal size */
-    struct tuples sizes;
     int64_t *min_ns; /* by group: the shortest duration */
 };
 
@@ -491,8 +479,7 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
     sized->device = arena_alloc(d->arena, n, sizeof *sized->device);
     sized->group = arena_alloc(d->arena, n, sizeof *sized->group);
     sized->min_ns = arena_alloc(d->arena, n, sizeof *sized->min_ns);
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (uint64_t i = 0; i < n; i++) {
         const struct collective_call *call = &d->calls->list[i];
         row_t device = rows_find(devices->event, devices->n, call->event);
@@ -505,6 +492,7 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
             launchers[n_launchers++] = launcher;
     }
     struct op_arguments arguments = {0};
+    struct tuples sizes = {0};
     enum sutra_status status =
         op_arguments_read(d->context, model, launchers, n_launchers, d->arena, &arguments, error);
     for (uint64_t i = 0; i < n && !status; i++) {
@@ -522,7 +510,7 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
                 continue; /* no shape of a tensor, in Python's format: a list of tensors, which has no size */
             size = (struct tuple){{-1 - name, dims, op_argument_text(&arguments, ARGUMENT_TYPES, k), 0}};
         }
-        uint32_t n_groups = sized->sizes.n, group = tuples_number(&sized->sizes, size);
+        uint32_t n_groups = sizes.n, group = tuples_number(&sizes, size);
         int64_t duration = devices->stop[device] - devices->start[device];
         if (group == TUPLE_NONE) {
             status = error_memory(error);
@@ -534,6 +522,7 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
         sized->group[sized->n++] = group;
     }
     op_arguments_free(&arguments);
+    tuples_free(&sizes);
     return status;
 }
 
@@ -560,9 +549,7 @@ static enum sutra_status subtract_wait(struct diagnosis *d, struct sutra_error *
         struct spans rest;
         if (finding->rule != &rule_exposed_comm)
             continue;
-        enum sutra_status status = spans_without(&finding->spans, &d->straggler, d->kept, &rest, error);
-        if (status)
-            return status;
+        TRY(spans_without(&finding->spans, &d->straggler, d->kept, &rest, error));
         const double uncapped = finding->saving_percent;
         finding->spans = rest;
         set_finding_saving(d, finding, (double)spans_length(&rest));
@@ -580,22 +567,19 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
     struct arena_mark mark = arena_mark(d->arena);
     if (!d->alone || !has_fired(d, &rule_exposed_comm))
         return SUTRA_OK;
-    enum sutra_status status = spans_reserve(exposed->n + devices->n, d->kept, &waits, error);
-    if (!status)
-        status = group_calls_by_size(d, &sized, error);
-    row_t *order = status ? NULL : arena_alloc(d->arena, sized.n, sizeof *order);
-    uint64_t *keys = status ? NULL : arena_alloc(d->arena, sized.n, sizeof *keys);
-    if (!status && d->arena->failed)
-        status = error_memory(error);
-    for (row_t i = 0; i < sized.n && !status; i++) {
+    TRY(spans_reserve(exposed->n + devices->n, d->kept, &waits, error));
+    TRY(group_calls_by_size(d, &sized, error));
+    row_t *order = arena_alloc(d->arena, sized.n, sizeof *order);
+    uint64_t *keys = arena_alloc(d->arena, sized.n, sizeof *keys);
+    TRY(arena_status(d->arena, error));
+    for (row_t i = 0; i < sized.n; i++) {
         order[i] = i;
         keys[i] = integer_sort_key(devices->start[sized.device[i]]);
     }
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, sized.n}, error);
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, sized.n}, error));
     int64_t max_wait = 0, longest = 0, min_of_longest = 0;
     row_t n = 0;
-    for (row_t k = 0; k < sized.n && !status; k++) {
+    for (row_t k = 0; k < sized.n; k++) {
         row_t i = order[k];
         int64_t start = devices->start[sized.device[i]], stop = devices->stop[sized.device[i]];
         int64_t min = sized.min_ns[sized.group[i]], wait = stop - start - min;
@@ -611,11 +595,10 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
             min_of_longest = min;
         }
     }
-    tuples_free(&sized.sizes);
     arena_release(d->arena, mark);
     double wait = (double)spans_length(&waits);
-    if (status || percent_of_window(d, wait) < LATE_PERCENT)
-        return status;
+    if (percent_of_window(d, wait) < LATE_PERCENT)
+        return SUTRA_OK;
     d->straggler = waits;
     struct overview_finding *finding = add_finding(
         d, &rule_straggler, &waits, "%s %s %s longer than the fastest of equal size, %s%s instead of %s.",

@@ -28,9 +28,7 @@ static enum sutra_status find_data_loading(struct diagnosis *d, struct sutra_err
     struct spans spans;
     uint32_t name;
     int64_t max_ticks;
-    enum sutra_status status = spans_reserve(overview->n_rows, d->kept, &spans, error);
-    if (status)
-        return status;
+    TRY(spans_reserve(overview->n_rows, d->kept, &spans, error));
 
     /* Without steps, skip the first batch, for which workers are started. */
     for (row_t i = 0; i < overview->n_rows; i++) {
@@ -44,9 +42,7 @@ static enum sutra_status find_data_loading(struct diagnosis *d, struct sutra_err
     double ticks = (double)spans_length(&spans);
     if (percent_of_window(d, ticks) < LOADING_PERCENT)
         return SUTRA_OK;
-    status = find_main_frame(d, KIND(OVERVIEW_LOADING), &name, &max_ticks, error);
-    if (status)
-        return status;
+    TRY(find_main_frame(d, KIND(OVERVIEW_LOADING), &name, &max_ticks, error));
     bool names_loader = name == STRING_NONE || text_compare(d->model->strings, name, TEXT_HAS, "DataLoader");
     double floor = (double)MAX(measures->host_active, overview_busy(overview)) / measures->n_steps;
     struct overview_finding *finding =
@@ -164,8 +160,8 @@ static enum sutra_status find_cpu_preprocessing(struct diagnosis *d, struct sutr
     bool before_first = false;
     row_t n = 0, frame = ROW_NONE;
     struct spans spans;
-    enum sutra_status status = spans_reserve(overview->n_rows, d->kept, &spans, error);
-    for (row_t i = 0; i < overview->n_gaps && !status; i++) {
+    TRY(spans_reserve(overview->n_rows, d->kept, &spans, error));
+    for (row_t i = 0; i < overview->n_gaps; i++) {
         const struct overview_gap *gap = &overview->gaps[i];
         row_t longest;
         int64_t host = long_gap_ticks(d, gap, &longest);
@@ -182,8 +178,8 @@ static enum sutra_status find_cpu_preprocessing(struct diagnosis *d, struct sutr
         }
     }
     double sum = (double)spans_length(&spans);
-    if (status || percent_of_window(d, sum) < PREPROCESSING_PERCENT)
-        return status;
+    if (percent_of_window(d, sum) < PREPROCESSING_PERCENT)
+        return SUTRA_OK;
     d->preprocessing = spans;
     struct overview_finding *finding =
         add_finding(d, &rule_cpu_preprocessing, &spans, "The CPU launches nothing for %s, in %s",
@@ -244,15 +240,14 @@ static enum sutra_status median_kernel(const struct diagnosis *d, int64_t *media
     struct arena_mark mark = arena_mark(d->arena);
     uint64_t *keys = arena_alloc(d->arena, devices->n, sizeof *keys);
     row_t *rows = arena_alloc(d->arena, devices->n, sizeof *rows), n = 0;
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t i = 0; i < devices->n; i++)
         if (d->overview->classes[i] == OVERVIEW_COMPUTE && devices->start[i] >= window->from &&
             devices->start[i] < window->to)
             keys[n++] = (uint64_t)(devices->stop[i] - devices->start[i]);
-    enum sutra_status status = median_of_keys(keys, rows, n, median, error);
+    TRY(median_of_keys(keys, rows, n, median, error));
     arena_release(d->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 #define UNIT_OF_HALF_PERCENT 50   /* the host is a cause next to the device if a unit has this share of its time */
@@ -264,23 +259,18 @@ static enum sutra_status find_host_bound(struct diagnosis *d, struct sutra_error
     struct spans gaps;
     struct finding_where where = {.n_units = 0};
     int64_t median;
-    enum sutra_status status = spans_of_kinds(d->overview, kinds, d->kept, &gaps, error);
-    if (!status)
-        status = spans_without(&gaps, &d->preprocessing, d->kept, &d->host, error);
-    if (status)
-        return status;
+    TRY(spans_of_kinds(d->overview, kinds, d->kept, &gaps, error));
+    TRY(spans_without(&gaps, &d->preprocessing, d->kept, &d->host, error));
     double ticks = (double)spans_length(&d->host);
     bool runs_empty = (double)measures->n_empty * 100 >= (double)measures->n_launches * EMPTY_PERCENT;
     bool always_active = percent_of_window(d, (double)measures->host_active) >= HOST_ACTIVE_PERCENT;
     if (d->host_suppressed || measures->n_launches < MIN_LAUNCHES || percent_of_window(d, ticks) < HOST_PERCENT ||
         !(runs_empty || always_active) || 2 * (uint64_t)measures->n_graph >= measures->n_kernels)
         return SUTRA_OK;
-    status = find_host_places(d, kinds, &d->preprocessing, &where, error);
-    if (!status)
-        status = median_kernel(d, &median, error);
-    if (status ||
-        (has_fired(d, &rule_device_side) && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT)))
-        return status;
+    TRY(find_host_places(d, kinds, &d->preprocessing, &where, error));
+    TRY(median_kernel(d, &median, error));
+    if (has_fired(d, &rule_device_side) && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT))
+        return SUTRA_OK;
     double busy = (double)overview_busy(d->overview), launches = measures->n_launches / measures->n_steps;
     struct overview_finding *finding = add_finding(
         d, &rule_host_bound, &d->host,
@@ -438,8 +428,8 @@ static void find_optimizer_names(const struct diagnosis *d, const uint8_t *kind_
 static enum sutra_status find_idle_spans(const struct diagnosis *d, const struct spans *host, struct spans *idle_spans,
                                          struct sutra_error *error) {
     struct spans gaps;
-    enum sutra_status status = spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error);
-    return status ? status : spans_common(host, &gaps, d->kept, idle_spans, error);
+    TRY(spans_of_kinds(d->overview, KINDS_IDLE, d->arena, &gaps, error));
+    return spans_common(host, &gaps, d->kept, idle_spans, error);
 }
 
 static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struct sutra_error *error) {
@@ -451,8 +441,7 @@ static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struc
     uint8_t *marked = arena_alloc(d->arena, hosts->n, 1);
     enum { OTHER, ZERO_GRAD, STEP };
     uint8_t *kind_of_name = arena_alloc(d->arena, strings->n, 1);
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
 
     /* Mark the ranges of the optimizer. */
     bool any = false;
@@ -471,17 +460,13 @@ static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struc
         optimizer_steps += marked[row] == STEP;
     }
     double steps = d->overview->window.n_steps ? measures->n_steps : fmax(1, optimizer_steps);
-    struct spans spans;
-    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
-    if (status)
-        return status;
+    struct spans spans, idle_spans;
+    TRY(make_host_spans(d->overview, marked, d->arena, &spans, error));
     row_t n_launched = 0;
     for (row_t k = 0; k < measures->n_launched; k++)
         n_launched += spans_contain(&spans, hosts->start[model->devices.call[measures->launched[k]]]);
     double kernels = n_launched / steps, host = (double)spans_length(&spans);
-    struct spans idle_spans;
-    if ((status = find_idle_spans(d, &spans, &idle_spans, error)))
-        return status;
+    TRY(find_idle_spans(d, &spans, &idle_spans, error));
     double idle = (double)spans_length(&idle_spans), idle_percent = percent_of_window(d, idle);
     bool is_many = kernels >= OPTIMIZER_KERNELS && idle_percent >= OPTIMIZER_IDLE_PERCENT;
     if (percent_of_window(d, host) < OPTIMIZER_HOST_PERCENT || !(is_many || idle_percent >= GROUPING_IDLE_PERCENT))
@@ -558,8 +543,7 @@ static enum sutra_status find_ddp_buffers(struct diagnosis *d, struct sutra_erro
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(d->arena);
     uint8_t *marked = arena_alloc(d->arena, hosts->n, 1), *in_forward = arena_zeros(d->arena, hosts->n, 1);
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
 
     /* Mark unflattening in the forward pass of DistributedDataParallel. */
     for (row_t row = 0; row < hosts->n; row++) {
@@ -569,13 +553,9 @@ static enum sutra_status find_ddp_buffers(struct diagnosis *d, struct sutra_erro
             (hosts->kind[row] != HOST_CALL && text_compare(strings, name, TEXT_HAS, "DistributedDataParallel.forward"));
         marked[row] = name == unflatten && in_forward[row];
     }
-    struct spans spans;
-    enum sutra_status status = make_host_spans(d->overview, marked, d->arena, &spans, error);
-    if (status)
-        return status;
-    struct spans idle_spans;
-    if ((status = find_idle_spans(d, &spans, &idle_spans, error)))
-        return status;
+    struct spans spans, idle_spans;
+    TRY(make_host_spans(d->overview, marked, d->arena, &spans, error));
+    TRY(find_idle_spans(d, &spans, &idle_spans, error));
     arena_release(d->arena, mark);
     double idle = (double)spans_length(&idle_spans);
     if (percent_of_window(d, idle) < BUFFERS_PERCENT)
@@ -635,8 +615,7 @@ static enum sutra_status find_main_sync_caller(const struct diagnosis *d, struct
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums), max_ticks = 0;
     row_t *counts = arena_zeros(d->arena, d->model->strings->n, sizeof *counts);
-    if (d->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     *main_caller = (struct sync_caller){STRING_NONE, STRING_NONE};
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
@@ -688,14 +667,11 @@ static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *erro
     const uint32_t kinds = KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC);
     struct spans spans;
     struct finding_where where;
-    enum sutra_status status = find_main_sync_caller(d, &caller, &n, error);
-    if (status || caller.op == STRING_NONE)
-        return status;
-    status = spans_of_kinds(overview, kinds, d->kept, &spans, error);
-    if (!status)
-        status = find_host_places(d, kinds, NULL, &where, error);
-    if (status)
-        return status;
+    TRY(find_main_sync_caller(d, &caller, &n, error));
+    if (caller.op == STRING_NONE)
+        return SUTRA_OK;
+    TRY(spans_of_kinds(overview, kinds, d->kept, &spans, error));
+    TRY(find_host_places(d, kinds, NULL, &where, error));
     struct overview_finding *finding =
         add_finding(d, &rule_sync, &spans,
                     "The GPU idles %s because the CPU waits for it and launches new work only afterwards, mostly in %s",

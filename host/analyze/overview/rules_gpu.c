@@ -64,19 +64,19 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
     *added = NULL;
     if (!ticks)
         return error_memory(error);
-    enum sutra_status status = spans_of_devices(d->overview, marked, d->kept, &spans, error);
-    if (status || spans.n == 0)
-        return status;
+    TRY(spans_of_devices(d->overview, marked, d->kept, &spans, error));
+    if (spans.n == 0)
+        return SUTRA_OK;
     struct overview_finding *finding = add_finding(d, rule, &spans, "%s", "");
     set_finding_saving(d, finding, fmin(saving, waits));
     finding->uncapped = percent_of_window(d, saving);
     finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;
     for (row_t i = 0; i < devices->n; i++)
         ticks[i] = marked[i] ? ticks_within(devices->start[i], devices->stop[i], window->from, window->to) : 0;
-    status = find_device_places(d, ticks, false, &finding->where, error);
+    TRY(find_device_places(d, ticks, false, &finding->where, error));
     arena_release(d->arena, mark);
     *added = finding;
-    return status;
+    return SUTRA_OK;
 }
 
 /* Marks kernels whose name contains one of the words and none of `without`. NULL: out of memory. */
@@ -102,11 +102,11 @@ static enum sutra_status add_family_finding(struct diagnosis *d, const struct fi
     const uint8_t *marked = mark_kernels(d, words, without);
     if (!marked)
         return error_memory(error);
-    enum sutra_status status = add_kernel_finding(d, rule, marked, saving, added, error);
+    TRY(add_kernel_finding(d, rule, marked, saving, added, error));
     if (*added)
         copy_finding_name(d, main_name, (*added)->where.frame, sizeof(*added)->where.frame);
     arena_release(d->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- copies: exposed memcpy >= COPIES_PERCENT. Saving: this time. ---- */
@@ -138,11 +138,8 @@ static enum sutra_status find_main_copies(const struct diagnosis *d, struct main
     int64_t *names = arena_zeros(d->arena, n_strings, sizeof *names);
     int64_t *ops = arena_zeros(d->arena, n_strings, sizeof *ops);
     struct kind_clock clock;
-    if (d->arena->failed)
-        return error_memory(error);
-    enum sutra_status status = kind_clock_make(d->overview, KIND(OVERVIEW_COPY), d->arena, &clock, error);
-    if (status)
-        return status;
+    TRY(arena_status(d->arena, error));
+    TRY(kind_clock_make(d->overview, KIND(OVERVIEW_COPY), d->arena, &clock, error));
     for (row_t i = 0; i < devices->n; i++)
         if (d->overview->classes[i] == OVERVIEW_COPY)
             ticks_add(&names[name_of_event[devices->event[i]]],
@@ -184,11 +181,10 @@ static enum sutra_status find_copies(struct diagnosis *d, struct sutra_error *er
     if (percent_of_window(d, exposed) < COPIES_PERCENT)
         return SUTRA_OK;
     struct spans spans;
-    enum sutra_status status = find_main_copies(d, &copies, error);
-    if (!status)
-        status = spans_of_kinds(d->overview, KIND(OVERVIEW_COPY), d->kept, &spans, error);
-    if (status || copies.name == STRING_NONE)
-        return status;
+    TRY(find_main_copies(d, &copies, error));
+    if (copies.name == STRING_NONE)
+        return SUTRA_OK;
+    TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COPY), d->kept, &spans, error));
     struct overview_finding *finding = add_finding(
         d, &rule_copies, &spans, "Copies that overlap with nothing take %s, %s of it %s",
         finding_per_step(d, exposed).text, finding_percent(fmin((double)copies.ticks, exposed), exposed).text,
@@ -275,10 +271,9 @@ static enum sutra_status find_fp32(struct diagnosis *d, struct sutra_error *erro
     if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
         return SUTRA_OK;
     struct overview_finding *finding;
-    enum sutra_status status =
-        add_family_finding(d, &rule_fp32, words, without, busy * FP32_SAVING, main_name, &finding, error);
-    if (status || !finding)
-        return status;
+    TRY(add_family_finding(d, &rule_fp32, words, without, busy * FP32_SAVING, main_name, &finding, error));
+    if (!finding)
+        return SUTRA_OK;
     append_finding_text(finding,
                         "%s of GPU time is FP32 matrix multiplication and convolution (%s); about half can go.",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
@@ -401,9 +396,9 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
         percent_of_device(d, (double)measures->of_operator[bmm]) < ATTENTION_PERCENT ||
         !device_peaks_of(&d->model->trace->document, &peaks))
         return SUTRA_OK;
-    enum sutra_status status = measure_attention(d, bmm, &peaks, &attention, error);
-    if (status || attention.n == 0)
-        return status;
+    TRY(measure_attention(d, bmm, &peaks, &attention, error));
+    if (attention.n == 0)
+        return SUTRA_OK;
     double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[bmm];
     double fused = attention.min_s / ATTENTION_OF_PEAK * 1e9, saving = busy_share(d, fmax(0, ticks - fused));
     double steps = measures->n_steps, flops = attention.flops / steps;
@@ -417,10 +412,10 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
         marked[i] = op == softmax || op == bmm;
     }
     struct overview_finding *finding;
-    status = add_kernel_finding(d, &rule_unfused_attention, marked, saving, &finding, error);
+    TRY(add_kernel_finding(d, &rule_unfused_attention, marked, saving, &finding, error));
     arena_release(d->arena, mark);
-    if (status || !finding)
-        return status;
+    if (!finding)
+        return SUTRA_OK;
     append_finding_text(finding,
                         "aten::_softmax and aten::bmm take %s of GPU time, %s%s. Fused, their %.*f %s take about %s.",
                         finding_percent(ticks, (double)measures->device_time).text, brief_time_text(ticks / steps).text,
@@ -464,11 +459,10 @@ static enum sutra_status find_elementwise_fusion(struct diagnosis *d, struct sut
         percent_of_window(d, busy) < ELEMENTWISE_BUSY)
         return SUTRA_OK;
     struct overview_finding *finding;
-    enum sutra_status status =
-        add_family_finding(d, &rule_elementwise_fusion, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
-                           main_name, &finding, error);
-    if (status || !finding)
-        return status;
+    TRY(add_family_finding(d, &rule_elementwise_fusion, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
+                           main_name, &finding, error));
+    if (!finding)
+        return SUTRA_OK;
     append_finding_text(
         finding, "Elementwise kernels take %s of GPU time (mostly %s), and the GPU is busy %s. More than half can go.",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
@@ -516,9 +510,9 @@ static enum sutra_status find_layout(struct diagnosis *d, struct sutra_error *er
         percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
     struct overview_finding *finding;
-    enum sutra_status status = add_family_finding(d, &rule_layout, words, without, busy, main_name, &finding, error);
-    if (status || !finding)
-        return status;
+    TRY(add_family_finding(d, &rule_layout, words, without, busy, main_name, &finding, error));
+    if (!finding)
+        return SUTRA_OK;
     append_finding_text(finding, "%s of GPU time converts layouts (%s).",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
     set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);

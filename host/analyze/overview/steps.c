@@ -19,12 +19,11 @@ enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *r
     const struct host_rows *hosts = &overview->model->hosts;
     const struct overview_window *window = &overview->window;
     row_t n = 0;
-    enum sutra_status status = spans_reserve(n_rows, arena, spans, error);
+    TRY(spans_reserve(n_rows, arena, spans, error));
     struct arena_mark mark = arena_mark(arena);
     row_t *sorted = arena_alloc(arena, n_rows, sizeof *sorted);
     uint64_t *keys = arena_alloc(arena, n_rows, sizeof *keys);
-    if (status || arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n_rows; i++) {
         const row_t row = rows[i];
         if (hosts->stop[row] <= window->from || hosts->start[row] >= window->to)
@@ -32,9 +31,7 @@ enum sutra_status spans_of_hosts(const struct overview *overview, const row_t *r
         keys[n] = integer_sort_key(hosts->start[row]);
         sorted[n++] = row;
     }
-    status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, sorted, n}, error);
-    if (status)
-        return status;
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, sorted, n}, error));
 
     /* Cut them at the window, and merge the overlapping ones. */
     for (row_t i = 0; i < n; i++)
@@ -142,8 +139,7 @@ enum sutra_status kind_clock_make(const struct overview *overview, uint32_t kind
     *clock = (struct kind_clock){.begin = arena_alloc(arena, n, sizeof(int64_t)),
                                  .end = arena_alloc(arena, n, sizeof(int64_t)),
                                  .before = arena_alloc(arena, n, sizeof(int64_t))};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         if (!(kinds >> row->kind & 1))
@@ -259,8 +255,7 @@ static enum sutra_status find_repetitions(const struct overview *overview, struc
     uint32_t *marker_of = rows_none(scratch, n_strings);                               /* by name */
     struct marker *markers = arena_alloc(scratch, n_strings, sizeof *markers);
     *n_begin = 0;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
 
     /* Vote on the sum between occurrences of each name, then count the occurrences with the elected sum. */
     row_t n = list_launches(model, list);
@@ -417,9 +412,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
         for (row_t i = 0; i < n && begin; i++)
             begin[i] = overview->model->hosts.start[window->steps[i]];
     } else {
-        enum sutra_status status = find_repetitions(overview, scratch, &begin, &n, error);
-        if (status)
-            return status;
+        TRY(find_repetitions(overview, scratch, &begin, &n, error));
     }
     steps->list = arena_alloc(arena, n, sizeof *steps->list);
     if (scratch->failed || arena->failed || (n > 0 && !begin))
@@ -455,10 +448,8 @@ enum sutra_status overview_steps_make(const struct overview *overview, const cha
     const struct device_rows *devices = &overview->model->devices;
     struct arena_mark mark = arena_mark(scratch);
     *steps = (struct overview_steps){0};
-    enum sutra_status status = annotation ? find_annotated_steps(overview, annotation, arena, scratch, steps, error)
-                                          : find_recorded_steps(overview, arena, scratch, steps, error);
-    if (status)
-        return status;
+    TRY(annotation ? find_annotated_steps(overview, annotation, arena, scratch, steps, error)
+                   : find_recorded_steps(overview, arena, scratch, steps, error));
 
     /* The time of each kind of row in each step. */
     row_t first = 0;
@@ -480,8 +471,7 @@ enum sutra_status overview_steps_make(const struct overview *overview, const cha
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         marked[row] = overview->blocks[row] || overview_name(overview, row) & NAME_LOADS_BATCH;
-    if ((status = make_host_spans(overview, marked, scratch, &spans, error)))
-        return status;
+    TRY(make_host_spans(overview, marked, scratch, &spans, error));
     first = 0;
     for (row_t i = 0; i < steps->n; i++) {
         struct overview_step *step = &steps->list[i];

@@ -105,8 +105,7 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     int64_t *savings_ns = arena_zeros(scratch, job->n_clocks, sizeof *savings_ns);
     const struct collective_match *first = NULL;
     row_t n_last = 0, waiting = 0;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t m = 0; m < job->matches->n; m++) {
         const struct collective_match *match = &job->matches->list[m];
         struct collective_moments moments = collective_moments_of(job, match);
@@ -182,19 +181,15 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
     struct collective_matches matches;
     struct rank_clock *clocks = NULL;
     row_t n = 0, next = 0;
-    enum sutra_status status = collective_matches_find(calls, scratch, &matches, error);
-    if (!status)
-        status = rank_clocks_find(calls, &matches, scratch, &clocks, &n, error);
-    if (status)
-        return status;
+    TRY(collective_matches_find(calls, scratch, &matches, error));
+    TRY(rank_clocks_find(calls, &matches, scratch, &clocks, &n, error));
 
     /* The ranks that have clocks: both lists ascend. */
     struct rank_collectives **ranks = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
     struct rank_window *windows = arena_alloc(scratch, n, sizeof *windows);
     struct rank_waits *waits = arena_zeros(scratch, n, sizeof *waits);
     const bool *clock_set = rank_clocks_set(calls, &matches, clocks, n, scratch, NULL);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (size_t i = 0; i < n_all && next < n; i++) {
         if (all_ranks[i]->rank != clocks[next].rank)
             continue;
@@ -227,10 +222,9 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
     row_t straggler = find_straggler_candidate(waits, n);
     found->is_late = shortest_window > 0 && is_straggler(waits, n, straggler, shortest_window);
     if (found->is_late)
-        status = report_straggler(&job, ranks, straggler, scratch, found, error);
-    if (!status)
-        found->links_used = links_are_used(&job, ranks);
-    return status;
+        TRY(report_straggler(&job, ranks, straggler, scratch, found, error));
+    found->links_used = links_are_used(&job, ranks);
+    return SUTRA_OK;
 }
 
 enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,

@@ -203,8 +203,7 @@ static enum sutra_status flatten_threads(const struct diagnosis *d, struct flat_
                                   .runs_backward = arena_zeros(arena, hosts->n_threads, sizeof(bool))};
     uint8_t *is_engine = arena_zeros(arena, strings->n, 1);
     bool *has_steps = arena_zeros(arena, hosts->n_threads, sizeof *has_steps);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     enum { UNKNOWN = UINT8_MAX };
     memset(flat->class_of, UNKNOWN, strings->n);
     uint32_t thread = 0;
@@ -348,14 +347,14 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
     const uint32_t n_strings = d->model->strings->n;
     struct arena_mark mark = arena_mark(d->arena);
     struct flat_threads flat;
-    enum sutra_status status = flatten_threads(d, &flat, error);
+    TRY(flatten_threads(d, &flat, error));
     int64_t *sums = arena_zeros(d->arena, 2 * (size_t)n_strings, sizeof *sums); /* by string, and by engine */
     struct forward_piece *pieces = NULL;
     uint64_t n_pieces = 0, capacity = 0;
     int64_t phases[SUTRA_N_PHASES] = {0}, whole = 0;
     row_t skipped = 0;
-    if (status || !sums)
-        return status ? status : error_memory(error);
+    if (!sums)
+        return error_memory(error);
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         const uint32_t thread = row->gap == ROW_NONE ? THREAD_UNKNOWN : overview->gaps[row->gap].thread;
