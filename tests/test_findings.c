@@ -8,7 +8,7 @@
 #include "made_steps.h"
 #include "overview_trace.h"
 
-/* `alone`: no other rank's trace is there. */
+/* `alone`: no other rank's trace is analyzed. */
 static void find_as(const char *text, bool alone, struct overview_findings *findings) {
     struct overviewed made;
     struct overview_steps steps;
@@ -37,9 +37,9 @@ static const struct overview_finding *finding_of(const struct overview_findings 
     return finding_of_rule(findings->list, findings->n, rule);
 }
 
-/* ---- Traces: `fires` is whether the rule is to speak ---- */
+/* ---- Traces, in which the rule fires or not ---- */
 
-/* A step of ten operators that keep the device busy. */
+/* Ten operators that keep the GPU busy. */
 static void busy_part(struct made_trace *made) {
     for (int i = 0; i < 10; i++)
         launch_by(made, "aten::mm", "", 20, "gemm", 100);
@@ -74,7 +74,7 @@ static void made_allocation(struct made_trace *made, bool fires) {
 static void made_startup_first(struct made_trace *made, bool fires) {
     step_begin(made);
     call(made, "cudaFree", 50000);
-    if (fires) { /* another one, later */
+    if (fires) { /* a second allocation, after a kernel */
         launch(made, "k", 100);
         made->now = made->free_at + 10;
         call(made, "cudaMalloc", 50000);
@@ -94,7 +94,7 @@ static void made_no_kernels(struct made_trace *made, bool fires) {
 
 static void made_trace_edge(struct made_trace *made, bool fires) {
     call(made, "cudaLaunchKernel", CALL_US);
-    made->free_at = fires ? 3000 : 0; /* with work that the trace does not hold */
+    made->free_at = fires ? 3000 : 0; /* GPU work that the trace does not record */
     queue(made, "kernel", "k", 100);
     for (int i = 0; i < 100; i++)
         launch(made, "k", 100);
@@ -118,7 +118,7 @@ static void made_device_side(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
-        made->free_at += fires ? 800 : 10; /* of another process */
+        made->free_at += fires ? 800 : 10; /* GPU work of another process */
         busy_part(made);
         wait_for_device(made, "cudaDeviceSynchronize");
         step_end(made);
@@ -144,7 +144,7 @@ static void load(struct made_trace *made, const char *name, long us) {
     around(made, "user_annotation", name, since, "");
 }
 
-/* Not the loader's time counts, but that in which the device has nothing to do. */
+/* Time in the loader counts only while the GPU is idle. */
 static void made_data_loading(struct made_trace *made, bool fires) {
     busy_part(made);
     for (int step = 0; step < 3; step++) {
@@ -158,7 +158,7 @@ static void made_data_loading(struct made_trace *made, bool fires) {
 }
 
 /* Without steps, the first batch (which starts the workers) is not representative. */
-static void made_loading_unmarked(struct made_trace *made, bool fires) {
+static void made_loading_without_steps(struct made_trace *made, bool fires) {
     for (int step = 0; step < 4; step++) {
         wait_for_device(made, "cudaDeviceSynchronize");
         load(made, LOADER("MultiProcessing"), step == 0 || fires ? 600 : 5);
@@ -173,7 +173,7 @@ static void made_cpu_preprocessing(struct made_trace *made, bool fires) {
         call(made, "cudaLaunchKernel", CALL_US);
         queue(made, "kernel", "k", 1);
         made->now += 10;
-        for (int i = 0; i < 20; i++) { /* in one piece, or between launches */
+        for (int i = 0; i < 20; i++) { /* without launches, or with a launch after each */
             host(made, "resize_images", 1000);
             if (!fires)
                 launch(made, "small", 10);
@@ -184,7 +184,7 @@ static void made_cpu_preprocessing(struct made_trace *made, bool fires) {
 }
 
 /* In one step of several, without host events. */
-static void made_gap_unknown(struct made_trace *made, bool fires) {
+static void made_gap_without_host_events(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
@@ -199,13 +199,13 @@ static void made_gap_unknown(struct made_trace *made, bool fires) {
 static void made_host_bound(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
-        for (int i = 0; i < 50; i++) /* kernels as short; but does the queue run empty? */
+        for (int i = 0; i < 50; i++) /* equal kernels; slow launches let the queue run empty */
             launch_by(made, "aten::add", "", fires ? 60 : 8, "elementwise_kernel", 9);
         step_end(made);
     }
 }
 
-/* Kernels of graphs are launched already as well as they can be. */
+/* Launches of graphs do not count, only launches of single kernels. */
 static void made_graphs(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -243,8 +243,8 @@ static void made_small_kernels_optimizer(struct made_trace *made, bool fires) {
     }
 }
 
-/* As many kernels, but of several steps of a trace whose steps are not marked. */
-static void made_optimizer_unmarked(struct made_trace *made, bool fires) {
+/* As many kernels in each step of a trace without profiler steps. */
+static void made_optimizer_without_steps(struct made_trace *made, bool fires) {
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < 10; i++)
             launch_by(made, "aten::mm", "", 20, "gemm", 400);
@@ -253,9 +253,9 @@ static void made_optimizer_unmarked(struct made_trace *made, bool fires) {
     }
 }
 
-static void communicate(struct made_trace *made, long us, bool beside) {
+static void communicate(struct made_trace *made, long us, bool overlaps) {
     call(made, "cudaLaunchKernel", CALL_US);
-    if (beside)
+    if (overlaps)
         work(made, "kernel", "ncclDevKernel_AllReduce_Sum", 20, made->free_at, us);
     else
         queue(made, "kernel", "ncclDevKernel_AllReduce_Sum", us);
@@ -294,8 +294,8 @@ static void made_slow_collective(struct made_trace *made, bool fires) {
     }
 }
 
-/* All-reduces: one waits for a rank that comes late, or is larger than the others. */
-static void made_late(struct made_trace *made, bool fires) {
+/* All-reduces: one waits for a straggler, or is larger than the others. */
+static void made_straggler(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
@@ -305,8 +305,8 @@ static void made_late(struct made_trace *made, bool fires) {
     }
 }
 
-/* Exchanges without a recorded size whose operator records it. */
-static void made_late_untold(struct made_trace *made, bool fires) {
+/* Sends and receives without a recorded size; their operator records the size. */
+static void made_straggler_without_size(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
@@ -322,9 +322,9 @@ static void made_late_untold(struct made_trace *made, bool fires) {
     }
 }
 
-static void copy_in(struct made_trace *made, const char *name, long us, bool beside) {
-    call(made, "cudaMemcpyAsync", beside ? CALL_US : us + CALL_US);
-    if (beside) {
+static void copy_in(struct made_trace *made, const char *name, long us, bool overlaps) {
+    call(made, "cudaMemcpyAsync", overlaps ? CALL_US : us + CALL_US);
+    if (overlaps) {
         work(made, "gpu_memcpy", name, 9, made->free_at, us);
     } else {
         long begin = made->now - us > made->free_at ? made->now - us : made->free_at;
@@ -345,7 +345,7 @@ static void made_copies(struct made_trace *made, bool fires) {
     }
 }
 
-/* A loss is read after each of many small parts, or once in the end. */
+/* A loss is read after each of many small kernels, or once at the end. */
 static void made_sync(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -385,7 +385,7 @@ static void made_fp32(struct made_trace *made, bool fires) {
     }
 }
 
-/* The host never waits for the device: faster kernels win nothing. */
+/* The CPU never waits for the GPU: faster kernels save nothing. */
 static void made_fp32_of_host(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -470,8 +470,8 @@ static void made_gemm_bound(struct made_trace *made, bool fires) {
 struct finding_case {
     const struct finding_rule *rule;
     void (*make)(struct made_trace *made, bool fires);
-    const char *words;  /* in its text, where it fires */
-    double least, most; /* saving in percent; both 0: no saving */
+    const char *words;  /* in the text of the finding */
+    double least, most; /* saving in percent; both 0: none is claimed */
 };
 
 static const struct finding_case cases[] = {
@@ -484,17 +484,17 @@ static const struct finding_case cases[] = {
     {&rule_device_side, made_device_side, "not caused by the CPU", 0, 0},
     {&rule_device_side, made_unrecorded_wait, "the trace may lack their work", 0, 0},
     {&rule_data_loading, made_data_loading, "num_workers=4", 30, 45},
-    {&rule_data_loading, made_loading_unmarked, "The workers are too slow", 20, 35},
+    {&rule_data_loading, made_loading_without_steps, "The workers are too slow", 20, 35},
     {&rule_cpu_preprocessing, made_cpu_preprocessing, "in 3 gaps, longest", 85, 99},
-    {&rule_cpu_preprocessing, made_gap_unknown, "of 3 steps", 50, 90},
-    {&rule_cpu_preprocessing, made_gap_unknown, "in 1 gap. The trace does not record the code", 50, 90},
+    {&rule_cpu_preprocessing, made_gap_without_host_events, "of 3 steps", 50, 90},
+    {&rule_cpu_preprocessing, made_gap_without_host_events, "in 1 gap. The trace does not record the code", 50, 90},
     {&rule_host_bound, made_host_bound, "100.0% of 50 launches", 75, 95},
     {&rule_host_bound, made_graphs, "run in graphs", 50, 90},
     {&rule_small_kernels_optimizer, made_small_kernels_optimizer, "300 kernels per step", 20, 30},
-    {&rule_small_kernels_optimizer, made_optimizer_unmarked, "300 kernels per step", 45, 65},
+    {&rule_small_kernels_optimizer, made_optimizer_without_steps, "300 kernels per step", 45, 65},
     {&rule_exposed_comm, made_exposed_comm, "almost none overlaps", 28, 33},
-    {&rule_straggler, made_late, "1 collective takes 200 us of each", 10, 15},
-    {&rule_straggler, made_late_untold, "900 us instead of 300 us", 10, 15},
+    {&rule_straggler, made_straggler, "1 collective takes 200 us of each", 10, 15},
+    {&rule_straggler, made_straggler_without_size, "900 us instead of 300 us", 10, 15},
     {&rule_slow_collective, made_slow_collective, "9.7 of 450 GB/s", 80, 90},
     {&rule_copies, made_copies, "pin_memory=True", 20, 35},
     {&rule_sync, made_sync, "mostly in aten::item, 20 per step", 10, 25},
@@ -507,10 +507,10 @@ static const struct finding_case cases[] = {
     {&rule_gemm_bound, made_gemm_bound, "aten::mm", 0, 0},
 };
 
-static struct overview_findings found_in(const struct finding_case *tried, bool fires) {
+static struct overview_findings found_in(const struct finding_case *rule_case, bool fires) {
     struct made_trace made = {0};
     struct overview_findings findings;
-    tried->make(&made, fires);
+    rule_case->make(&made, fires);
     char *text = made_text(&made);
     find(text, &findings);
     free(text);
@@ -519,7 +519,7 @@ static struct overview_findings found_in(const struct finding_case *tried, bool 
 
 #define TEXT_MOST 2000
 
-static void tell(const struct overview_findings *findings) {
+static void print_findings(const struct overview_findings *findings) {
     for (unsigned i = 0; i < findings->n; i++) {
         char text[TEXT_MOST];
         finding_text(&findings->list[i], text, sizeof text);
@@ -531,18 +531,19 @@ static void every_rule_fires_on_its_positive_case(void **state) {
     (void)state;
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct finding_case *tried = &cases[i];
-        struct overview_findings findings = found_in(tried, true);
-        const struct overview_finding *finding = finding_of(&findings, tried->rule);
-        bool claims = tried->most > 0;
+        const struct finding_case *rule_case = &cases[i];
+        struct overview_findings findings = found_in(rule_case, true);
+        const struct overview_finding *finding = finding_of(&findings, rule_case->rule);
+        bool claims = rule_case->most > 0;
         char text[TEXT_MOST] = "";
         if (finding)
             finding_text(finding, text, sizeof text);
-        bool right = finding && strstr(text, tried->words) && isnan(finding->saving_percent) == !claims &&
-                     (!claims || (finding->saving_percent >= tried->least && finding->saving_percent <= tried->most));
+        bool right =
+            finding && strstr(text, rule_case->words) && isnan(finding->saving_percent) == !claims &&
+            (!claims || (finding->saving_percent >= rule_case->least && finding->saving_percent <= rule_case->most));
         if (!right) {
-            print_error("case %zu, %s:\n", i, tried->rule->name);
-            tell(&findings);
+            print_error("case %zu, %s:\n", i, rule_case->rule->name);
+            print_findings(&findings);
         }
         n_right += right && finding->n_numbers > 0 && strlen(finding->seen) < FINDING_SEEN - 1;
     }
@@ -556,19 +557,19 @@ static void no_rule_fires_on_its_negative_case(void **state) {
         struct overview_findings findings = found_in(&cases[i], false);
         if (finding_of(&findings, cases[i].rule)) {
             print_error("case %zu, %s:\n", i, cases[i].rule->name);
-            tell(&findings);
+            print_findings(&findings);
         }
         n_right += finding_of(&findings, cases[i].rule) == NULL;
     }
     assert_int_equal(n_right, sizeof cases / sizeof *cases);
 }
 
-/* The traces of the other ranks show which rank is late. */
+/* With the traces of other ranks, the job has the finding. */
 static void one_rank_alone_reports_no_straggler(void **state) {
     (void)state;
     struct made_trace made = {0};
     struct overview_findings findings;
-    made_late(&made, true);
+    made_straggler(&made, true);
     char *text = made_text(&made);
     find_as(text, false, &findings);
     free(text);
@@ -576,7 +577,7 @@ static void one_rank_alone_reports_no_straggler(void **state) {
     assert_non_null(finding_of(&findings, &rule_exposed_comm));
 }
 
-/* One wait in two steps. */
+/* One synchronizing call in two steps. */
 static void rare_waits_are_not_rounded_to_0(void **state) {
     (void)state;
     struct made_trace made = {0};
@@ -607,6 +608,101 @@ static void every_rule_has_a_case(void **state) {
             found |= cases[i].rule == finding_rules[rule];
         assert_true(found);
     }
+}
+
+/* ---- Completeness ---- */
+
+#define PAGE "docs/findings.md"
+
+static char *read_page(void) {
+    FILE *file = fopen(PAGE, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 100000);
+    assert_true(fread(text, 1, 99999, file) > 10000 && feof(file));
+    fclose(file);
+    return text;
+}
+
+/* The first hole of a rule; NULL: it is complete. `guards` and `rules` are the sections of the page. */
+static const char *hole_of(const struct finding_rule *rule, const char *page, const char *guards, const char *rules) {
+    char row[100], situation[100];
+    bool claims = false, always = rule == &rule_no_kernels; /* its evidence names the remedies of other causes */
+    unsigned n_equal = 0;
+    if (!rule->name || !*rule->name || rule->name[strspn(rule->name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        return "name";
+    for (uint32_t i = 0; i < n_finding_rules; i++)
+        n_equal += strcmp(finding_rules[i]->name, rule->name) == 0;
+    if (n_equal != 1)
+        return "name of its own";
+    if (!rule->title || !*rule->title || (rule->title_if.fact && !rule->title_if.title))
+        return "title";
+    if (!rule->metric || !rule->after)
+        return "metric";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        claims |= strcmp(cases[i].rule->name, rule->name) == 0 && cases[i].most > 0;
+    if (claims && rule->find && !rule->fix)
+        return "fix";
+    if (rule->suspect.name && !(rule->suspect.text && rule->suspect.measure && rule->suspect.min_apparent > 0))
+        return "suspect";
+    snprintf(row, sizeof row, "\n| `%s`", rule->name);
+    const char *found = strstr(rule->find ? rules : guards, row);
+    if (!found || (!rule->find && found > rules))
+        return "row in the section 'Guards' or 'Rules' of " PAGE;
+    for (int i = 0; i < REMEDIES_MOST && rule->remedies[i].lines[0].text; i++) {
+        const struct remedy *remedy = &rule->remedies[i];
+        always |= !remedy->needs && !remedy->excludes;
+        snprintf(situation, sizeof situation, "`%s`", remedy->situation ? remedy->situation : rule->name);
+        if (!strstr(page, situation))
+            return "situation in " PAGE;
+    }
+    return always ? NULL : "remedy without conditions";
+}
+
+static void every_rule_is_complete(void **state) {
+    char *page = read_page();
+    const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
+    size_t n_complete = 0;
+    (void)state;
+    assert_true(guards && rules && guards < rules);
+    for (uint32_t i = 0; i < n_finding_rules; i++) {
+        const char *hole = hole_of(finding_rules[i], page, guards, rules);
+        if (hole)
+            print_error("rule %s: no %s\n", finding_rules[i]->name, hole);
+        n_complete += !hole;
+    }
+    assert_int_equal(n_complete, n_finding_rules);
+
+    free(page);
+}
+
+/* A rule without a fitting remedy has no text of another rule. */
+static void rules_with_holes_are_reported(void **state) {
+    char *page = read_page(), text[TEXT_MOST];
+    const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
+    struct finding_rule holed[7];
+    static const char *const holes[] = {"name",
+                                        "title",
+                                        "metric",
+                                        "fix",
+                                        "remedy without conditions",
+                                        "row in the section 'Guards' or 'Rules' of " PAGE,
+                                        "situation in " PAGE};
+    const struct overview_finding finding = {.rule = &holed[4], .seen = "Seen."};
+    (void)state;
+    for (int i = 0; i < 7; i++)
+        holed[i] = rule_layout;
+    holed[0].name = "Layout";
+    holed[1].title = NULL;
+    holed[2].metric = NULL;
+    holed[3].fix = NULL;
+    holed[4].remedies[0].needs = FACT_NAMED;
+    holed[5].find = NULL; /* a guard in the section of rules */
+    holed[6].remedies[0].situation = "undocumented";
+    for (int i = 0; i < 7; i++)
+        assert_string_equal(hole_of(&holed[i], page, guards, rules), holes[i]);
+    finding_text(&finding, text, sizeof text);
+    assert_string_equal(text, "Layout conversion (NCHW/NHWC): Seen.");
+    free(page);
 }
 
 /* ---- Order ---- */
@@ -645,7 +741,7 @@ static void kernel_findings_follow_large_idle_time(void **state) {
     }
 }
 
-static void there_are_five_at_most(void **state) {
+static void at_most_five_findings_are_shown(void **state) {
     (void)state;
     struct overview_findings findings = {.n = 0};
     const uint32_t first = finding_rule_number(&rule_data_loading);
@@ -668,7 +764,7 @@ static void a_trace_without_activity_reports_the_cause_alone(void **state) {
     }
 }
 
-/* Launches whose kernels are lost at the start of the trace: the window begins at the first launch with a kernel. */
+/* Without the kernels of ten launches at the start of the trace, the window begins at the first launch with a kernel. */
 static void window_begins_after_dropped_activities(void **state) {
     (void)state;
     for (int n_lost = 9; n_lost <= 10; n_lost++) {
@@ -706,9 +802,11 @@ int main(void) {
         cmocka_unit_test(one_rank_alone_reports_no_straggler),
         cmocka_unit_test(rare_waits_are_not_rounded_to_0),
         cmocka_unit_test(every_rule_has_a_case),
+        cmocka_unit_test(every_rule_is_complete),
+        cmocka_unit_test(rules_with_holes_are_reported),
         cmocka_unit_test(findings_are_sorted_by_saving),
         cmocka_unit_test(kernel_findings_follow_large_idle_time),
-        cmocka_unit_test(there_are_five_at_most),
+        cmocka_unit_test(at_most_five_findings_are_shown),
         cmocka_unit_test(a_trace_without_activity_reports_the_cause_alone),
         cmocka_unit_test(window_begins_after_dropped_activities),
     };

@@ -10,18 +10,18 @@
 #define N_STEPS   4
 #define RANKS_MAX 4
 
-/* A job: each rank computes for so long in a step; all-reduces of all end together. */
+/* A job: each rank computes for work_us in each step; an all-reduce ends simultaneously on all ranks. */
 struct made_job {
     const char *name;
     int n_ranks;
     int work_us[RANKS_MAX][N_STEPS];
-    int begins_us[RANKS_MAX];  /* of the first step */
-    int clock_us[RANKS_MAX];   /* by which a rank's clock is ahead */
-    int apart_us;              /* of the ends of the first collective */
-    bool exchange;             /* by sends and receives, without further arguments */
-    bool told;                 /* recorded in arguments of kernels, not derived from their order */
-    int elements, transfer_us; /* of each collective; 0: few, COLLECTIVE_US */
-    int late;                  /* the rank that is to be found; -1: none */
+    int start_us[RANKS_MAX];   /* of the first step */
+    int clock_us[RANKS_MAX];   /* offset of the rank's clock */
+    int end_offset_us;         /* of rank 1 in the first collective */
+    bool exchange;             /* sends and receives, without arguments */
+    bool recorded;             /* in arguments of kernels; else matched by order */
+    int elements, transfer_us; /* of each collective; 0: 64, COLLECTIVE_US */
+    int late;                  /* the straggler; -1: none */
     const char *words;
 };
 
@@ -30,7 +30,7 @@ struct made_job {
 static void add_collective(struct made_trace *made, const struct made_job *job, int step, long begin, long end) {
     char args[320] = "";
     int elements = job->elements ? job->elements : 64;
-    if (job->told)
+    if (job->recorded)
         sprintf(args,
                 ",\"Collective name\":\"allreduce\",\"In msg nelems\":%d,\"Out msg nelems\":%d,\"dtype\":\"Float\","
                 "\"Group size\":%d,\"Process Group Name\":\"0\",\"Seq\":%d",
@@ -42,12 +42,12 @@ static void add_collective(struct made_trace *made, const struct made_job *job, 
           made->n_calls, args);
 }
 
-/* The trace of a rank: its steps, each up to the end of the collective. */
+/* The trace of a rank: its steps, each until the end of the collective. */
 static char *rank_text(const struct made_job *job, int rank) {
     struct made_trace made = {.head = H100};
     long now[RANKS_MAX], transfer_us = job->transfer_us ? job->transfer_us : COLLECTIVE_US;
     for (int i = 0; i < job->n_ranks; i++)
-        now[i] = 100000 + job->begins_us[i];
+        now[i] = 100000 + job->start_us[i];
     for (int step = 0; step < N_STEPS; step++) {
         long last = 0, clock = job->clock_us[rank];
         for (int i = 0; i < job->n_ranks; i++)
@@ -56,7 +56,7 @@ static char *rank_text(const struct made_job *job, int rank) {
         step_begin(&made);
         launch(&made, "gemm", job->work_us[rank][step] - 20);
         call(&made, "cudaLaunchKernel", CALL_US);
-        long end = last + transfer_us + clock + (rank == 1 && step == 0 ? job->apart_us : 0);
+        long end = last + transfer_us + clock + (rank == 1 && step == 0 ? job->end_offset_us : 0);
         add_collective(&made, job, step, now[rank] + job->work_us[rank][step] + clock, end);
         made.now = end;
         step_end(&made);
@@ -94,55 +94,55 @@ static bool find_late(const struct made_job *job, struct job_findings *found, do
 #define MINUTE 60000000
 
 static const struct made_job jobs[] = {
-    {.name = "one that computes longer",
+    {.name = "slow compute",
      .n_ranks = 3,
      .work_us = {EVEN, SLOW, EVEN},
      .late = 1,
      .words = "arrives last at 4 collectives"},
-    {.name = "told by arguments",
+    {.name = "recorded arguments",
      .n_ranks = 2,
      .work_us = {SLOW, EVEN},
-     .told = true,
+     .recorded = true,
      .late = 0,
      .words = "rank 1 waits 400 us"},
-    {.name = "exchanges of all",
+    {.name = "sends and receives",
      .n_ranks = 3,
      .work_us = {EVEN, EVEN, SLOW},
      .exchange = true,
      .late = 2,
      .words = "rank 0 waits 400 us"},
-    {.name = "clocks that are apart",
+    {.name = "clock offsets",
      .n_ranks = 3,
      .work_us = {EVEN, EVEN, SLOW},
      .clock_us = {0, MINUTE, -MINUTE},
-     .told = true,
+     .recorded = true,
      .late = 2,
      .words = "Straggler: Rank 2 arrives last"},
-    {.name = "one that begins late",
+    {.name = "late start",
      .n_ranks = 2,
      .work_us = {EVEN, EVEN},
-     .begins_us = {900, 0},
+     .start_us = {900, 0},
      .late = 0,
      .words = "before the step"},
-    {.name = "two that are slow, one more than the other",
+    {.name = "two slow ranks",
      .n_ranks = 4,
      .work_us = {EVEN, {1300, 1300, 1300, 1300}, SLOW, EVEN},
      .late = 2,
      .words = "on time, 300 us of wait for the second-latest rank remains"},
-    {.name = "all alike", .n_ranks = 4, .work_us = {EVEN, EVEN, EVEN, EVEN}, .late = -1},
-    {.name = "a little later", .n_ranks = 2, .work_us = {EVEN, {1040, 1040, 1040, 1040}}, .late = -1},
-    {.name = "one after the other",
+    {.name = "equal ranks", .n_ranks = 4, .work_us = {EVEN, EVEN, EVEN, EVEN}, .late = -1},
+    {.name = "short waits", .n_ranks = 2, .work_us = {EVEN, {1040, 1040, 1040, 1040}}, .late = -1},
+    {.name = "another rank in each step",
      .n_ranks = 4,
      .work_us =
          {{1400, 1000, 1000, 1000}, {1000, 1400, 1000, 1000}, {1000, 1000, 1400, 1000}, {1000, 1000, 1000, 1400}},
      .late = -1},
-    {.name = "ends that lie apart",
+    {.name = "different ends",
      .n_ranks = 2,
      .work_us = {EVEN, {3000, 1000, 1000, 1000}},
-     .apart_us = 200,
-     .begins_us = {0, 0},
+     .end_offset_us = 200,
+     .start_us = {0, 0},
      .late = -1},
-    {.name = "in turn, two ranks",
+    {.name = "two ranks in turn",
      .n_ranks = 2,
      .work_us = {{1500, 1000, 1400, 1000}, {1000, 1400, 1000, 1400}},
      .late = -1},
@@ -184,9 +184,9 @@ static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     waits[7] = (struct rank_waits){.wait_caused_ns = 8e6, .total_wait_caused_ns = 8e6 * (N - 1)};
     assert_int_equal(find_straggler_candidate(waits, N), 7);
     assert_true(is_straggler(waits, N, 7, 11e6));
-    assert_false(is_straggler(waits, N, 7, 200e6)); /* not for long */
+    assert_false(is_straggler(waits, N, 7, 200e6)); /* the waits are short */
     waits[9] = (struct rank_waits){.wait_caused_ns = 7e6, .total_wait_caused_ns = 9e6 * (N - 1)};
-    assert_false(is_straggler(waits, N, 7, 11e6)); /* nor mostly */
+    assert_false(is_straggler(waits, N, 7, 11e6)); /* rank 9 causes more */
 }
 
 /* ---- Compared with findings of single ranks ---- */
@@ -197,19 +197,19 @@ static void straggler_is_found_despite_waits_in_many_groups(void **state) {
 static const struct {
     struct made_job job;
     bool straggler, slow_collective;
-} beside[] = {
-    {{.name = "waits for a rank look like slow links on the others",
+} slow_link_jobs[] = {
+    {{.name = "waits for a straggler, which look like slow links",
       .n_ranks = 2,
       .work_us = {EVEN, {21000, 21000, 21000, 21000}},
-      .told = true,
+      .recorded = true,
       .elements = LARGE,
       .transfer_us = 800},
      true,
      false},
-    {{.name = "links that are slow",
+    {{.name = "slow links",
       .n_ranks = 2,
       .work_us = {EVEN, EVEN},
-      .told = true,
+      .recorded = true,
       .elements = LARGE,
       .transfer_us = 20000},
      false,
@@ -217,7 +217,7 @@ static const struct {
     {{.name = "both",
       .n_ranks = 2,
       .work_us = {EVEN, {11000, 11000, 11000, 11000}},
-      .told = true,
+      .recorded = true,
       .elements = LARGE,
       .transfer_us = 20000},
      true,
@@ -231,7 +231,7 @@ static struct sutra_overview *overview_of_job(struct sutra_context *context, con
     struct sutra_overview *overview;
     struct sutra_error error;
     struct sutra_collectives *collectives;
-    struct sutra_collectives_straggler told = {.size = sizeof told};
+    struct sutra_collectives_straggler reported = {.size = sizeof reported};
     const struct sutra_overview_options options = {.size = sizeof options};
     const struct sutra_collectives_options collective_options = {.size = sizeof collective_options};
     for (int rank = 0; rank < job->n_ranks; rank++) {
@@ -244,32 +244,32 @@ static struct sutra_overview *overview_of_job(struct sutra_context *context, con
     assert_int_equal(sutra_overview_run(context, folder.list, folder.n, &options, &overview, &error), SUTRA_OK);
     assert_int_equal(sutra_collectives_run(context, folder.list, folder.n, &collective_options, &collectives, &error),
                      SUTRA_OK);
-    sutra_collectives_straggler(collectives, &told);
-    *straggler = told.rank;
+    sutra_collectives_straggler(collectives, &reported);
+    *straggler = reported.rank;
     sutra_collectives_free(collectives);
     remove_folder(&folder);
     return overview;
 }
 
-static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
+static void wait_for_a_straggler_is_no_slow_link(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        int64_t told;
-        struct sutra_overview *overview = overview_of_job(context, &beside[i].job, &told);
+    for (size_t i = 0; i < sizeof slow_link_jobs / sizeof *slow_link_jobs; i++) {
+        int64_t of_collectives;
+        struct sutra_overview *overview = overview_of_job(context, &slow_link_jobs[i].job, &of_collectives);
         struct sutra_finding finding;
         bool straggler = false, slow = false;
         double saving_percent = 0;
-        print_message("%s\n", beside[i].job.name);
+        print_message("%s\n", slow_link_jobs[i].job.name);
         for (size_t k = 0; sutra_overview_finding(overview, k, &finding); k++) {
             straggler |= strcmp(finding.rule, "straggler") == 0;
             slow |= strcmp(finding.rule, "slow_collective") == 0;
             saving_percent += strstr("straggler slow_collective", finding.rule) ? finding.saving_percent : 0;
         }
-        assert_int_equal(straggler, beside[i].straggler);
-        assert_int_equal(slow, beside[i].slow_collective);
-        assert_int_equal(told, straggler ? 1 : -1); /* one rule for both */
-        assert_true(saving_percent < 100);          /* no time is won twice */
+        assert_int_equal(straggler, slow_link_jobs[i].straggler);
+        assert_int_equal(slow, slow_link_jobs[i].slow_collective);
+        assert_int_equal(of_collectives, straggler ? 1 : -1); /* one rule for both */
+        assert_true(saving_percent < 100);                    /* no time is saved twice */
         sutra_overview_free(overview);
     }
     sutra_context_free(context);
@@ -277,7 +277,7 @@ static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(straggler_is_found_despite_waits_in_many_groups),
-                                       cmocka_unit_test(waiting_for_a_rank_is_not_called_a_slow_link),
+                                       cmocka_unit_test(wait_for_a_straggler_is_no_slow_link),
                                        cmocka_unit_test(last_arriving_rank_is_the_straggler)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

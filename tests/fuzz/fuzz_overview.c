@@ -21,15 +21,15 @@ static void check_rows(const struct overview *overview) {
     int64_t moment = overview->window.from;
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
-        check(row->begin == moment && row->end > moment, "rows lie one behind the other");
-        check((row->gap != ROW_NONE) == (row->kind >= OVERVIEW_FIRST_IDLE), "idle rows are of gaps");
-        check(row->gap == ROW_NONE || row->gap < overview->n_gaps, "of one that is there");
+        check(row->begin == moment && row->end > moment, "rows are consecutive");
+        check((row->gap != ROW_NONE) == (row->kind >= OVERVIEW_FIRST_IDLE), "idle rows have a gap");
+        check(row->gap == ROW_NONE || row->gap < overview->n_gaps, "of an existing gap");
         moment = row->end;
     }
     check(moment == overview->window.to, "to the end of the window");
 }
 
-/* Of the window as it is before findings cut it. */
+/* Steps of the window, before findings crop it. */
 static void check_steps(struct made *made, const char *annotation) {
     struct overview_steps steps;
     struct sutra_error error;
@@ -41,8 +41,9 @@ static void check_steps(struct made *made, const char *annotation) {
         int64_t sum = 0;
         for (int part = 0; part < N_STEP_PARTS; part++)
             sum += step->ticks[part];
-        check(step->begin >= until && step->end > step->begin, "steps lie one behind the other");
-        check(sum == step->end - step->begin && step->host >= 0 && step->host <= sum, "and are their parts");
+        check(step->begin >= until && step->end > step->begin, "steps are consecutive");
+        check(sum == step->end - step->begin && step->host >= 0 && step->host <= sum,
+              "steps are the sum of their parts");
         until = step->end;
     }
     check(until <= made->overview.window.to, "within the window");
