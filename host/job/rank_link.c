@@ -2,6 +2,7 @@
  * rank_link.c - implements rank_link.h.
  */
 #include "job/rank_link.h"
+#include "link/pairing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

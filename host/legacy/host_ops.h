@@ -17,7 +17,7 @@
 #include "columns/strings.h"
 #include "context/context.h"
 #include "legacy/log.h"
-#include "link/host_ops.h"
+#include "link/link.h"
 
 #define PROCESS_NAME    "[pytorch|profiler|execution_trace|process]"
 #define THREAD_NAME     "[pytorch|profiler|execution_trace|thread]"

@@ -14,7 +14,7 @@
 #include "base/options.h"
 #include "context/context.h"
 #include "legacy/legacy.h"
-#include "link/link.h"
+#include "link/pairing.h"
 #include "text/numbers.h"
 #include "write/sink.h"
 

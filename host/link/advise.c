@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "link/link.h"
+#include "link/pairing.h"
 
 static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,

@@ -1,5 +1,6 @@
 /*
- * et_plus.h - the fields of ET+ nodes, for the writer (et_plus.c) and for the reader (simulate/et_plus_nodes.h).
+ * et_plus.h - the fields of ET+ nodes, for the writer (et_plus.c) and for the reader (simulate/et_plus_nodes.h), and
+ * the estimated size of the nodes.
  *
  *     {"id": 12, "name": "aten::mm", "ctrl_deps": 3, ..., "attrs": [{"name": "rf_id", "value": 883}, ...]}
  *      key                                                            attribute
@@ -55,5 +56,10 @@ enum et_plus_field {
 };
 
 #define ET_PLUS_BIT(field) ((uint32_t)1 << (field))
+
+struct sutra_linked;
+
+/* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */
+uint64_t linked_size(const struct sutra_linked *linked);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * host_ops.c - implements host_ops.h: sorts nodes by id and finds the descendants of the root.
+ * host_ops.c - lists the host operators (link.h): sorts nodes by id and finds the descendants of the root.
  *
  *     nodes of the file     7 1 3 3 9          by id     1 | 3 3 | 7 | 9
  *     units                                              0 |  1  | 2 | 3
@@ -8,8 +8,6 @@
  * Ids that are not 64-bit integers are sorted by their digits. Cost: a sort by id; O(n) to find the descendants, since
  * each walk upwards ends at a unit that an earlier walk has visited.
  */
-#include "link/host_ops.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "link/link.h"
 #include "text/numbers.h"
 
 /* Id of the root node. */

@@ -1,15 +1,8 @@
 /*
- * link.h - links a host trace to a device trace, and checks whether both were recorded together.
+ * link.h - links a host trace to a device trace.
  *
- *     host trace     pid 8403     time + (finish_ts - start_ts)     rf_id  3 .. 499 \
- *                                                                                    the same process, time and steps?
- *     device trace   pid of its   ts of its first and last          rf_id  3 .. 499 /
- *                    CPU operators
- *
- * The check of a pairing does not affect linking: traces of two ranks have the same ids for the same operators, so that
- * they link nearly as well as the traces of one rank. Only the process distinguishes them.
- *
- * If ids fail, operators are matched by names (name_match.c).
+ * Host operators and CPU operators are joined by record-function ids. If ids fail, they are matched by names
+ * (name_match.c). pairing.h checks whether both traces were recorded together.
  *
  * Cost: O(n), and of matching by names (align/op_match.h).
  */
@@ -19,51 +12,13 @@
 #include "context/context.h"
 #include "facts/names.h"
 #include "facts/validity.h"
-#include "link/host_ops.h"
 #include "match/key_index.h"
 #include "match/steps.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "sutra/link.h"
 
-/* Record-function ids of one side. */
-struct rf_range {
-    row_t n_ids, n_zero; /* nonzero ids, and zeros, which mean no id */
-    value_key low, high; /* smallest and largest nonzero integer; none: low > high */
-};
-
-struct pairing {
-    const char *host_name, *device_name;
-    struct rf_range host, device; /* of nodes and of CPU operators */
-    row_t n_nodes, n_cpu_ops;
-    bool no_events;               /* the device trace has only metadata, */
-    bool no_categories;           /* or no event with a category */
-    bool linked;                  /* the host trace is ET+ already */
-    bool truncated;               /* the end of the device trace is missing */
-    bool other_process;           /* no CPU operator is of the host trace's process */
-    int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
-    bool other_time;              /* the times do not overlap in any time zone of the host trace, */
-    bool in_ns;                   /* but they would if the times of the device trace were nanoseconds */
-    bool gpu_in_ns;               /* only as nanoseconds, times of GPU activities fit times of CPU operators */
-    char absent_thread[800];      /* why most nodes of the host trace are not below the root, if a thread is absent */
-};
-
-/* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
-enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
-                                  struct pairing *pairing, struct sutra_error *error);
-
-/* Warns if the traces are of different processes or times, or were linked; strict: fails with SUTRA_STRICT. */
-enum sutra_status pairing_check(const struct pairing *pairing, struct sutra_context *context,
-                                struct sutra_error *error);
-
-/* Bytes of the texts below, with names of files. */
-#define PAIRING_TEXT 1024
-
-/* Describes why the traces do not belong together, with advice; false if there is no sign of it. */
-bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
-
-/* The probable cause if few operators have an id in common, with advice. */
-const char *pairing_cause(const struct pairing *pairing);
+struct pairing;
 
 /* Classes of events to the linker: annotations are operators, profiler steps are not. */
 enum event_class { EVENT_OTHER, EVENT_CPU_OP, EVENT_LAUNCH, EVENT_GPU_OP, EVENT_LAUNCH_FLOW, EVENT_MEMORY_SET };
@@ -101,6 +56,34 @@ struct call_names {
     char text[CALL_NAMES_TEXT];
 };
 struct call_names call_names_text(const struct sutra_count *counts, uint64_t n);
+
+/*
+ * The nodes of a host trace in the order of the output, and the host operators among them.
+ *
+ * A unit is a run of nodes with the same id (nearly always one): they share a new id, and the last of them is the host
+ * operator if the root is among its ancestors.
+ *
+ *     sorted nodes   0  1  2  3  4  5        rows of nodes, by id, ties in file order
+ *     units          0  1  1  2  3  3        unit u: sorted nodes unit_start[u] .. unit_start[u + 1]
+ */
+
+struct host_ops {
+    row_t n_nodes, n_units;
+    row_t *node;          /* rows of nodes, sorted by id */
+    row_t *unit_start;    /* n_units + 1 */
+    uint8_t *reachable;   /* per unit: 1 if it is a host operator */
+    struct key_index ids; /* id -> unit */
+};
+
+/* The columns are in the arena. */
+enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
+                                 const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error);
+void host_ops_free(struct host_ops *ops);
+
+/* The node that represents a unit as host operator: the last one of its id. */
+static inline row_t unit_node(const struct host_ops *ops, row_t unit) {
+    return ops->node[ops->unit_start[unit + 1] - 1];
+}
 
 /*
  * The operators of a device trace as tables in the order of the sorted trace, with the results of the engine's steps.
@@ -220,9 +203,6 @@ void linked_traces_free_columns(const struct linked_traces *traces);
 /* Frees columns that neither et_plus_linked() nor later steps read, and the event offsets of the device trace, which
  * et_plus_linked_arguments() must have read before. */
 void linked_traces_free_keys(const struct linked_traces *traces);
-
-/* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */
-uint64_t linked_size(const struct sutra_linked *linked);
 
 /* The GPU operators of a unit: *n rows of events. */
 static inline const row_t *linked_gpu_ops(const struct sutra_linked *linked, row_t unit, row_t *n) {

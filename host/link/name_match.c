@@ -23,6 +23,7 @@
 #include "columns/column.h"
 #include "facts/profiler_steps.h"
 #include "link/link.h"
+#include "link/pairing.h"
 #include "text/quantities.h"
 
 /* Least confidence of a match by names, and the least one with which a strict context uses it. */
