@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
-#include "cli/link.h"
+#include "cli/pair.h"
 #include "cli/paths.h"
 #include "read/file_kind.h"
 #include "read/source.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli/job.h"
-#include "cli/link.h"
+#include "cli/pair.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "sutra/context.h"

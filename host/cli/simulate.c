@@ -15,7 +15,7 @@
 #include "cli/analyze/analysis.h"
 #include "cli/command.h"
 #include "cli/job.h"
-#include "cli/link.h"
+#include "cli/pair.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/simulate.h"

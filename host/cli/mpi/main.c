@@ -30,9 +30,9 @@
 #include "base/shared.h"
 #include "cli/command.h"
 #include "cli/job.h"
-#include "cli/link.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "job/rank_job.h"
 
 #define POLL_NS          2000000 /* interval in which the main thread checks for messages */
 #define ALIVE_SECONDS    1.0
