@@ -1,14 +1,19 @@
 """Checks the source tree: the order of includes between folders, unique names of structs, enums and unions, the width of
-prose, the project's terms in documentation and messages, files named in comments and in docs/architecture.md, and how finely the code is cut.
+prose, the project's terms in documentation and messages, files named in comments and in docs/architecture.md, how finely
+the code is cut, and which object files need each other.
 
-    python3 tests/house.py [DIRECTORY]     prints one line per error; the exit status is then 1
+    python3 tests/house.py [DIRECTORY [BUILD]]     prints one line per error; the exit status is then 1
 
 A room is a folder of host/, or cuda/. A file includes only from its own room and from rooms on lower floors, so that
-includes between rooms have no cycles.
+includes between rooms have no cycles. The same holds for the symbols that object files need, which nm lists if BUILD
+(DIRECTORY/build) contains objects. A declaration copied into a source file is no include, but a symbol.
 """
 
+import fnmatch
 import os
 import re
+import shutil
+import subprocess
 import sys
 
 # From bottom to top. A room of several folders stands with its folder; analyses do not know each other.
@@ -46,6 +51,17 @@ ONLY = {"cuda": {"base", "columns", "match"}}
 DOORS = {"cuda": {"context": "cuda/engine_cuda.h"}}
 # The rooms that include the analyses which reproduce other programs.
 COMPAT_CLIENTS = {"arrow", "cli", "compare", "report"}
+
+# Floors inside a room: its files by pattern, of object files only. Files that no pattern names are on no floor.
+FILE_FLOORS = {
+    "simulate": [
+        ["et_format", "et_graph", "et_lines", "et_read", "et_plus*", "node_graph", "communication"],
+        ["et_make", "et_write", "et_timeline", "et", "check", "rank_graph", "timeline*", "replay"],
+        ["convert", "full_path", "what_if", "program*"],
+        ["faithful", "job"],
+        ["scale*", "simulation*"],
+    ],
+}
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
@@ -87,6 +103,7 @@ LIMITS = {
     "files below 60 lines": 45,
     "headers with one client": 20,
     "percent of static functions called once": 42,
+    "object files in a circle": 7,
 }
 SHORT_FILE = 60
 NOT_CODE = re.compile(
@@ -114,16 +131,16 @@ def room_of(path):
     return folder or None
 
 
-def include_is_wrong(room, target, path):
-    """Why `room` may not include `path` of the room `target`; None: it may."""
+def use_is_wrong(room, target, path):
+    """Why `room` may not use `path` of the room `target`; None: it may."""
     if target == room:
         return None
     if room in ONLY and target not in ONLY[room]:
-        return f"{room}/ includes {', '.join(sorted(ONLY[room]))} only"
+        return f"{room}/ uses {', '.join(sorted(ONLY[room]))} only"
     if target in DOORS and DOORS[target].get(room) != path:
         return f"{target}/ is behind {', '.join(DOORS[target].values())}"
     if target.startswith("analyze/compat/") and room not in COMPAT_CLIENTS:
-        return f"{target}/ is included by {', '.join(sorted(COMPAT_CLIENTS))} only"
+        return f"{target}/ is used by {', '.join(sorted(COMPAT_CLIENTS))} only"
     if FLOOR_OF[target] >= FLOOR_OF[room]:
         return f"{target}/ does not stand below {room}/"
     return None
@@ -135,9 +152,67 @@ def check_includes(path, text):
         yield f"{path}: no floor is known for this folder"
     for name in INCLUDE.findall(text):
         target = room_of(name)
-        why = room and target and include_is_wrong(room, target, name)
+        why = room and target and use_is_wrong(room, target, name)
         if why:
             yield f"{path}: includes {name}: {why}"
+
+
+def symbol_uses(build, texts):
+    """For each file of host/, the files of which its object file needs symbols, with these symbols."""
+    objects = os.path.join(build, "CMakeFiles", "sutra_host.dir")
+    source_of = {os.path.join(objects, f"{path}.o"): path.removeprefix("host/") for path in texts}
+    present = [path for path in source_of if os.path.exists(path)]
+    if not present or not shutil.which("nm"):
+        return {}
+    lines = subprocess.run(["nm", "-A", "-g", *present], capture_output=True, text=True, check=True).stdout.splitlines()
+    symbols = [(source_of[line.partition(":")[0]], *line.split()[-2:]) for line in lines]
+    home = {symbol: path for path, kind, symbol in symbols if kind != "U"}
+    uses = {}
+    for path, kind, symbol in symbols:
+        if kind == "U" and home.get(symbol, path) != path:
+            uses.setdefault(path, {}).setdefault(home[symbol], []).append(symbol)
+    return uses
+
+
+def file_floor(path):
+    """The floor of a file in its room; None: it has none."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    for floor, patterns in enumerate(FILE_FLOORS.get(room_of(path), ())):
+        if any(fnmatch.fnmatchcase(stem, pattern) for pattern in patterns):
+            return floor
+    return None
+
+
+def check_symbols(uses):
+    for path, targets in sorted(uses.items()):
+        for target, symbols in sorted(targets.items()):
+            why = use_is_wrong(room_of(path), room_of(target), target)
+            floors = [file_floor(path), file_floor(target)]
+            if room_of(path) == room_of(target) and None not in floors and floors[0] < floors[1]:
+                why = "a file does not stand below it"
+            if why:
+                yield f"{path}: its object file needs {', '.join(sorted(symbols))} of {target}: {why}"
+
+
+def reachable(uses, start):
+    found, left = set(), [start]
+    while left:
+        new = set(uses.get(left.pop(), ())) - found
+        found |= new
+        left += new
+    return found
+
+
+def check_circles(uses):
+    reach = {path: reachable(uses, path) for path in uses}
+    circles = {tuple(sorted(other for other in reach[path] if path in reach.get(other, ()))) for path in uses}
+    limit = LIMITS["object files in a circle"]
+    for circle in sorted(circles):
+        if len(circle) > limit:
+            yield f"{len(circle)} object files in a circle; at most {limit}"
+            for path in circle:
+                needs = [f"{', '.join(uses[path][other])} of {other}" for other in circle if other in uses[path]]
+                yield f"    {path} needs {'; '.join(needs)}"
 
 
 def check_tags(texts):
@@ -277,6 +352,9 @@ def main():
         with open(os.path.join(top, path), encoding="utf-8") as file:
             texts[path] = file.read()
     wrong = [line for path, text in texts.items() for line in check_includes(path, text)]
+    uses = symbol_uses(sys.argv[2] if len(sys.argv) > 2 else os.path.join(top, "build"), texts)
+    wrong += check_symbols(uses)
+    wrong += check_circles(uses)
     wrong += check_tags(texts)
     wrong += [line for path, text in texts.items() for line in check_width(path, text)]
     wrong += check_structure(texts)
@@ -290,7 +368,7 @@ def main():
     for path in pages(top):
         with open(os.path.join(top, path), encoding="utf-8") as file:
             wrong += check_phrases(path, prose(file.read()))
-    print("\n".join(wrong) if wrong else f"{len(texts)} files: all is well")
+    print("\n".join(wrong) if wrong else f"{len(texts)} files, {len(uses)} object files: all is well")
     return 1 if wrong else 0
 
 
