@@ -660,36 +660,30 @@ enum sutra_status ops_match(struct sutra_context *context, const struct op_side 
                                .host = rows_none(arena, device_side->n),
                                .host_partner = rows_none(arena, host_side->n_threads),
                                .device_partner = rows_none(arena, device_side->n_threads)};
-    struct arena scratch = {0};
-    struct op_threads host = list_threads(host_side, &scratch), device = list_threads(device_side, &scratch);
-    struct thread_pair *pairs = NULL;
-    row_t n = 0;
-    if (!scratch.failed && !arena->failed)
-        pairs = pair_threads(&host, &device, n_tokens, &scratch, &n);
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
-    row_t largest = 0;
-    for (row_t i = 0; i < n && !status; i++) {
+    struct arena_mark mark = arena_mark(arena);
+    struct op_threads host = list_threads(host_side, arena), device = list_threads(device_side, arena);
+    TRY(arena_status(arena, error));
+    row_t n = 0, largest = 0;
+    struct thread_pair *pairs = pair_threads(&host, &device, n_tokens, arena, &n);
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++) {
         int64_t shift;
         match->host_partner[pairs[i].host] = pairs[i].device;
         match->device_partner[pairs[i].device] = pairs[i].host;
-        if (settle_numbers(&host, &device, &pairs[i], n_tokens, &scratch, &shift) &&
+        if (settle_numbers(&host, &device, &pairs[i], n_tokens, arena, &shift) &&
             thread_size(&host, pairs[i].host) > largest) {
             largest = thread_size(&host, pairs[i].host);
             match->has_numbers = true;
             match->number_shift = shift;
         }
     }
-    if (!status && !scratch.failed)
-        choose_window(&host, &device, pairs, n, &scratch, match);
-    if (!status)
-        status = arena_status(&scratch, error);
-    if (!status)
-        status = match_threads(context, &host, &device, pairs, n, &scratch, match, error);
-    if (!status)
-        match_leftovers(&host, &device, n_tokens, &scratch, match);
+    TRY(arena_status(arena, error));
+    choose_window(&host, &device, pairs, n, arena, match);
+    TRY(arena_status(arena, error));
+    TRY(match_threads(context, &host, &device, pairs, n, arena, match, error));
+    match_leftovers(&host, &device, n_tokens, arena, match);
+    TRY(arena_status(arena, error));
     match->limits_host = host.begin > host_side->begin || host.end < host_side->end;
-    if (!status)
-        status = arena_status(&scratch, error);
-    arena_free(&scratch);
-    return status;
+    arena_release(arena, mark);
+    return SUTRA_OK;
 }

@@ -144,10 +144,9 @@ static enum sutra_status read_sides(struct sutra_context *context, struct diff_s
         }
         return status;
     }
-    enum sutra_status status = SUTRA_OK;
-    for (int side = 0; side < 2 && !status; side++)
-        status = read_side(context, &sides[side], error);
-    return status;
+    for (int side = 0; side < 2; side++)
+        TRY(read_side(context, &sides[side], error));
+    return SUTRA_OK;
 }
 
 /* ---- Comparison ---- */
@@ -296,7 +295,8 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
     struct compared compared[2] = {{0}, {0}};
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
-    enum sutra_status status = begin_diff(options, &taken, &made, error);
+    enum sutra_status status = SUTRA_OK;
+    TRY(begin_diff(options, &taken, &made, error));
     for (int side = 0; side < 2 && !status; side++)
         status = compare_trace(context, traces[side], side, 0, &taken, &compared[side], error);
     if (!status)

@@ -419,8 +419,7 @@ static enum sutra_status make_sums(struct part_work *work, struct sutra_error *e
 
 /* ---- Making a part ---- */
 
-static enum sutra_status read_work(struct part_work *work, const struct sutra_device_trace *trace,
-                                   struct sutra_error *error) {
+static enum sutra_status fill_part(struct part_work *work, struct sutra_error *error) {
     const struct sutra_diff_options *diff = &work->options->diff;
     const struct sutra_restriction restriction = {.size = sizeof restriction,
                                                   .step = diff->step[work->options->side],
@@ -429,9 +428,13 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .name = diff->name,
                                                   .stream = diff->stream,
                                                   .category = diff->category};
-    TRY(launch_model_build(work->context, trace, 0, &work->arena, &work->scratch, &work->model, error));
+    TRY(launch_model_build(work->context, work->trace, 0, &work->arena, &work->scratch, &work->model, error));
     launch_model_warn(work->context, &work->model);
-    return restrict_launch_model(work->context, &restriction, &work->model, &work->arena, &work->scratch, error);
+    TRY(restrict_launch_model(work->context, &restriction, &work->model, &work->arena, &work->scratch, error));
+    TRY(step_windows_find(work, error));
+    TRY(make_texts(work, error));
+    TRY(make_sums(work, error));
+    return path_steps_make(work, error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
@@ -440,15 +443,7 @@ enum sutra_status part_make(struct sutra_context *context, const struct sutra_de
         .context = context, .trace = trace, .options = options, .part = part, .side = &part->sides[options->side]};
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = read_work(&work, trace, error);
-    if (!status)
-        status = step_windows_find(&work, error);
-    if (!status)
-        status = make_texts(&work, error);
-    if (!status)
-        status = make_sums(&work, error);
-    if (!status)
-        status = path_steps_make(&work, error);
+    enum sutra_status status = fill_part(&work, error);
     stage_end(context);
     arena_free(&work.arena);
     arena_free(&work.scratch);

@@ -436,21 +436,24 @@ static enum sutra_status write_rank(struct job_maker *job, uint32_t rank, struct
     return SUTRA_OK;
 }
 
+static enum sutra_status run_job(struct job_maker *job, struct sutra_error *error) {
+    TRY(check_job(job->options, error));
+    TRY(complete_options(&job->options->run, &job->run, error));
+    TRY(make_ranks(job, error));
+    if (!play_together(job))
+        return error_memory(error);
+    for (uint32_t rank = 0; rank < job->options->n_ranks; rank++)
+        if (rank != job->options->missing_rank)
+            TRY(write_rank(job, rank, error));
+    return SUTRA_OK;
+}
+
 enum sutra_status generate_job(const struct generate_job_options *options, struct sutra_error *error) {
     struct generate_job_options full = *options;
     struct job_maker job = {.options = &full};
     full.ranks_per_host = options->ranks_per_host ? options->ranks_per_host : 8;
     full.run.collectives = true;
-    enum sutra_status status = check_job(&full, error);
-    if (!status)
-        status = complete_options(&full.run, &job.run, error);
-    if (!status)
-        status = make_ranks(&job, error);
-    if (!status && !play_together(&job))
-        status = error_memory(error);
-    for (uint32_t rank = 0; rank < full.n_ranks && !status; rank++)
-        if (rank != full.missing_rank)
-            status = write_rank(&job, rank, error);
+    enum sutra_status status = run_job(&job, error);
     for (uint32_t rank = 0; job.members && rank < full.n_ranks; rank++)
         arena_free(&job.members[rank].arena);
     arena_free(&job.ends.arena);

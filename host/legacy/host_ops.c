@@ -330,53 +330,48 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                                    struct arena *arena, struct sutra_error *error) {
     const struct host_ops *units = &side->units;
     row_t n = units->n_units, n_marks = 0;
-    struct arena scratch = {0};
+    side->unit = arena_alloc(arena, n, sizeof *side->unit);
+    side->parent = arena_alloc(arena, n, sizeof *side->parent);
+    struct arena_mark mark = arena_mark(arena);
     struct choice choice = {.side = side,
                             .context = context,
                             .names = names,
                             .log = log,
-                            .scratch = &scratch,
+                            .scratch = arena,
                             .error = error,
-                            .parent = arena_alloc(&scratch, n, sizeof *choice.parent),
-                            .state = arena_zeros(&scratch, n, 1),
-                            .path = arena_alloc(&scratch, n, sizeof *choice.path),
-                            .op = arena_alloc(&scratch, n, sizeof *choice.op),
+                            .parent = arena_alloc(arena, n, sizeof *choice.parent),
+                            .state = arena_zeros(arena, n, 1),
+                            .path = arena_alloc(arena, n, sizeof *choice.path),
+                            .op = arena_alloc(arena, n, sizeof *choice.op),
                             .old_names = old_names,
-                            .kept = arena_alloc(&scratch, n, 1)};
-    side->unit = arena_alloc(arena, n, sizeof *side->unit);
-    side->parent = arena_alloc(arena, n, sizeof *side->parent);
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
-    for (row_t unit = 0; unit < n && !status; unit++)
+                            .kept = arena_alloc(arena, n, 1)};
+    value_key *marks = arena_alloc(arena, (size_t)n + 1, sizeof *marks);
+    TRY(arena_status(arena, error));
+    for (row_t unit = 0; unit < n; unit++)
         choice.parent[unit] =
             unit_id(&choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(&choice, unit));
 
     /* List the marks; the first mark is the root's id. */
-    value_key *marks = arena_alloc(&scratch, (size_t)n + 1, sizeof *marks);
-    if (!status && !marks)
-        status = error_memory(error);
-    if (!status) {
-        for (row_t unit = 0; unit < n; unit++)
-            if (names->annotated[unit_name(&choice, unit)])
-                marks[n_marks++] = unit_id(&choice, unit);
-        row_t at = n_marks++;
-        for (; at > 0 && marks[at - 1] > ROOT_ID; at--)
-            marks[at] = marks[at - 1];
-        marks[at] = ROOT_ID;
-        log_text(log, "Iteration node ids list = [");
-        for (row_t i = 0; i < n_marks; i++)
-            log_text(log, "%s%" PRId64, i ? ", " : "", marks[i]);
-        log_info(log, "]");
-    }
-    if (!status && n_marks > 2) {
+    for (row_t unit = 0; unit < n; unit++)
+        if (names->annotated[unit_name(&choice, unit)])
+            marks[n_marks++] = unit_id(&choice, unit);
+    row_t at = n_marks++;
+    for (; at > 0 && marks[at - 1] > ROOT_ID; at--)
+        marks[at] = marks[at - 1];
+    marks[at] = ROOT_ID;
+    log_text(log, "Iteration node ids list = [");
+    for (row_t i = 0; i < n_marks; i++)
+        log_text(log, "%s%" PRId64, i ? ", " : "", marks[i]);
+    log_info(log, "]");
+    if (n_marks > 2) {
         row_t n_iterations = n_marks - 1, chosen = n_iterations > 2 ? 2 : n_iterations - 1;
         choice.trimmed = true;
         log_info(log, "Execution trace has %u > 1 iterations.", n_iterations);
         log_info(log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
                  marks[chosen], marks[chosen + 1]);
-        status = trim(&choice, marks[chosen], marks[chosen + 1]);
+        TRY(trim(&choice, marks[chosen], marks[chosen + 1]));
     }
-    if (!status)
-        status = list_operators(&choice);
-    arena_free(&scratch);
-    return status;
+    TRY(list_operators(&choice));
+    arena_release(arena, mark);
+    return SUTRA_OK;
 }

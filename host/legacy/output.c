@@ -355,6 +355,14 @@ static enum sutra_status allocate_gpu_nodes(struct assembly *assembly, uint64_t 
     return arena_status(arena, assembly->error);
 }
 
+static enum sutra_status number_output(struct assembly *assembly, const struct device_side *device, const row_t *match,
+                                       uint64_t max_bytes, struct arena *scratch, struct arena *arena) {
+    TRY(set_matches(assembly, device, match, scratch));
+    TRY(allocate_gpu_nodes(assembly, max_bytes, arena));
+    TRY(number_nodes(assembly));
+    return number_parents(assembly);
+}
+
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
                            const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
                            struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
@@ -374,15 +382,9 @@ enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *con
                                    .parent = arena_alloc(arena, n_nodes, sizeof(int64_t)),
                                    .match = rows_none(arena, n_nodes)};
     uint8_t *used = arena_zeros(&scratch, groups->n_groups, 1);
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
-    if (!status)
-        status = set_matches(&assembly, &sides->device, match, &scratch);
-    if (!status)
-        status = allocate_gpu_nodes(&assembly, most_bytes, arena);
-    if (!status)
-        status = number_nodes(&assembly);
-    if (!status)
-        status = number_parents(&assembly);
+    enum sutra_status status = scratch.failed || arena->failed
+                                   ? error_memory(error)
+                                   : number_output(&assembly, &sides->device, match, most_bytes, &scratch, arena);
 
     /* Count the GPU operators whose group has no host operator. */
     for (row_t i = 0; i < nodes->n_gpu && !status; i++) {

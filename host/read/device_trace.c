@@ -527,9 +527,12 @@ static bool join_strings(struct strings *all, struct strings *own, uint32_t **ma
     return *map;
 }
 
-/* Joins the parts' strings and counts the fields of the wrong type, an error unless the context is lenient. */
-static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+/* Reads the elements, joins the strings of the parts, and counts the fields of the wrong type, an error unless the
+ * context is lenient. The columns become the trace's. */
+static enum sutra_status read_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
+    struct document_part *all;
+    TRY(document_walk(parts, error)); /* read_element() for each event */
     for (size_t i = 0; i < parts->n; i++) {
         struct event_part *part = document_part_at(parts, i);
         if (part->part.n == 0)
@@ -544,11 +547,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         if (part->bad_row != ROW_NONE && !parts->context->options.lenient)
             return type_error(part, error);
     }
-    return SUTRA_OK;
-}
-
-/* The columns belong to the trace from here on. */
-static void adopt_columns(struct sutra_device_trace *trace, struct document_part *all) {
+    TRY(document_join(parts, &all, error));
     struct device_events *events = &trace->events, *columns = &event_part(all)->events;
     columns->keep_offsets = events->keep_offsets;
     columns->prefetch_columns = events->prefetch_columns;
@@ -556,6 +555,7 @@ static void adopt_columns(struct sutra_device_trace *trace, struct document_part
     columns->capacity = all->capacity;
     *events = *columns;
     events->usable_dur = events->dur;
+    return SUTRA_OK;
 }
 
 static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutra_context *context,
@@ -565,7 +565,6 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     reader.columns = forms;
     reader.n_columns = device_event_forms(context->keep_offsets, context->prefetch_columns, forms);
     struct document_parts parts = {.document = &trace->document, .context = context, .reader = &reader, .trace = trace};
-    struct document_part *all;
     struct source *source = &trace->document.source;
     enum sutra_status status =
         context->report ? nsys_shared_read(context->report, source, context, "open device trace", input, error)
@@ -573,13 +572,7 @@ static enum sutra_status read_rows(struct sutra_device_trace *trace, struct sutr
     if (!status && is_sqlite(source->bytes, source->size)) /* a profiler's report: its text in Kineto's format */
         status = nsys_source_convert(source, context, &(struct nsys_options){.rank = source->rank}, error);
     if (!status)
-        status = document_walk(&parts, error); /* read_element() for each event */
-    if (!status)
-        status = join_parts(&parts, error);
-    if (!status)
-        status = document_join(&parts, &all, error);
-    if (!status)
-        adopt_columns(trace, all);
+        status = read_parts(&parts, error);
     document_end(&parts);
     return status;
 }

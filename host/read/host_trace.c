@@ -308,8 +308,11 @@ static enum sutra_status check_types(const struct node_part *part, struct sutra_
                         first == NODE_ID ? "skips such nodes" : "ignores such fields");
 }
 
-static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+/* Reads the elements and checks their types. The columns become the trace's. */
+static enum sutra_status read_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
+    struct document_part *all;
+    TRY(document_walk(parts, error)); /* read_element() for each node */
     TRY(choose_schema(parts, error));
     uint64_t n_without_id = 0, n_mixed = 0;
     bool closed = false; /* parts after the array's end are not read */
@@ -326,16 +329,13 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     if (n_mixed)
         context_warn(parts->context, "%s: %s with fields of the wrong type, in a file with several traces: skipped",
                      trace->document.source.name, counted_text(n_mixed, "node", "nodes").text);
-    return SUTRA_OK;
-}
-
-/* The columns belong to the trace from here on. */
-static void adopt_columns(struct sutra_host_trace *trace, struct document_part *all) {
+    TRY(document_join(parts, &all, error));
     const struct node_rows *rows = &node_part(all)->rows;
     trace->nodes = rows->nodes;
     trace->nodes.n = all->n;
     trace->nodes.capacity = all->capacity;
     free(rows->rf_attribute);
+    return SUTRA_OK;
 }
 
 enum sutra_status host_trace_read(struct sutra_context *context, const struct source_input *input,
@@ -345,16 +345,9 @@ enum sutra_status host_trace_read(struct sutra_context *context, const struct so
         return error_memory(error);
     struct document_parts parts = {
         .document = &made->document, .context = context, .reader = &host_reader, .trace = made};
-    struct document_part *all;
     enum sutra_status status = source_read(&made->document.source, context, "open host trace", input, error);
     if (!status)
-        status = document_walk(&parts, error); /* read_element() for each node */
-    if (!status)
-        status = join_parts(&parts, error);
-    if (!status)
-        status = document_join(&parts, &all, error);
-    if (!status)
-        adopt_columns(made, all);
+        status = read_parts(&parts, error);
     document_end(&parts);
     if (status)
         sutra_host_trace_free(made);

@@ -270,25 +270,23 @@ static enum sutra_status find_launches(struct nsys_report *report, const struct 
           *activities = arena_alloc(arena, n, sizeof *rows);
     row_t *first_gpu = arena_alloc(arena, n_processes + 1, sizeof *first);
     value_key *keys = arena_alloc(arena, n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++)
         if (nsys_is_call(events->category[i]))
             rows[n_calls++] = i;
-    if (!status)
-        rows_bucket(rows, n_calls, process, n_processes, first, sorted);
-    for (row_t i = 0; i < n && !status; i++)
+    rows_bucket(rows, n_calls, process, n_processes, first, sorted);
+    for (row_t i = 0; i < n; i++)
         if (nsys_is_gpu(events->category[i]))
             rows[n_gpus++] = i;
-    if (!status)
-        rows_bucket(rows, n_gpus, process, n_processes, first_gpu, activities);
-    for (uint32_t p = 0; p < n_processes && !status; p++) {
+    rows_bucket(rows, n_gpus, process, n_processes, first_gpu, activities);
+    for (uint32_t p = 0; p < n_processes; p++) {
         struct key_index index = {0};
         for (row_t i = first[p]; i < first[p + 1]; i++)
             keys[i] = events->correlation[sorted[i]];
         if (first_gpu[p] == first_gpu[p + 1])
             continue;
-        status = key_index_build(&index, engine, keys + first[p], first[p + 1] - first[p], KEY_FIRST, NULL, error);
-        for (row_t i = first_gpu[p]; i < first_gpu[p + 1] && !status; i++) {
+        TRY(key_index_build(&index, engine, keys + first[p], first[p + 1] - first[p], KEY_FIRST, NULL, error));
+        for (row_t i = first_gpu[p]; i < first_gpu[p + 1]; i++) {
             row_t found = key_index_find(&index, events->correlation[activities[i]]);
             row_t *launch = &report->launch[events->detail[activities[i]]];
             *launch = found == ROW_NONE ? ROW_NONE : sorted[first[p] + found];
@@ -297,7 +295,7 @@ static enum sutra_status find_launches(struct nsys_report *report, const struct 
         key_index_free(&index);
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* An operator of the forward pass. */
@@ -451,22 +449,20 @@ static enum sutra_status list_by_rank(struct nsys_report *report, struct sutra_e
 static enum sutra_status connect_events(struct nsys_report *report, struct sutra_context *context,
                                         const char *annotation, struct sutra_error *error) {
     const struct engine *engine = &context->choice.cpu;
-    enum sutra_status status = sort_events(report, engine, error);
+    TRY(sort_events(report, engine, error));
     uint32_t *process = column_new(report->events.n, sizeof *process), n_processes = 0;
-    if (!status && !process)
-        status = error_memory(error);
-    if (!status)
-        status = number_processes(report, process, &n_processes, error);
+    if (!process)
+        return error_memory(error);
+    enum sutra_status status = number_processes(report, process, &n_processes, error);
     if (!status)
         status = find_launches(report, engine, process, n_processes, error);
     if (!status)
         status = find_forward_ops(report, process, error);
     free(process);
-    if (!status)
-        status = nsys_match_collectives(report, error);
-    if (!status)
-        status = find_steps(report, annotation, error);
-    return status ? status : list_by_rank(report, error);
+    TRY(status);
+    TRY(nsys_match_collectives(report, error));
+    TRY(find_steps(report, annotation, error));
+    return list_by_rank(report, error);
 }
 
 #ifdef SUTRA_SQLITE
@@ -546,7 +542,6 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
     };
     int64_t process = NSYS_NONE;
     *report = (struct nsys_report){0};
-    enum sutra_status status = SUTRA_OK;
     /* SQLite opens no database in memory whose header names a write-ahead log; a copied log is not there anyway. A file
      * on standard input has no path, and its private mapping is the database in memory. */
     char *header = source->mapping ? source->mapping : source->memory;
@@ -559,30 +554,29 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
         /* A first pass numbers the ranks, so that the second pass keeps only rows of one process. */
         struct nsys_report numbered;
         const struct nsys_options first = {.rank = NSYS_ALL_RANKS, .ranks_only = true};
-        status = nsys_report_read(&numbered, context, source, &first, error);
+        enum sutra_status status = nsys_report_read(&numbered, context, source, &first, error);
         if (!status)
             status = keep_ranks(report, numbered.ranks, numbered.n_ranks, error);
         nsys_report_free(&numbered);
+        TRY(status);
         for (uint32_t i = 0; i < report->n_ranks; i++) {
             report->ranks[i].n_devices = 0;
             if (report->ranks[i].rank == options->rank)
                 process = report->ranks[i].process;
         }
-        if (!status && process == NSYS_NONE)
+        if (process == NSYS_NONE)
             return error_file(error, SUTRA_USAGE, source->name, "no rank %lld in the report: it has %u ranks",
                               (long long)options->rank, report->n_ranks);
         if (report->n_ranks == 1)
             process = NSYS_NONE;
     }
-    if (!status)
-        status = read_tables(report, context, source, options, process, error);
-    if (!status && report->events.n == 0 && !options->ranks_only)
+    TRY(read_tables(report, context, source, options, process, error));
+    if (report->events.n == 0 && !options->ranks_only)
         return error_file(error, SUTRA_DATA, source->name, "%s", empty[report->format]);
-    if (!status)
-        status = process == NSYS_NONE ? number_ranks(report, error) : set_devices(report, process, error);
-    if (!status && !options->ranks_only)
-        status = connect_events(report, context, options->annotation, error);
-    return status ? status : context_check_cancelled(context, error);
+    TRY(process == NSYS_NONE ? number_ranks(report, error) : set_devices(report, process, error));
+    if (!options->ranks_only)
+        TRY(connect_events(report, context, options->annotation, error));
+    return context_check_cancelled(context, error);
 }
 
 enum sutra_status nsys_source_convert(struct source *source, struct sutra_context *context,

@@ -408,13 +408,8 @@ static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_c
 
 static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_context *context, const char *output,
                                    struct sutra_error *error) {
-    enum sutra_status status = sink_open(&merged->sink, context, output, error);
-    if (status)
-        return status;
-    if (!write_head(merged))
-        status = error_memory(error);
-    if (!status)
-        status = write_ranks(merged, context, error);
+    TRY(sink_open(&merged->sink, context, output, error));
+    enum sutra_status status = write_head(merged) ? write_ranks(merged, context, error) : error_memory(error);
     if (!status) {
         stage_begin(context, "write", merged->matches.n);
         if (!merge_arrows_write(merged))

@@ -681,7 +681,8 @@ static enum sutra_status run_steps(struct sutra_profile *profile, struct sutra_c
     struct trace_rows rows;
     TRY(trace_rows_read(&rows, context, profile->trace, arena, error));
     TRY(append_events(profile, context, &rows, arena, error));
-    TRY(find_kineto_parents(profile, context, &rows, options->rocm, error));
+    TRY(error_name_file(error, find_kineto_parents(profile, context, &rows, options->rocm, arena, error),
+                        profile->trace->document.source.name));
     if (host)
         TRY(read_host(profile, context, host, error));
     if (options->inputs && !profile->inputs)

@@ -80,7 +80,8 @@ struct trace_rows {
 
 /* Finds parents of Kineto's events: by flow, correlation or external id. */
 enum sutra_status find_kineto_parents(struct sutra_profile *profile, struct sutra_context *context,
-                                      const struct trace_rows *rows, bool rocm, struct sutra_error *error);
+                                      const struct trace_rows *rows, bool rocm, struct arena *arena,
+                                      struct sutra_error *error);
 
 /* Finds autograd's small numbers of threads, and the threads to fall back on; `by_host`: operators have numbers of the
  * host trace. */

@@ -614,21 +614,17 @@ static void warn(struct sutra_context *context, const struct sutra_profile *prof
 }
 
 enum sutra_status find_kineto_parents(struct sutra_profile *profile, struct sutra_context *context,
-                                      const struct trace_rows *rows, bool rocm, struct sutra_error *error) {
+                                      const struct trace_rows *rows, bool rocm, struct arena *arena,
+                                      struct sutra_error *error) {
     struct sutra_kineto_report report = {.size = sizeof report};
-    struct arena scratch = {0};
+    struct arena_mark mark = arena_mark(arena);
     uint64_t n_unbound = 0, n_repeated = 0;
-    uint32_t *linked = arena_alloc(&scratch, profile->n, sizeof *linked);
-    enum sutra_status status = bind_flows(profile, rows, &scratch, &n_unbound, error);
-    if (!status)
-        status = bind_correlations(profile, &context->engine, rocm, &scratch, &n_repeated, error);
-    if (!status)
-        status = find_links(profile, linked, error);
-    if (!status)
-        status = set_parents(profile, linked, rocm, &scratch, &report, error);
-    arena_free(&scratch);
-    if (status)
-        return error_name_file(error, status, profile->trace->document.source.name);
+    uint32_t *linked = arena_alloc(arena, profile->n, sizeof *linked);
+    TRY(bind_flows(profile, rows, arena, &n_unbound, error));
+    TRY(bind_correlations(profile, &context->engine, rocm, arena, &n_repeated, error));
+    TRY(find_links(profile, linked, error));
+    TRY(set_parents(profile, linked, rocm, arena, &report, error));
+    arena_release(arena, mark);
     profile->report.n_launched = report.n_by_flow;
     profile->report.n_linked = report.n_by_link;
     warn(context, profile, &report, n_unbound, n_repeated, rocm);

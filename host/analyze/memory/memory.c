@@ -425,36 +425,39 @@ static enum sutra_status read_ranks(struct sutra_context *context, struct sutra_
 }
 
 /* Analyzes n[0] inputs, or compares them with the n[1] inputs after them. */
+static enum sutra_status fill(struct sutra_memory *memory, struct sutra_context *context,
+                              const struct memory_bytes *inputs, const size_t n[2],
+                              const struct sutra_memory_options *options, struct sutra_error *error) {
+    const bool has_ranks = n[1] && n[0] + n[1] > 2;
+    memory->n_inputs = has_ranks ? 2 : n[0] + n[1];
+    memory->is_comparison = n[1] > 0;
+    memory->has_tables = options->tables;
+    memory->has_threads = pool_threads(context->pool) > 1;
+    memory->n_top = options->n_top ? options->n_top : 10;
+    memory->inputs = calloc(memory->n_inputs + 1, sizeof *memory->inputs);
+    if (!memory->inputs || !strings_init(&memory->names) ||
+        !result_init(&memory->result, memory_table_specs, SUTRA_MEMORY_N_TABLES))
+        return error_memory(error);
+    memory->result.of_job = true;
+    if (has_ranks)
+        TRY(read_ranks(context, memory, inputs, n, options, error));
+    for (size_t i = 0; i < memory->n_inputs && !has_ranks; i++) {
+        TRY(read_input(context, memory, &inputs[i], &memory->inputs[i], error));
+        TRY(find_causes(memory, &memory->inputs[i], error));
+    }
+    for (size_t i = 0; i < memory->n_inputs; i++)
+        if (memory->inputs[i].warning)
+            context_warn(context, "%s: %s", memory->inputs[i].path, memory->inputs[i].warning);
+    return options->tables ? memory_make_tables(memory, error) : SUTRA_OK;
+}
+
 static enum sutra_status run(struct sutra_context *context, const struct memory_bytes *inputs, const size_t n[2],
                              const struct sutra_memory_options *options, struct sutra_memory **memory,
                              struct sutra_error *error) {
-    bool has_ranks = n[1] && n[0] + n[1] > 2;
-    size_t n_inputs = has_ranks ? 2 : n[0] + n[1];
     struct sutra_memory *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->n_inputs = n_inputs;
-    made->is_comparison = n[1] > 0;
-    made->has_tables = options->tables;
-    made->has_threads = pool_threads(context->pool) > 1;
-    made->n_top = options->n_top ? options->n_top : 10;
-    made->inputs = calloc(n_inputs + 1, sizeof *made->inputs);
-    bool ok = made->inputs && strings_init(&made->names) &&
-              result_init(&made->result, memory_table_specs, SUTRA_MEMORY_N_TABLES);
-    made->result.of_job = true;
-    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
-    if (!status && has_ranks)
-        status = read_ranks(context, made, inputs, n, options, error);
-    for (size_t i = 0; i < n_inputs && !has_ranks && !status; i++) {
-        status = read_input(context, made, &inputs[i], &made->inputs[i], error);
-        if (!status)
-            status = find_causes(made, &made->inputs[i], error);
-    }
-    for (size_t i = 0; i < n_inputs && !status; i++)
-        if (made->inputs[i].warning)
-            context_warn(context, "%s: %s", made->inputs[i].path, made->inputs[i].warning);
-    if (!status && options->tables)
-        status = memory_make_tables(made, error);
+    enum sutra_status status = fill(made, context, inputs, n, options, error);
     stage_end(context);
     if (status)
         sutra_memory_free(made);

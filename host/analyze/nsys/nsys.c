@@ -573,22 +573,15 @@ static void add_steps(struct sutra_nsys *nsys) {
 
 /* ---- The report ---- */
 
-static enum sutra_status make_tables(struct sutra_nsys *nsys, struct sutra_context *context,
+static enum sutra_status make_tables(struct sutra_nsys *nsys, const struct engine *engine, struct arena *arena,
                                      struct sutra_error *error) {
-    const struct engine *engine = &context->choice.cpu;
-    struct arena arena = {0};
-    enum sutra_status status = add_durations(nsys, engine, SUTRA_NSYS_KERNELS, &arena, error);
-    if (!status)
-        status = add_durations(nsys, engine, SUTRA_NSYS_API, &arena, error);
-    if (!status)
-        status = add_projection(nsys, engine, &arena, error);
-    if (!status)
-        status = add_memory(nsys, engine, &arena, error);
-    if (!status)
-        status = add_gpus(nsys, engine, &arena, error);
-    arena_free(&arena);
+    TRY(add_durations(nsys, engine, SUTRA_NSYS_KERNELS, arena, error));
+    TRY(add_durations(nsys, engine, SUTRA_NSYS_API, arena, error));
+    TRY(add_projection(nsys, engine, arena, error));
+    TRY(add_memory(nsys, engine, arena, error));
+    TRY(add_gpus(nsys, engine, arena, error));
     add_steps(nsys);
-    return status ? status : result_status(&nsys->result, error);
+    return result_status(&nsys->result, error);
 }
 
 /* Opens and reads a report; a rank in the path replaces the rank of the options. */
@@ -597,10 +590,9 @@ static enum sutra_status open_report(struct nsys_report *report, struct sutra_co
                                      struct sutra_error *error) {
     struct source source;
     *report = (struct nsys_report){0};
-    enum sutra_status status = source_read(&source, context, "read report", input, error);
-    if (status)
-        return status;
+    TRY(source_read(&source, context, "read report", input, error));
     options->rank = source.rank;
+    enum sutra_status status;
     if (is_sqlite(source.bytes, source.size))
         status = nsys_report_read(report, context, &source, options, error);
     else
@@ -634,8 +626,10 @@ static enum sutra_status read_report(struct sutra_context *context, const struct
     enum sutra_status status = open_report(&made->report, context, input, &model, error);
     made->rank = model.rank;
     stage_begin(context, "make tables", 0);
+    struct arena arena = {0};
     if (!status && !chosen.no_tables)
-        status = make_tables(made, context, error);
+        status = make_tables(made, &context->choice.cpu, &arena, error);
+    arena_free(&arena);
     stage_end(context);
     if (!status)
         status = context_check_cancelled(context, error);
