@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "generate/random.h"
-#include "legacy/output.h"
+#include "legacy/legacy.h"
 
 #define SPAN 3000
 

@@ -9,7 +9,6 @@
 #include "arrow/makers.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "tree/correlation.h"
 
 static void hold_tree(void *tree) {
     refcount_add(&((struct sutra_tree *)tree)->holders);

@@ -1,7 +1,7 @@
 /*
  * path.h - internals of struct sutra_critical_path: the stages of a search, and the writers of the formats.
  *
- *     rows.c        trace -> rows       the events that count, their times and streams
+ *     event_rows.c  trace -> rows       the events that count, their times and streams
  *                         -> links      calls and GPU activity with the same correlation
  *                         -> window     complete steps, the annotation's window, the rows in it
  *     cpu_graph.c         -> graph      operators of each thread, nested, as nodes and edges; in HTA 0.6 also the lock

@@ -76,7 +76,7 @@ struct triton_work {
 
 struct triton_work triton_work_find(const char *name, size_t length, const struct op_inputs *inputs);
 
-/* ---- Internal to facts/flops*.c: shared by the families of operators ---- */
+/* ---- Internal to facts/flops*.c: shared by the families of operators (flops_case.c) ---- */
 
 /* An operator and its formula. */
 struct flops_case {
@@ -113,8 +113,9 @@ double case_bytes(const struct flops_case *at, uint32_t position);
 /* Whether the input is a tensor (not a scalar, a list, or missing). */
 bool case_is_tensor(const struct flops_case *at, uint32_t position);
 
-/* Elements of a tensor. */
+/* Elements of a tensor; of a tensor, or all tensors in a list. */
 double tensor_elements(const struct input_tensor *tensor);
+double input_elements(const struct operator_input *input);
 
 /* Bytes read of the input: of its stored elements (an expanded dimension counts once), for TraceLens of all. */
 double case_read(const struct flops_case *at, uint32_t position);

@@ -39,22 +39,6 @@ static enum sutra_status output_open(struct output *output, const char *path, co
     return status;
 }
 
-void output_flush(struct output *output) {
-    size_t done = 0;
-    while (done < output->length && !output->failure) {
-        ssize_t n = write(output->temp.file, output->bytes + done, output->length - done);
-        if (n > 0)
-            done += (size_t)n;
-        else if (n < 0 && errno != EINTR)
-            output->failure = errno;
-    }
-    output->length = 0;
-}
-
-void output_number(struct output *output, int64_t number) {
-    output->length += integer_format(number, output_reserve(output, NUMBER_TEXT_MAX));
-}
-
 static enum sutra_status write_error(struct output *output, struct sutra_error *error) {
     return error_os(error, SUTRA_IO, output->path, output->failure, "cannot write");
 }

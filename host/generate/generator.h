@@ -13,7 +13,7 @@
 #ifndef GENERATE_GENERATOR_H
 #define GENERATE_GENERATOR_H
 
-#include "generate/collectives.h"
+#include "generate/job_collectives.h"
 #include "generate/generate.h"
 #include "generate/lines.h"
 

@@ -1,14 +1,35 @@
 /*
- * lines.c - builds the templates of all lines, about one megabyte, and writes lines. Writing copies the pieces and
- * formats one number per field.
+ * lines.c - builds the templates of all lines, about one megabyte, and writes lines through the buffer of the output.
+ * Writing copies the pieces and formats one number per field.
  *
  *     row of `operators`, tensor shape --> text with ' for " and @field@ --> template in the arena
  *
  *     {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::t', 'pid': @pid@, ...    once for each of the six tensor shapes
  */
+#include <errno.h>
+#include <unistd.h>
+
 #include "generate/lines.h"
 #include "generate/operators.h"
 #include "text/numbers.h"
+
+/* ---- Output (generate.h) ---- */
+
+void output_flush(struct output *output) {
+    size_t done = 0;
+    while (done < output->length && !output->failure) {
+        ssize_t n = write(output->temp.file, output->bytes + done, output->length - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno != EINTR)
+            output->failure = errno;
+    }
+    output->length = 0;
+}
+
+void output_number(struct output *output, int64_t number) {
+    output->length += integer_format(number, output_reserve(output, NUMBER_TEXT_MAX));
+}
 
 /* ---- Templates ---- */
 

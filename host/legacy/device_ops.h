@@ -15,7 +15,6 @@
 #include "base/arena.h"
 #include "context/context.h"
 #include "legacy/host_ops.h"
-#include "legacy/log.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "sutra/legacy.h"

@@ -1,5 +1,5 @@
 /*
- * host_ops.c - implements host_ops.h: the table of names, and the selection of an iteration.
+ * host_ops.c - implements host_ops.h: log lines, the table of names, and the selection of an iteration.
  *
  * Nodes whose names contain the annotation cut the ids into iterations:
  *
@@ -11,6 +11,7 @@
  * whose parent is not in the iteration gets the node of its thread as its parent. O(n log n).
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,48 @@
 #include "base/shared.h"
 #include "legacy/host_ops.h"
 #include "read/document.h"
+#include "text/numbers.h"
+
+/* ---- Log lines ---- */
+
+void log_text(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        buffer_vformat(&log->text, format, list);
+    va_end(list);
+}
+
+void log_info(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        buffer_vformat(&log->text, format, list);
+    va_end(list);
+    log_end(log, SUTRA_LEGACY_INFO);
+}
+
+void log_bytes(struct legacy_log *log, const char *bytes, size_t n) {
+    if (log->line)
+        buffer_append(&log->text, bytes, n);
+}
+
+void log_number(struct legacy_log *log, struct number number) {
+    char text[NUMBER_TEXT_MAX];
+    if (number.kind == NUMBER_BOOLEAN)
+        log_text(log, "%s", number.bits ? "True" : "False");
+    else
+        log_bytes(log, text,
+                  number.kind == NUMBER_DOUBLE ? double_format(number_as_double(number), text)
+                                               : integer_format((int64_t)number.bits, text));
+}
+
+void log_end(struct legacy_log *log, enum sutra_legacy_line kind) {
+    if (log->line && !log->text.failed)
+        log->line(log->arg, kind, log->text.bytes, log->text.length);
+    log->text.length = 0;
+    log->text.failed = false;
+}
 
 /* ---- Names: O(bytes of different names) ---- */
 

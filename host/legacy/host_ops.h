@@ -14,14 +14,38 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 #include "columns/strings.h"
 #include "context/context.h"
-#include "legacy/log.h"
 #include "link/link.h"
+#include "sutra/legacy.h"
 
 #define PROCESS_NAME    "[pytorch|profiler|execution_trace|process]"
 #define THREAD_NAME     "[pytorch|profiler|execution_trace|thread]"
 #define OLD_THREAD_NAME "[pytorch|profiler|execution_graph|thread]"
+
+/* ---- Log lines of the older program, assembled in pieces. Without a callback, the functions do nothing. ---- */
+
+/* The owner frees the text. */
+struct legacy_log {
+    void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
+    void *arg;
+    struct buffer text;
+};
+
+__attribute__((format(printf, 2, 3))) void log_text(struct legacy_log *log, const char *format, ...);
+void log_bytes(struct legacy_log *log, const char *bytes, size_t n);
+
+/* Appends a number as Python's str() formats it. */
+void log_number(struct legacy_log *log, struct number number);
+
+/* Passes the line to the callback. Lines without memory are skipped. */
+void log_end(struct legacy_log *log, enum sutra_legacy_line kind);
+
+/* Ends a line with this text, as SUTRA_LEGACY_INFO. */
+__attribute__((format(printf, 2, 3))) void log_info(struct legacy_log *log, const char *format, ...);
+
+/* ---- Names and operators ---- */
 
 struct legacy_names {
     struct strings table;

@@ -7,6 +7,7 @@
 #define LEGACY_LEGACY_H
 
 #include "align/op_match.h"
+#include "columns/hash.h"
 #include "legacy/device_ops.h"
 #include "legacy/host_ops.h"
 #include "sutra/legacy.h"
@@ -108,5 +109,30 @@ enum sutra_status positional_match(const struct legacy_sides *sides, struct sutr
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
                            const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
                            struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error);
+
+/*
+ * The smallest free id that is at least a wanted id.
+ *
+ * A table of the used ids, each with a lower bound of the next free id. Searches raise the bounds, so that runs of used
+ * ids are skipped. O(log n) amortized per id; memory only for the assigned ids.
+ */
+
+/* An id below which all ids from this one are used. */
+struct used_id {
+    int64_t id, next;
+};
+
+struct free_ids {
+    struct hash_slots slots;
+    struct used_id *used;
+    uint64_t capacity;
+    uint32_t n;
+};
+
+enum free_ids_result { FREE_ID_GIVEN, FREE_ID_NONE, FREE_ID_MEMORY };
+
+/* Zero-initialize. FREE_ID_NONE: no id below 2^63 is free. */
+enum free_ids_result free_ids_take(struct free_ids *ids, int64_t wanted, int64_t *given);
+void free_ids_free(struct free_ids *ids);
 
 #endif

@@ -27,7 +27,6 @@
 #include "columns/column.h"
 #include "context/context.h"
 #include "legacy/legacy.h"
-#include "legacy/output.h"
 #include "read/document.h"
 #include "write/json_copy.h"
 #include "write/sink.h"

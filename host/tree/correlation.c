@@ -27,7 +27,6 @@
 #include "sutra/profiler.h"
 #include "text/quantities.h"
 #include "text/strings.h"
-#include "tree/correlation.h"
 #include "tree/tree.h"
 #include "write/json_copy.h"
 #include "write/text.h"

@@ -162,3 +162,46 @@ enum sutra_input_tag sutra_inputs_next(struct sutra_inputs_reader *reader, struc
     }
     return end_early(reader);
 }
+
+/* ---- Inputs in the text of a trace ---- */
+
+static void set_status(struct input_source *source, enum sutra_status status) {
+    if (!source->status)
+        source->status = status;
+}
+
+void source_add_tag(struct input_source *source, enum sutra_input_tag tag) {
+    set_status(source, sutra_inputs_add(source->inputs, tag, source->error));
+}
+
+void source_add_scalar(struct input_source *source, const char *text, size_t length) {
+    set_status(source, sutra_inputs_add_scalar(source->inputs, text, length, source->error));
+}
+
+/* Appends the numbers of an array to the sizes, other values as 0; returns the number of elements. */
+static uint32_t read_sizes(struct input_source *source, struct json_span place) {
+    uint32_t n = 0;
+    if (!source_is_array(source, place))
+        return 0;
+    struct json_walker walker = source_walk(source, place.at);
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
+        int64_t size = 0;
+        source_integer(source, walk_value(&walker), &size);
+        buffer_append(&source->sizes, &size, sizeof size);
+    }
+    return n;
+}
+
+void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_span shape,
+                       struct json_span strides) {
+    source->sizes.length = 0;
+    tensor.dim = read_sizes(source, shape);
+    if (tensor.layout == SUTRA_LAYOUT_STRIDED && read_sizes(source, strides) != tensor.dim)
+        tensor.layout = SUTRA_LAYOUT_OTHER;
+    if (source->sizes.failed)
+        set_status(source, error_memory(source->error));
+    const int64_t *sizes = (const int64_t *)(const void *)source->sizes.bytes;
+    if (!source->status)
+        source->status = sutra_inputs_add_tensor(source->inputs, &tensor, sizes, tensor.dim ? sizes + tensor.dim : NULL,
+                                                 source->error);
+}

@@ -14,7 +14,6 @@
 #include "columns/column.h"
 #include "read/document.h"
 #include "tree/profile.h"
-#include "tree/profile_from_trace.h"
 #include "write/json_copy.h"
 
 enum profile_field {

@@ -21,6 +21,7 @@
 #ifndef TREE_PROFILE_H
 #define TREE_PROFILE_H
 
+#include "base/arena.h"
 #include "columns/strings.h"
 #include "facts/times.h"
 #include "match/call_tree.h"
@@ -89,5 +90,49 @@ void write_thread_name(const struct sutra_profile *profile, row_t row, struct te
 static inline bool event_is_memory(uint8_t kind) {
     return kind == SUTRA_EVENT_ALLOCATION || kind == SUTRA_EVENT_OUT_OF_MEMORY;
 }
+
+/* ---- The steps from an exported trace to a profile ---- */
+
+/* The role of an event of the trace, by its category. */
+enum event_role {
+    ROLE_NONE,
+    ROLE_OPERATOR,
+    ROLE_ANNOTATION,
+    ROLE_PYTHON,
+    ROLE_INSTANT,      /* memory */
+    ROLE_CALL,         /* runtime or driver call on the host */
+    ROLE_GPU_OPERATOR, /* kernel, memcpy, memset */
+    ROLE_ON_DEVICE,    /* synchronization and annotations on the device */
+    ROLE_LAUNCH_FLOW,  /* half of a launch-to-kernel flow */
+    ROLE_AUTOGRAD_FLOW /* half of a forward-to-backward flow */
+};
+
+/* Columns by event of the trace; without a role, the other columns are not set. */
+struct trace_rows {
+    uint8_t *role;
+    int64_t *start, *end;
+    int64_t *index;       /* Ev Idx; negative: none */
+    int64_t *sequence;    /* negative: none */
+    int64_t *forward_tid; /* small number of the forward thread, or 0 */
+    int64_t *bytes;
+    uint64_t *memory;
+    value_key *flow;  /* id of a flow, or KEY_ABSENT */
+    uint32_t *thread; /* dense number of (pid, tid) */
+    uint32_t n_threads;
+    uint64_t n_dropped; /* fields of the wrong type */
+    row_t n_untimed;    /* events skipped for their times */
+};
+
+/* The following steps need a profile with the trace's events. */
+
+/* Finds parents of Kineto's events: by flow, correlation or external id. */
+enum sutra_status find_kineto_parents(struct sutra_profile *profile, struct sutra_context *context,
+                                      const struct trace_rows *rows, bool rocm, struct arena *arena,
+                                      struct sutra_error *error);
+
+/* Finds autograd's small numbers of threads, and the threads to fall back on; `by_host`: operators have numbers of the
+ * host trace. */
+enum sutra_status find_autograd_threads(struct sutra_profile *profile, const struct trace_rows *rows, bool by_host,
+                                        struct sutra_error *error);
 
 #endif

@@ -30,7 +30,7 @@
 #include "read/document.h"
 #include "text/numbers.h"
 #include "text/quantities.h"
-#include "tree/profile_from_trace.h"
+#include "tree/profile.h"
 
 /* ---- Rows of the trace ---- */
 
@@ -222,6 +222,14 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
 
 /* ---- Arrays of inputs ---- */
 
+enum input_list { LIST_VALUES, LIST_TYPES, LIST_SHAPES, LIST_STRIDES, N_LISTS };
+
+/* Arrays that are read in parallel; missing elements are absent. */
+struct input_lists {
+    struct json_walker walker[N_LISTS];
+    bool more[N_LISTS];
+};
+
 /* Whether a value is a string that begins with the text. */
 static bool source_begins(const struct input_source *source, struct json_span place, const char *with) {
     size_t length = strlen(with);
@@ -231,11 +239,6 @@ static bool source_begins(const struct input_source *source, struct json_span pl
 
 static bool source_is(const struct input_source *source, struct json_span place, const char *text) {
     return place.at && *source_text(source, place.at) == '"' && place_is(&source->document->source, place, text);
-}
-
-/* Reads a 64-bit integer; false: the value is none. */
-static bool source_integer(const struct input_source *source, struct json_span place, int64_t *value) {
-    return place.at && field_integer(source_text(source, place.at), value);
 }
 
 static struct input_lists lists_open(const struct input_source *source, const struct json_span *places) {
@@ -257,47 +260,6 @@ static bool lists_step(struct input_lists *lists, enum input_list leading, struc
         lists->more[i] = lists->more[i] && walk_element_end(&lists->walker[i]);
     }
     return more;
-}
-
-static void set_status(struct input_source *source, enum sutra_status status) {
-    if (!source->status)
-        source->status = status;
-}
-
-void source_add_tag(struct input_source *source, enum sutra_input_tag tag) {
-    set_status(source, sutra_inputs_add(source->inputs, tag, source->error));
-}
-
-void source_add_scalar(struct input_source *source, const char *text, size_t length) {
-    set_status(source, sutra_inputs_add_scalar(source->inputs, text, length, source->error));
-}
-
-/* Appends the numbers of an array to the sizes, other values as 0; returns the number of elements. */
-static uint32_t read_sizes(struct input_source *source, struct json_span place) {
-    uint32_t n = 0;
-    if (!source_is_array(source, place))
-        return 0;
-    struct json_walker walker = source_walk(source, place.at);
-    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
-        int64_t size = 0;
-        source_integer(source, walk_value(&walker), &size);
-        buffer_append(&source->sizes, &size, sizeof size);
-    }
-    return n;
-}
-
-void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_span shape,
-                       struct json_span strides) {
-    source->sizes.length = 0;
-    tensor.dim = read_sizes(source, shape);
-    if (tensor.layout == SUTRA_LAYOUT_STRIDED && read_sizes(source, strides) != tensor.dim)
-        tensor.layout = SUTRA_LAYOUT_OTHER;
-    if (source->sizes.failed)
-        set_status(source, error_memory(source->error));
-    const int64_t *sizes = (const int64_t *)(const void *)source->sizes.bytes;
-    if (!source->status)
-        source->status = sutra_inputs_add_tensor(source->inputs, &tensor, sizes, tensor.dim ? sizes + tensor.dim : NULL,
-                                                 source->error);
 }
 
 /* ---- Inputs in the device trace ---- */

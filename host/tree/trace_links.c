@@ -32,7 +32,7 @@
 #include "match/steps.h"
 #include "sutra/profiler.h"
 #include "text/quantities.h"
-#include "tree/profile_from_trace.h"
+#include "tree/profile.h"
 
 /* ---- Threads of autograd ---- */
 

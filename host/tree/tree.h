@@ -1,8 +1,11 @@
 /*
- * tree.h - internals of struct sutra_tree, and the writers of its formats. Columns are by position: see sutra/tree.h.
+ * tree.h - internals of struct sutra_tree, whose columns are by position (see sutra/tree.h), and of struct
+ * sutra_correlation; writers of the formats of trees.
  */
 #ifndef TREE_TREE_H
 #define TREE_TREE_H
+
+#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/memory.h"
@@ -11,7 +14,6 @@
 #include "read/device_trace.h"
 #include "tree/profile.h"
 #include "write/text.h"
-#include <stdbool.h>
 
 /*
  * Events by start: the columns for the replay, gathered from columns in any order.
@@ -65,6 +67,27 @@ bool write_tree_json(const void *written, struct text_out *text);
 bool write_tree_text(const void *written, struct text_out *text);
 bool write_tree_chrome(const void *written, struct text_out *text);
 bool write_tree_events(const void *written, struct text_out *text);
+
+/* Rows of the profile. */
+struct launch_pair {
+    row_t from, to;
+};
+
+struct launch_pairs {
+    struct launch_pair *list;
+    row_t n;
+};
+
+struct sutra_correlation {
+    const struct sutra_profile *profile;
+    struct arena arena; /* of all pairs */
+    enum sutra_correlation_kind kind;
+    struct sutra_flow_pair *fwdbwd;
+    uint64_t n_fwdbwd;
+    struct launch_pairs launches;  /* launch -> GPU operator */
+    struct launch_pairs operators; /* operator -> GPU operator */
+    struct sutra_pair_report report;
+};
 
 /*
  * Copies a device trace, optionally without some events, and appends flows.

@@ -1,5 +1,5 @@
 /*
- * rows.c - selects the events that the critical path may use: their times, streams, links and window.
+ * event_rows.c - selects the events that the critical path may use: their times, streams, links and window.
  *
  * An event counts if it has a duration and a category other than "Trace". If at least one start of the trace is missing
  * or no integer, all times are rounded to whole microseconds: starts up, ends down. So starts are always integers;

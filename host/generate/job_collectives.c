@@ -1,8 +1,8 @@
 /*
- * collectives.c - implements collectives.h: kinds and sizes of collectives, their ends on all ranks, and the process
+ * job_collectives.c - implements job_collectives.h: kinds and sizes of collectives, their ends on all ranks, and the process
  * groups in "distributedInfo". Cost: O(1) per collective and rank.
  */
-#include "generate/collectives.h"
+#include "generate/job_collectives.h"
 
 #include "base/memory.h"
 #include "base/shared.h"

@@ -1,5 +1,5 @@
 /*
- * write.c - writes the critical path as text, as JSON, and as a Chrome trace for Perfetto.
+ * path_write.c - writes the critical path as text, as JSON, and as a Chrome trace for Perfetto.
  *
  * Text: the breakdown of the path, then its edges. JSON, one object:
  *

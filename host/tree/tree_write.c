@@ -1,5 +1,5 @@
 /*
- * write.c - writes the call tree as events, JSON, text, and as a Chrome trace.
+ * tree_write.c - writes the call tree as events, JSON, text, and as a Chrome trace.
  *
  * Events: parents and tensor ids in file order. Per operator, one item per input (an id, a list of ids or null); per
  * allocation, its id; else null.

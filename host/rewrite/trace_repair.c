@@ -1,5 +1,5 @@
 /*
- * repair.c - repairs malformed or truncated JSON of a trace.
+ * trace_repair.c - repairs malformed or truncated JSON of a trace.
  *
  * read/repair.h produces the repaired text. It is then parsed like any input, so the output is always valid JSON.
  */

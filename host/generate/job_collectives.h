@@ -1,5 +1,5 @@
 /*
- * collectives.h - the collectives of a synthetic job.
+ * job_collectives.h - the collectives of a synthetic job.
  *
  * Each collective of a group has a number, from 0. Its kind and size are computed from group and number, so that all
  * members agree. Each rank launches it at the time of its own program. A collective starts on a rank when the rank's
@@ -12,8 +12,8 @@
  * Within a step, nothing depends on this end before all ranks synchronize (generator.c). So the ends of a step are
  * computed after each rank has played the step, and kept; then the files of a rank can be written alone.
  */
-#ifndef GENERATE_COLLECTIVES_H
-#define GENERATE_COLLECTIVES_H
+#ifndef GENERATE_JOB_COLLECTIVES_H
+#define GENERATE_JOB_COLLECTIVES_H
 
 #include <stdint.h>
 
