@@ -7,7 +7,7 @@
 #include "fault_files.h"
 #include "job/rank_link.h"
 
-enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, FILE_RANK_0, FILE_RANK_1, N_FILES };
+enum { FILE_TRACE, FILE_NODES, FILE_STREAMS, FILE_PLUS, FILE_RANK_0, FILE_RANK_1, N_FILES };
 
 #define ET_NODE(id, name, type, us, deps, attributes)                                                                  \
     "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "','dataDeps':[" deps                   \
@@ -159,7 +159,7 @@ static enum sutra_status run_linked(struct sutra_context *context, const struct 
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
     if (!status)
-        status = make_faithful(context, texts, linked, files->path[FILE_ET], error);
+        status = make_faithful(context, texts, linked, files->path[FILE_NODES], error);
     if (!status)
         status = link_output_write(context, &(struct linked_traces){linked, host, device}, &streams, NULL,
                                    files->path[FILE_STREAMS], NULL, &report, error);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "read/pickle.h"
+#include "read/objects.h"
 
 #define BYTES(text) text, sizeof text - 1
 

@@ -18,7 +18,6 @@
 #include "context/context.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
-#include "read/node_forms.h"
 
 /* X(name, key) */
 #define PLACED_FIELDS(X)                                                                                               \

@@ -13,8 +13,8 @@
 #ifndef GENERATE_GENERATOR_H
 #define GENERATE_GENERATOR_H
 
-#include "generate/job_collectives.h"
 #include "generate/generate.h"
+#include "generate/job_collectives.h"
 #include "generate/lines.h"
 
 enum pass { PASS_OPERATORS, PASS_GPU, PASS_COLLECTIVES };

@@ -1,6 +1,6 @@
 /*
- * job_collectives.c - implements job_collectives.h: kinds and sizes of collectives, their ends on all ranks, and the process
- * groups in "distributedInfo". Cost: O(1) per collective and rank.
+ * job_collectives.c - implements job_collectives.h: kinds and sizes of collectives, their ends on all ranks, and the
+ * process groups in "distributedInfo". Cost: O(1) per collective and rank.
  */
 #include "generate/job_collectives.h"
 

@@ -576,15 +576,6 @@ struct json_span document_rank(const struct document *document) {
     return info ? document_member_of(document, info->value, "rank") : (struct json_span){0};
 }
 
-/* Bytes of the nodes that are searched for durations: many nodes, since not all are linked. */
-#define LINKED_BYTES ((size_t)1 << 20)
-
-bool has_node_durations(const char *bytes, size_t size) {
-    static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
-    size_t n = MIN(size, LINKED_BYTES);
-    return text_has(bytes, n, marks[0]) || text_has(bytes, n, marks[1]);
-}
-
 bool document_is_linked(const struct document *document) {
     const struct document_member *nodes = document_find(document, "nodes");
     return nodes && has_node_durations(document->source.bytes + nodes->value, document->source.size - nodes->value);

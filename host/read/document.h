@@ -183,9 +183,6 @@ const struct document_member *document_find(const struct document *document, con
 /* Whether this is ET+: its first nodes have durations; nodes of a host trace have none. O(1). */
 bool document_is_linked(const struct document *document);
 
-/* The same, for the text of a host trace from its nodes on. */
-bool has_node_durations(const char *bytes, size_t size);
-
 /* The value of a member of the object at byte `at`; offset 0 if there is no such member or no object. Of repeated names
  * the last counts. O(length of the object). */
 struct json_span document_member_of(const struct document *document, size_t at, const char *name);

@@ -3,11 +3,12 @@
  */
 #include "read/file_kind.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/shared.h"
-#include "read/document.h"
-#include "read/trace_head.h"
+#include "text/numbers.h"
 #include "text/strings.h"
 
 #define DOWNLOAD   ": download the file itself"
@@ -142,6 +143,213 @@ static bool is_et(const unsigned char *bytes, size_t size) {
     if (*begin == 0x0a) /* after the version, an attribute */
         return rest == 0 || ((size_t)(end - at) > field && at[field] == 0x12);
     return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
+}
+
+/* ---- Truncated JSON ---- */
+
+/* Times below this, the year 2001, do not count from 1970 but from the start of the machine, which is unknown. */
+#define EARLIEST 1e9
+
+struct head_text {
+    const char *at, *end;
+};
+
+static bool is_at(const struct head_text *text, char c) {
+    return text->at < text->end && *text->at == c;
+}
+
+static void skip_blanks(struct head_text *text) {
+    while (text->at < text->end && memchr(" \t\r\n,:", *text->at, 6))
+        text->at++;
+}
+
+/* Steps over a string and returns its raw bytes; false: truncated. */
+static bool read_string(struct head_text *text, const char **bytes, size_t *length) {
+    if (!is_at(text, '"'))
+        return false;
+    const char *begin = ++text->at;
+    while (text->at < text->end && *text->at != '"')
+        text->at += *text->at == '\\' ? 2 : 1;
+    if (text->at >= text->end)
+        return false;
+    *bytes = begin;
+    *length = (size_t)(text->at++ - begin);
+    return true;
+}
+
+/* Steps over a value; false: truncated. */
+static bool skip_value(struct head_text *text) {
+    const char *bytes;
+    size_t length, depth = 0;
+    do {
+        skip_blanks(text);
+        if (text->at >= text->end)
+            return false;
+        if (*text->at == '"') {
+            if (!read_string(text, &bytes, &length))
+                return false;
+            continue;
+        }
+        depth += *text->at == '{' || *text->at == '[';
+        depth -= depth > 0 && (*text->at == '}' || *text->at == ']');
+        bool single = *text->at != '{' && *text->at != '[' && *text->at != '}' && *text->at != ']';
+        for (text->at++; single && text->at < text->end && !memchr(",]} \t\r\n", *text->at, 7);)
+            text->at++;
+    } while (depth > 0);
+    return text->at < text->end;
+}
+
+/* The nonnegative integer at the text, or NOT_RECORDED. */
+static int64_t integer_here(const struct head_text *text) {
+    const char *at = text->at;
+    int64_t value = 0;
+    for (; at < text->end && is_digit(*at) && at - text->at < 18; at++)
+        value = 10 * value + (*at - '0');
+    return at > text->at && at < text->end && memchr(",]} \t\r\n", *at, 7) ? value : NOT_RECORDED;
+}
+
+/* The decimal number at the text, or 0. */
+static double decimal_here(const struct head_text *text) {
+    char digits[40];
+    size_t left = (size_t)(text->end - text->at), n = MIN(left, sizeof digits - 1);
+    memcpy(digits, text->at, n);
+    digits[n] = 0;
+    return strtod(digits + (*digits == '"'), NULL);
+}
+
+/* Steps over the key of an object's next member; false at the end. */
+static bool next_member(struct head_text *text, const char **key, size_t *length) {
+    skip_blanks(text);
+    if (!read_string(text, key, length))
+        return false;
+    skip_blanks(text);
+    return text->at < text->end;
+}
+
+static bool key_is(const char *key, size_t length, const char *name) {
+    return length == strlen(name) && memcmp(key, name, length) == 0;
+}
+
+/* ---- The head of a trace: members of the outermost object, up to the first event of a process ---- */
+
+static void read_distributed_info(struct head_text text, struct trace_head *head) {
+    const char *key;
+    size_t length;
+    if (!is_at(&text, '{'))
+        return;
+    for (text.at++; next_member(&text, &key, &length) && *text.at != '}';) {
+        if (key_is(key, length, "rank"))
+            head->rank = integer_here(&text);
+        else if (key_is(key, length, "world_size"))
+            head->world_size = integer_here(&text);
+        if (!skip_value(&text))
+            return;
+    }
+}
+
+/* Reads ts and pid of an event. True: an event of the process itself, not of the GPU or the profiler. */
+static bool read_event(struct head_text text, double *ts, int64_t *pid) {
+    static const char *const categories[] = {"cpu_op",  "Operator",        "cuda_runtime",
+                                             "Runtime", "user_annotation", "python_function"};
+    const char *key, *category = NULL;
+    size_t length, category_length = 0;
+    *pid = NOT_RECORDED;
+    if (!is_at(&text, '{'))
+        return false;
+    for (text.at++; next_member(&text, &key, &length);) {
+        struct head_text value = text;
+        if (key_is(key, length, "pid"))
+            *pid = integer_here(&text);
+        else if (key_is(key, length, "ts"))
+            *ts = decimal_here(&text);
+        else if (key_is(key, length, "cat"))
+            read_string(&value, &category, &category_length);
+        if (!skip_value(&text))
+            break;
+    }
+    for (size_t i = 0; i < sizeof categories / sizeof *categories && category; i++)
+        if (key_is(category, category_length, categories[i]))
+            return *pid != NOT_RECORDED;
+    return false;
+}
+
+static void read_events(struct head_text text, double base, struct trace_head *head) {
+    int64_t pid;
+    double ts = 0;
+    text.at++;
+    for (skip_blanks(&text); is_at(&text, '{'); skip_blanks(&text)) {
+        if (read_event(text, &ts, &pid)) {
+            head->pid = pid;
+            head->begin = base + ts / 1e6 < EARLIEST ? 0 : base + ts / 1e6;
+            return;
+        }
+        if (!skip_value(&text))
+            return;
+    }
+}
+
+/* "2026-11-21 08:03:09", read as UTC. */
+static double clock_here(struct head_text text) {
+    const char *bytes;
+    size_t length;
+    char clock[20] = {0};
+    struct tm tm = {0};
+    if (!read_string(&text, &bytes, &length) || length < sizeof clock - 1)
+        return 0;
+    memcpy(clock, bytes, sizeof clock - 1);
+    return strptime(clock, "%Y-%m-%d %H:%M:%S", &tm) ? (double)timegm(&tm) : 0;
+}
+
+void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head) {
+    struct head_text text = {bytes, bytes + size};
+    const char *key;
+    size_t length;
+    double base = 0;
+    head->side = SIDE_UNKNOWN;
+    head->pid = head->rank = head->world_size = NOT_RECORDED;
+    head->begin = 0;
+    skip_blanks(&text);
+    if (is_at(&text, '[')) { /* the events alone */
+        struct head_text first = {text.at + 1, text.end};
+        skip_blanks(&first);
+        head->side = is_at(&first, '{') || is_at(&first, ']') ? SIDE_DEVICE : SIDE_UNKNOWN;
+        read_events(text, base, head);
+        return;
+    }
+    if (!is_at(&text, '{'))
+        return;
+    for (text.at++; next_member(&text, &key, &length);) {
+        if (key_is(key, length, "nodes") && *text.at == '[') {
+            head->side = SIDE_HOST;
+            return;
+        }
+        if (key_is(key, length, "traceEvents") && *text.at == '[') {
+            head->side = SIDE_DEVICE;
+            read_events(text, base, head);
+            return;
+        }
+        if (key_is(key, length, "distributedInfo"))
+            read_distributed_info(text, head);
+        else if (key_is(key, length, "pid"))
+            head->pid = integer_here(&text);
+        else if (key_is(key, length, "time"))
+            head->begin = clock_here(text);
+        else if (key_is(key, length, "baseTimeNanoseconds"))
+            base = decimal_here(&text) / 1e9;
+        if (!skip_value(&text))
+            return;
+    }
+}
+
+/* ---- Kinds ---- */
+
+/* Bytes of the nodes that are searched for durations: many nodes, since not all are linked. */
+#define LINKED_BYTES ((size_t)1 << 20)
+
+bool has_node_durations(const char *bytes, size_t size) {
+    static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
+    size_t n = MIN(size, LINKED_BYTES);
+    return text_has(bytes, n, marks[0]) || text_has(bytes, n, marks[1]);
 }
 
 static struct file_kind kind_of_json(const char *bytes, size_t size) {

@@ -1,11 +1,16 @@
 /*
- * file_kind.h - the kind of a file, by its first bytes: for errors that name the kind and the command that reads it.
+ * file_kind.h - the kind of a file, by its first bytes, for errors that name the kind and the command that reads it;
+ * and the head of a trace: side, process, rank and start time.
+ *
+ *     host trace     {"schema": ..., "pid": 8123, "time": "2026-11-21 08:03:09", ..., "nodes": [ ...
+ *     device trace   {..., "distributedInfo": {"rank": 3, "world_size": 8, ...}, ..., "traceEvents": [{"pid": 8123, ...
  */
 #ifndef READ_FILE_KIND_H
 #define READ_FILE_KIND_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether text that begins with these bytes may be JSON in UTF-8: an object, an array, white space only, or a byte
  * order mark, which readers report. */
@@ -39,5 +44,28 @@ struct file_kind {
 /* The kind of a file that begins with these bytes; of a report that only its profiler reads, by the file's name. Cost:
  * O(size), at most 1 MB. */
 struct file_kind file_kind(const char *path, const char *bytes, size_t size);
+
+/* Whether a host trace, from its nodes on, is ET+: its first nodes have durations. O(1). */
+bool has_node_durations(const char *bytes, size_t size);
+
+enum trace_side { SIDE_UNKNOWN, SIDE_HOST, SIDE_DEVICE };
+
+/* Not recorded. */
+#define NOT_RECORDED (-1)
+
+struct trace_head {
+    enum trace_side side;
+    int64_t pid;              /* of the process that recorded it */
+    int64_t rank, world_size; /* from the device trace */
+    double begin;             /* seconds since 1970, in a host trace in an unknown time zone; 0: not recorded */
+
+    /* Set by trace_head_read() only. */
+    uint64_t bytes;      /* of the file */
+    uint64_t text_bytes; /* estimated size when decompressed */
+    int64_t modified_ns;
+};
+
+/* Inspects a text, which may be truncated or malformed: values before the error count. */
+void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/document.h"
-#include "read/node_forms.h"
 #include "text/quantities.h"
 #include "text/strings.h"
 
@@ -377,4 +376,25 @@ enum sutra_status host_trace_check_nodes(const struct sutra_host_trace *trace, s
                           : error_file(error, SUTRA_DATA, trace->document.source.name,
                                        "the trace has no nodes: record at least one step between start() and stop() of "
                                        "ExecutionTraceObserver");
+}
+
+/* ---- Learned nodes ---- */
+
+void node_learn(struct event_forms *forms, const char *text, size_t at, size_t end, const struct node_leaves *leaves,
+                unsigned n_fields) {
+    struct form *parent = &forms->begin;
+    for (unsigned i = 0; i <= leaves->n && parent; i++) {
+        bool ends = i == leaves->n;
+        size_t to = ends ? end : leaves->list[i].at, attributes = leaves->attributes;
+        struct form form = {.length = to - at, .field = (uint8_t)(ends ? n_fields : leaves->list[i].field)};
+        form.ends = ends;
+        form.args = attributes >= at && attributes < to ? attributes - at : 0;
+        struct form *known = form_find(parent, text + at);
+        if (!known) {
+            event_forms_learn(forms, parent, text + at, &form, form.field == n_fields ? 0 : (uint64_t)1 << form.field);
+            known = form_find(parent, text + at);
+        }
+        parent = known && known->length == form.length && known->ends == ends ? known : NULL;
+        at = ends ? end : leaves->list[i].end;
+    }
 }

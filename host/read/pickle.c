@@ -1,5 +1,5 @@
 /*
- * pickle.c - implements pickle.h.
+ * pickle.c - reads pickles (objects.h).
  *
  * A pickle is a program for a stack machine. This reader knows the opcodes that build lists, tuples, dicts, strings
  * and numbers, and refuses all others by name: nothing of a pickle is executed, imported or called.
@@ -20,7 +20,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
-#include "read/pickle.h"
+#include "read/objects.h"
 #include "text/strings.h"
 
 #define INTEGER_BYTES_MAX 16

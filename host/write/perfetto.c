@@ -1,5 +1,5 @@
 /*
- * perfetto.c - implements perfetto.h. Source of the format: protos/perfetto/trace of Perfetto.
+ * perfetto.c - implements perfetto_write() of sink.h. Source of the format: protos/perfetto/trace of Perfetto.
  *
  *     events --mark--> sort by (track, start, longest first) --place--> slices nest on lanes --encode--> packets
  *
@@ -29,8 +29,8 @@
 #include "sutra/trace.h"
 #include "text/numbers.h"
 #include "text/strings.h"
-#include "write/perfetto.h"
 #include "write/protobuf.h"
+#include "write/sink.h"
 
 /* Fields of Perfetto's messages. */
 enum { TRACE_PACKET = 1 };

@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "sutra/link.h"
 #include "text/strings.h"
-#include "write/perfetto.h"
 #include "write/sink.h"
 
 /* ---- Output in pieces by all threads: buffers are reused ---- */

@@ -1,6 +1,6 @@
 /*
  * sink.h - an output: a file that is written atomically, or a stream; plain, gzip or zstd by the end of its name. A
- * timeline as JSON becomes Perfetto's format if the name ends with .pftrace, .pftrace.gz or .pftrace.zst (perfetto.h).
+ * timeline as JSON becomes Perfetto's format if the name ends with .pftrace, .pftrace.gz or .pftrace.zst (perfetto.c).
  *
  * Pieces are numbered from 0 and may be written by several threads in parallel; the output contains them in the order
  * of their numbers. Pieces of compressed outputs are compressed separately, in the thread that writes them (a gzip file
@@ -103,5 +103,18 @@ enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 
 /* Appends the compressed bytes to `out`; false: out of memory. */
 bool compress_piece(enum compression compression, const char *bytes, size_t n, struct buffer *out);
+
+/* ---- Perfetto's own format, a protobuf of trace packets (perfetto.c) ---- */
+
+/*
+ * Converts the trace events of a JSON text (Chrome's trace event format, as sutra writes it), the file `json`, to
+ * Perfetto's format in `to`, which stays open. SUTRA_USAGE: the text is no timeline; SUTRA_SYSTEM: out of memory.
+ * Errors name `path`. O(n log n) for n events.
+ *
+ * Times are nanoseconds, exactly. Names, categories, keys and texts of arguments are interned. Arguments stay:
+ * integers, reals, truth values and texts with their types; lists, objects and null as their JSON text.
+ */
+enum sutra_status perfetto_write(struct sutra_context *context, const char *json, const char *path, struct sink *to,
+                                 struct sutra_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "read/json.h"
-#include "read/pickle.h"
+#include "read/objects.h"
 #include "read/trace_head.h"
 #include "text/names.h"
 #include "text/numbers.h"

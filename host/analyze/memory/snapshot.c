@@ -16,7 +16,7 @@
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
 #include "base/shared.h"
-#include "read/pickle.h"
+#include "read/objects.h"
 
 #define DEVICES_MAX    1024
 #define NAMES_PER_BYTE 64

@@ -8,7 +8,7 @@
 
 #include "analyze/memory/memory.h"
 #include "columns/hash_tables.h"
-#include "read/pickle.h"
+#include "read/objects.h"
 
 #define LIST_EMPTY  0 /* container without items */
 #define NAMES_FREE  ((uint64_t)64 << 20)
