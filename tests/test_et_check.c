@@ -14,7 +14,7 @@
 
 #include "et_bytes.h"
 #include "one_context.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 
 /* ---- Small files ---- */
 

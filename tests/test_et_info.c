@@ -11,7 +11,7 @@
 
 #include "et_bytes.h"
 #include "one_context.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 
 static void put_node(struct buffer *file, uint64_t id, uint64_t duration_us, const char *ctrl, const char *data) {
     struct buffer node = {0};

@@ -14,8 +14,7 @@
 
 #include "et_bytes.h"
 #include "one_context.h"
-#include "simulate/et.h"
-#include "simulate/et_read.h"
+#include "simulate/et_file.h"
 
 static char folder[] = P_tmpdir "/sutra_lines_XXXXXX";
 static char lines_path[64], et_path[64];

@@ -3,7 +3,7 @@
  * attributes of collectives, and fields that do not change.
  */
 #include "link_case.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "simulate/et_format.h"
 #include "simulate/faithful.h"
 

@@ -13,7 +13,7 @@
 
 #include "et_bytes.h"
 #include "one_context.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "write/sink.h"
 
 static void put_metadata(struct buffer *file) {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "simulate/convert.h"
+#include "simulate/et_file.h"
 
 struct value_case {
     const char *name;

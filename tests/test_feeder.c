@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "one_context.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "simulate/et_format.h"
 #include "sutra/sutra.h"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "et_bytes.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
 

@@ -54,7 +54,7 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
         struct et_maker maker = converted->maker;
         maker.measured = &job->streams.nodes;
         maker.plain = job->streams.plain;
-        status = et_write(&job->streams.nodes, &maker, context, output->streams_path, NULL, error);
+        status = et_maker_write(&maker, &job->streams.nodes, context, output->streams_path, NULL, error);
     }
     if (job)
         et_nodes_free(&job->streams.nodes);

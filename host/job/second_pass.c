@@ -28,8 +28,7 @@
 #include "columns/hash.h"
 #include "job/job.h"
 #include "job/rank_job.h"
-#include "simulate/convert.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "simulate/simulation.h"
 #include "write/text.h"
 

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "report/markup.h"
-#include "simulate/et.h"
-#include "simulate/et_format.h"
+#include "simulate/et_file.h"
+#include "simulate/et_graph.h"
 #include "write/text.h"
 
 /* Width of a name in a node, relative to its font size. */
@@ -183,6 +183,68 @@ static bool write_graphml(const void *of, struct text_out *text) {
     return true;
 }
 
+/* ---- Subsets of the nodes: walks with a list of the marked nodes, O(nodes + dependencies) ---- */
+
+/* Marked rows, in the order of the visit; rows before `next` are done. */
+struct pick_walk {
+    bool *picked;
+    row_t *rows;
+    row_t n, next;
+};
+
+static void mark(struct pick_walk *walk, row_t row) {
+    if (row == ROW_NONE || walk->picked[row])
+        return;
+    walk->picked[row] = true;
+    walk->rows[walk->n++] = row;
+}
+
+/* The last row with this id, or ROW_NONE. */
+static row_t row_of_id(const struct et_nodes *nodes, uint64_t id) {
+    for (row_t row = nodes->n; row > 0; row--)
+        if (nodes->id[row - 1] == id)
+            return row - 1;
+    return ROW_NONE;
+}
+
+static void mark_all(struct pick_walk *walk, const struct et_lists *lists, row_t row) {
+    for (uint64_t i = lists->first[row]; i < lists->first[row + 1]; i++)
+        mark(walk, lists->rows[i]);
+}
+
+/* Marks the rows at most `depth` dependencies away from `row`, up or down. Returns their number. */
+static row_t pick_neighbors(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena,
+                            bool *picked) {
+    struct pick_walk walk = {.picked = picked, .rows = arena_alloc(arena, graph->n, sizeof *walk.rows)};
+    if (!walk.rows)
+        return 0;
+    mark(&walk, row);
+    for (uint64_t step = 0; step < depth && walk.next < walk.n; step++)
+        for (row_t n = walk.n; walk.next < n; walk.next++) {
+            mark_all(&walk, &graph->up, walk.rows[walk.next]);
+            mark_all(&walk, &graph->down, walk.rows[walk.next]);
+        }
+    return walk.n;
+}
+
+/* Marks communication and its ancestors by control dependencies. */
+static row_t pick_collectives(const struct et_nodes *nodes, const struct et_graph *graph, struct arena *arena,
+                              bool *picked) {
+    struct pick_walk walk = {.picked = picked, .rows = arena_alloc(arena, graph->n, sizeof *walk.rows)};
+    if (!walk.rows)
+        return 0;
+    for (row_t row = 0; row < graph->n; row++)
+        if (et_is_communication(nodes->type[row]))
+            mark(&walk, row);
+    for (; walk.next < walk.n; walk.next++) {
+        row_t row = walk.rows[walk.next];
+        for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
+            if (graph->kind[i] == ET_CTRL)
+                mark(&walk, graph->up.rows[i]);
+    }
+    return walk.n;
+}
+
 /* ---- Selection and output ---- */
 
 /* Selects the nodes to draw, and counts them and their edges. */
@@ -192,7 +254,7 @@ static enum sutra_status select_nodes(struct et_drawing *drawing, const struct s
     const struct et_nodes *nodes = drawing->nodes;
     const struct et_lists *up = &drawing->graph.up;
     bool *picked = arena_zeros(arena, nodes->n, sizeof *picked);
-    drawing->centre = options->collectives ? ROW_NONE : et_row_of(nodes, options->node);
+    drawing->centre = options->collectives ? ROW_NONE : row_of_id(nodes, options->node);
     drawing->only_ctrl = options->collectives;
     drawing->picked = picked;
     if (!picked)
@@ -200,8 +262,8 @@ static enum sutra_status select_nodes(struct et_drawing *drawing, const struct s
     if (!options->collectives && drawing->centre == ROW_NONE)
         return error_file(error, SUTRA_DATA, file, "no node has the id %" PRIu64, options->node);
     drawn->n_nodes = options->collectives
-                         ? et_pick_collectives(nodes, &drawing->graph, arena, picked)
-                         : et_pick_neighbors(&drawing->graph, drawing->centre, options->depth, arena, picked);
+                         ? pick_collectives(nodes, &drawing->graph, arena, picked)
+                         : pick_neighbors(&drawing->graph, drawing->centre, options->depth, arena, picked);
     for (row_t row = 0; row < nodes->n; row++)
         for (uint64_t i = up->first[row]; picked[row] && i < up->first[row + 1]; i++)
             drawn->n_edges += is_drawn(drawing, i);

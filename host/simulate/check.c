@@ -17,7 +17,7 @@
 #include "base/options.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "simulate/et_format.h"
 #include "simulate/et_graph.h"
 #include "text/numbers.h"

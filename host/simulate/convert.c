@@ -40,12 +40,119 @@ static void warn_of_missing_data(struct sutra_context *context, const struct sut
                      lacking(ends->n_without_members).text, then);
 }
 
+/* ---- Cycles: a depth-first search with its own stack; a dependency on a node of the stack closes a cycle ---- */
+
+/* Number of nodes of a cycle that the message names. */
+#define NAMED 4
+
+/* The list of dependencies ends with the parent. */
+#define AT_PARENT (ROW_NONE - 1)
+
+enum { NOT_VISITED, ON_STACK, DONE };
+
+/* A node of the stack and its next dependency. */
+struct cycle_frame {
+    row_t slot, next;
+};
+
+struct search {
+    const struct node_graph *graph;
+    struct cycle_frame *stack;
+    row_t depth;
+    uint8_t *state; /* per slot */
+};
+
+static void push(struct search *search, row_t slot) {
+    row_t first = search->graph->first_dep[slot];
+    search->stack[search->depth++] = (struct cycle_frame){slot, first == ROW_NONE ? AT_PARENT : first};
+    search->state[slot] = ON_STACK;
+}
+
+/* The next dependency: its slot, or ROW_NONE for no parent; false: no more. */
+static bool next_dependency(const struct node_graph *graph, struct cycle_frame *frame, row_t *on) {
+    if (frame->next == ROW_NONE)
+        return false;
+    if (frame->next == AT_PARENT) {
+        frame->next = ROW_NONE;
+        *on = graph->rules.drop_absent ? graph->under[frame->slot] : ROW_NONE;
+        return true;
+    }
+    const struct graph_dep *dep = &graph->deps[frame->next];
+    *on = dep->slot;
+    frame->next = dep->next == ROW_NONE ? AT_PARENT : dep->next;
+    return true;
+}
+
+static const char *kind_of(const struct node_graph *graph, row_t slot, row_t on) {
+    for (row_t i = graph->first_dep[slot]; i != ROW_NONE; i = graph->deps[i].next)
+        if (graph->deps[i].slot == on)
+            return graph->deps[i].inter ? "inter-thread" : "thread order";
+    return "parent";
+}
+
+/* The cycle that the top of the stack closes by its dependency on `on`. */
+static enum sutra_status refuse_cycle(const struct search *search, row_t on, struct sutra_error *error) {
+    const struct node_graph *graph = search->graph;
+    char text[300] = "";
+    row_t first = search->depth - 1;
+    while (first > 0 && search->stack[first].slot != on)
+        first--;
+    for (row_t i = first; i < search->depth; i++) {
+        row_t next = i + 1 < search->depth ? search->stack[i + 1].slot : on;
+        if (i - first < NAMED - 1 || i + 1 == search->depth) {
+            /* Append "12 'aten::mm' -(inter-thread)-> ". */
+            const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
+            struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
+            size_t n = strlen(text);
+            snprintf(text + n, sizeof text - n, "%" PRIu64 " '%.*s' -(%s)-> ",
+                     nodes->id[graph->message[search->stack[i].slot]], (int)MIN(name.length, 24), name.bytes,
+                     kind_of(graph, search->stack[i].slot, next));
+        } else if (i - first == NAMED - 1)
+            strncat(text, "... -> ", sizeof text - strlen(text) - 1);
+    }
+    return graph_error(graph, graph->message[on], error, "dependency cycle of %u nodes: %s%" PRIu64,
+                       search->depth - first, text, graph->et_plus->nodes.id[graph->message[on]]);
+}
+
+static enum sutra_status search_from(struct search *search, row_t start, struct sutra_error *error) {
+    push(search, start);
+    while (search->depth > 0) {
+        struct cycle_frame *frame = &search->stack[search->depth - 1];
+        row_t on = ROW_NONE;
+        if (!next_dependency(search->graph, frame, &on)) {
+            search->state[frame->slot] = DONE;
+            search->depth--;
+        } else if (on != ROW_NONE && search->state[on] == ON_STACK) {
+            return refuse_cycle(search, on, error);
+        } else if (on != ROW_NONE && search->state[on] == NOT_VISITED) {
+            push(search, on);
+        }
+    }
+    return SUTRA_OK;
+}
+
+/* Refuses a cycle: SUTRA_DATA, with the ids, names and kinds of dependencies of its nodes. Checks data dependencies,
+ * and, if absent nodes are dropped, parents. O(nodes + dependencies), without recursion. */
+static enum sutra_status refuse_cycles(const struct node_graph *graph, struct sutra_error *error) {
+    row_t n = graph->et_plus->nodes.n;
+    struct search search = {.graph = graph};
+    search.stack = malloc(((size_t)graph->n_made + 1) * sizeof *search.stack);
+    search.state = calloc((size_t)n + 1, 1);
+    enum sutra_status status = search.stack && search.state ? SUTRA_OK : error_memory(error);
+    for (row_t i = 0; i < graph->n_made && !status; i++)
+        if (graph->kept[graph->made[i]] && search.state[graph->made[i]] == NOT_VISITED)
+            status = search_from(&search, graph->made[i], error);
+    free(search.stack);
+    free(search.state);
+    return status;
+}
+
 /* Cycles are refused, or broken with a warning that names the first. */
 static enum sutra_status break_cycles(struct node_graph *graph, bool refuse, struct sutra_error *error) {
     struct sutra_error ring;
     if (refuse)
-        return node_cycles_refuse(graph, error);
-    enum sutra_status status = node_cycles_refuse(graph, &ring);
+        return refuse_cycles(graph, error);
+    enum sutra_status status = refuse_cycles(graph, &ring);
     if (status != SUTRA_DATA)
         return status ? error_memory(error) : SUTRA_OK;
     context_warn(graph->context, "%s; such cycles are broken at a dependency on another thread", ring.message);
@@ -131,6 +238,71 @@ enum sutra_status converted_find_work(struct sutra_converted *converted, struct 
     return status;
 }
 
+/* ---- Metadata: five members of the file as attributes; the index of tokens may be freed by now ---- */
+
+/* Decodes the string at `raw`, which was checked when it was read; false: it cannot be encoded in UTF-8. */
+static bool read_text(struct arena *arena, const char *raw, struct et_text *text) {
+    size_t length = 0;
+    while (raw[length] != '"')
+        length += raw[length] == '\\' ? 2 : 1;
+    char *decoded = arena_alloc(arena, length + 64, 1);
+    if (!decoded)
+        return true; /* the arena records the failure */
+    *text = (struct et_text){decoded, (uint32_t)string_decode(raw, length, decoded)};
+    return length < UINT32_MAX && utf8_check(decoded, text->length) == text->length;
+}
+
+/* Reads the value of a member into index `at`; false: the wrong type. */
+static bool read_member(struct et_nodes *nodes, uint64_t at, enum et_kind kind, const char *value) {
+    struct et_attributes *metadata = &nodes->metadata;
+    struct et_text text = {0};
+    metadata->kind[at] = *value == 'n' ? ET_NO_VALUE : (uint8_t)kind;
+    metadata->length[at] = 0;
+    metadata->value[at].bits = 0;
+    if (*value == 'n')
+        return true;
+    if (kind == ET_UINT64)
+        return unsigned_parse(value, &metadata->value[at].bits);
+    if (*value != '"' || !read_text(&nodes->arena, value + 1, &text))
+        return false;
+    metadata->value[at].bytes = text.bytes;
+    metadata->length[at] = text.length;
+    return true;
+}
+
+static enum sutra_status make_metadata(struct et_nodes *nodes, const struct document *document, bool needed,
+                                       struct sutra_error *error) {
+    static const struct {
+        const char *key;
+        enum et_name name;
+        enum et_kind kind;
+    } members[] = {
+        {"schema", ET_NAME_SCHEMA, ET_STRING},       {"pid", ET_NAME_PID, ET_UINT64},
+        {"time", ET_NAME_TIME, ET_STRING},           {"start_ts", ET_NAME_START_TS, ET_UINT64},
+        {"finish_ts", ET_NAME_FINISH_TS, ET_UINT64},
+    };
+    const size_t n_members = sizeof members / sizeof *members;
+    enum sutra_status status = et_attributes_take(nodes, &nodes->metadata, n_members, error);
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_members && !status; i++) {
+        const struct document_member *found = document_find(document, members[i].key);
+        nodes->metadata.name[n] = members[i].name;
+        if (found && read_member(nodes, n, members[i].kind, document->source.bytes + found->value))
+            n++;
+        else if (needed && found)
+            status = source_error(&document->source, error, found->value, "\"%s\": expected %s", members[i].key,
+                                  members[i].kind == ET_STRING ? "a string that can be encoded in UTF-8"
+                                                               : "a non-negative integer");
+        else if (needed)
+            status = error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
+                                members[i].key);
+        if (nodes->arena.failed)
+            status = error_memory(error);
+    }
+    nodes->metadata.n = n;
+    return status;
+}
+
 /* Prepares the creation of nodes from converted->plus. */
 static enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
                                         const struct sutra_convert_options *options, struct sutra_error *error) {
@@ -146,7 +318,7 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);
     if (!status)
-        status = et_metadata_make(&converted->nodes, graph->et_plus->document, options->compat, error);
+        status = make_metadata(&converted->nodes, graph->et_plus->document, options->compat, error);
     if (!status)
         status = et_maker_begin(&converted->maker, &graph->arena, graph, error);
     if (!status && options->keep_times && !options->compat && !converted->has_times) {
@@ -272,7 +444,7 @@ void sutra_converted_report(const struct sutra_converted *converted, struct sutr
 
 enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
                                         const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    return et_write(&converted->nodes, &converted->maker, context, path, n_bytes, error);
+    return et_maker_write(&converted->maker, &converted->nodes, context, path, n_bytes, error);
 }
 
 void sutra_converted_free(struct sutra_converted *converted) {

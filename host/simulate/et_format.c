@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "simulate/et_format.h"
-#include "simulate/et_graph.h"
 
 /* ---- Columns ---- */
 
@@ -115,6 +114,20 @@ struct et_text et_group_name(const struct et_nodes *nodes, row_t row) {
     if (at == UINT64_MAX || nodes->attributes.kind[at] != ET_STRING)
         return (struct et_text){"", 0};
     return (struct et_text){nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
+}
+
+bool et_group_number(struct et_text name, int64_t *number) {
+    uint32_t at = 0;
+    int64_t sum = 0;
+    while (at < name.length && (name.bytes[at] == ' ' || (name.bytes[at] >= '\t' && name.bytes[at] <= '\r')))
+        at++;
+    bool negative = at < name.length && name.bytes[at] == '-';
+    at += at < name.length && (negative || name.bytes[at] == '+');
+    uint32_t begin = at;
+    for (; at < name.length && is_digit(name.bytes[at]) && sum <= INT32_MAX; at++)
+        sum = 10 * sum + (name.bytes[at] - '0');
+    *number = negative ? -sum : sum;
+    return at > begin && sum <= INT32_MAX;
 }
 
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {

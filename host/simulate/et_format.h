@@ -318,6 +318,9 @@ static inline int64_t et_integer_or(const struct et_nodes *nodes, row_t row, enu
 /* The group of a communication; empty: all ranks. */
 struct et_text et_group_name(const struct et_nodes *nodes, row_t row);
 
+/* The number at the beginning of the name of a group, as std::stoi() reads it; false if std::stoi() throws. */
+bool et_group_number(struct et_text name, int64_t *number);
+
 /* The number of its group; false: the name does not begin with a number. */
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
 

@@ -1,8 +1,6 @@
 /*
  * et_graph.c - implements et_graph.h.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,125 +208,6 @@ bool et_kind_is_readable(uint32_t name, uint8_t kind) {
     default:
         return kind != ET_NO_VALUE;
     }
-}
-
-bool et_group_number(struct et_text name, int64_t *number) {
-    uint32_t at = 0;
-    int64_t sum = 0;
-    while (at < name.length && (name.bytes[at] == ' ' || (name.bytes[at] >= '\t' && name.bytes[at] <= '\r')))
-        at++;
-    bool negative = at < name.length && name.bytes[at] == '-';
-    at += at < name.length && (negative || name.bytes[at] == '+');
-    uint32_t begin = at;
-    for (; at < name.length && is_digit(name.bytes[at]) && sum <= INT32_MAX; at++)
-        sum = 10 * sum + (name.bytes[at] - '0');
-    *number = negative ? -sum : sum;
-    return at > begin && sum <= INT32_MAX;
-}
-
-/* ---- Cycles: a depth-first search with its own stack; a dependency on a node of the stack closes a cycle ---- */
-
-/* Number of nodes of a cycle that the message names. */
-#define NAMED 4
-
-/* The list of dependencies ends with the parent. */
-#define AT_PARENT (ROW_NONE - 1)
-
-enum { NOT_VISITED, ON_STACK, DONE };
-
-/* A node of the stack and its next dependency. */
-struct cycle_frame {
-    row_t slot, next;
-};
-
-struct search {
-    const struct node_graph *graph;
-    struct cycle_frame *stack;
-    row_t depth;
-    uint8_t *state; /* per slot */
-};
-
-static void push(struct search *search, row_t slot) {
-    row_t first = search->graph->first_dep[slot];
-    search->stack[search->depth++] = (struct cycle_frame){slot, first == ROW_NONE ? AT_PARENT : first};
-    search->state[slot] = ON_STACK;
-}
-
-/* The next dependency: its slot, or ROW_NONE for no parent; false: no more. */
-static bool next_dependency(const struct node_graph *graph, struct cycle_frame *frame, row_t *on) {
-    if (frame->next == ROW_NONE)
-        return false;
-    if (frame->next == AT_PARENT) {
-        frame->next = ROW_NONE;
-        *on = graph->rules.drop_absent ? graph->under[frame->slot] : ROW_NONE;
-        return true;
-    }
-    const struct graph_dep *dep = &graph->deps[frame->next];
-    *on = dep->slot;
-    frame->next = dep->next == ROW_NONE ? AT_PARENT : dep->next;
-    return true;
-}
-
-static const char *kind_of(const struct node_graph *graph, row_t slot, row_t on) {
-    for (row_t i = graph->first_dep[slot]; i != ROW_NONE; i = graph->deps[i].next)
-        if (graph->deps[i].slot == on)
-            return graph->deps[i].inter ? "inter-thread" : "thread order";
-    return "parent";
-}
-
-/* The cycle that the top of the stack closes by its dependency on `on`. */
-static enum sutra_status refuse_cycle(const struct search *search, row_t on, struct sutra_error *error) {
-    const struct node_graph *graph = search->graph;
-    char text[300] = "";
-    row_t first = search->depth - 1;
-    while (first > 0 && search->stack[first].slot != on)
-        first--;
-    for (row_t i = first; i < search->depth; i++) {
-        row_t next = i + 1 < search->depth ? search->stack[i + 1].slot : on;
-        if (i - first < NAMED - 1 || i + 1 == search->depth) {
-            /* Append "12 'aten::mm' -(inter-thread)-> ". */
-            const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
-            struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
-            size_t n = strlen(text);
-            snprintf(text + n, sizeof text - n, "%" PRIu64 " '%.*s' -(%s)-> ",
-                     nodes->id[graph->message[search->stack[i].slot]], (int)MIN(name.length, 24), name.bytes,
-                     kind_of(graph, search->stack[i].slot, next));
-        } else if (i - first == NAMED - 1)
-            strncat(text, "... -> ", sizeof text - strlen(text) - 1);
-    }
-    return graph_error(graph, graph->message[on], error, "dependency cycle of %u nodes: %s%" PRIu64,
-                       search->depth - first, text, graph->et_plus->nodes.id[graph->message[on]]);
-}
-
-static enum sutra_status search_from(struct search *search, row_t start, struct sutra_error *error) {
-    push(search, start);
-    while (search->depth > 0) {
-        struct cycle_frame *frame = &search->stack[search->depth - 1];
-        row_t on = ROW_NONE;
-        if (!next_dependency(search->graph, frame, &on)) {
-            search->state[frame->slot] = DONE;
-            search->depth--;
-        } else if (on != ROW_NONE && search->state[on] == ON_STACK) {
-            return refuse_cycle(search, on, error);
-        } else if (on != ROW_NONE && search->state[on] == NOT_VISITED) {
-            push(search, on);
-        }
-    }
-    return SUTRA_OK;
-}
-
-enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutra_error *error) {
-    row_t n = graph->et_plus->nodes.n;
-    struct search search = {.graph = graph};
-    search.stack = malloc(((size_t)graph->n_made + 1) * sizeof *search.stack);
-    search.state = calloc((size_t)n + 1, 1);
-    enum sutra_status status = search.stack && search.state ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < graph->n_made && !status; i++)
-        if (graph->kept[graph->made[i]] && search.state[graph->made[i]] == NOT_VISITED)
-            status = search_from(&search, graph->made[i], error);
-    free(search.stack);
-    free(search.state);
-    return status;
 }
 
 /* ---- The graph ---- */

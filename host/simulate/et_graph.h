@@ -15,7 +15,6 @@
 #include "base/arena.h"
 #include "context/context.h"
 #include "simulate/et_format.h"
-#include "simulate/node_graph.h"
 
 /*
  * The process groups of the collectives of a job, by number: from ASTRA-sim's comm_group.json,
@@ -61,19 +60,6 @@ int64_t et_rank_of(const char *path, size_t *prefix);
 
 /* Whether ASTRA-sim's feeder reads this kind of the attribute. */
 bool et_kind_is_readable(uint32_t name, uint8_t kind);
-
-/* The number at the beginning of the name of a group, as std::stoi() reads it; false if std::stoi() throws. */
-bool et_group_number(struct et_text name, int64_t *number);
-
-/* ---- Dependency cycles: a simulator cannot start any of their nodes ---- */
-
-/* Refuses a cycle: SUTRA_DATA, with the ids, names and kinds of dependencies of its nodes. Checks data dependencies,
- * and, if absent nodes are dropped, parents. O(nodes + dependencies), without recursion. */
-enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutra_error *error);
-
-/* Breaks all cycles: drops dependencies on other threads that close them (node_graph.c), and counts them. If nodes
- * are their own ancestors, their parents are dropped. SUTRA_SYSTEM: out of memory. O(nodes + dependencies). */
-enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error *error);
 
 enum et_edges { ET_CTRL = 1, ET_DATA = 2, ET_ALL = 3 };
 

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "read/document.h"
+#include "simulate/et_file.h"
 #include "simulate/et_format.h"
-#include "simulate/et_read.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 #include "write/json.h"

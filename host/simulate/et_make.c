@@ -1,5 +1,5 @@
 /*
- * et_make.c - makes nodes of .et files from the graph of ET+ (convert.h).
+ * et_make.c - makes nodes of .et files from the graph of ET+ (et_make.h).
  *
  *     plain nodes     --et_maker_outline()--> all of them, with the fields that measured times need
  *     measured nodes  --et_maker_fill()-----> some of them, completely: times and dependencies of the measured node, and
@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "simulate/communication.h"
-#include "simulate/convert.h"
-#include "simulate/et_graph.h"
+#include "simulate/et_make.h"
 
 enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
                                  struct sutra_error *error) {
@@ -328,4 +326,24 @@ enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t
         return status;
     nodes->attributes.n = nodes->attr_first[n];
     return et_plus_texts_failed(texts) ? error_memory(error) : SUTRA_OK;
+}
+
+static bool make_and_encode(const void *of, const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out) {
+    const struct et_maker *maker = of;
+    struct et_nodes made = {.names = nodes->names};
+    struct et_plus_texts texts;
+    bool ok = et_plus_texts_begin(&texts, &maker->graph->et_plus->document->source) &&
+              et_maker_fill(maker, first, end, &texts, &made, NULL) == SUTRA_OK;
+    for (row_t row = 0; ok && row < made.n; row++)
+        et_write_node(&made, row, out);
+    et_plus_texts_end(&texts);
+    arena_free(&made.arena);
+    return ok && !out->failed;
+}
+
+enum sutra_status et_maker_write(const struct et_maker *maker, const struct et_nodes *nodes,
+                                 struct sutra_context *context, const char *path, uint64_t *n_bytes,
+                                 struct sutra_error *error) {
+    const struct et_supply supply = {maker->measured ? maker->measured->n : maker->n, maker, make_and_encode};
+    return et_write(nodes, &supply, context, path, n_bytes, error);
 }

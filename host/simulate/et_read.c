@@ -14,8 +14,8 @@
 #include "base/threads.h"
 #include "read/file_kind.h"
 #include "read/source.h"
+#include "simulate/et_file.h"
 #include "simulate/et_format.h"
-#include "simulate/et_read.h"
 #include "text/strings.h"
 
 /* ---- Counting and filling of columns ---- */

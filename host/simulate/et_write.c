@@ -1,5 +1,5 @@
 /*
- * et_write.c - encodes and writes .et files (convert.h) in protobuf's wire format, for the messages of chakra_et.proto.
+ * et_write.c - encodes and writes .et files (et_file.h) in protobuf's wire format, for the messages of chakra_et.proto.
  * Cost: O(bytes written).
  */
 #include <stdatomic.h>
@@ -7,75 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "simulate/convert.h"
-#include "simulate/et_format.h"
-#include "text/strings.h"
+#include "context/context.h"
+#include "simulate/et_file.h"
 #include "write/sink.h"
-
-/* ---- Metadata: five members of the file as attributes; the index of tokens may be freed by now ---- */
-
-/* Decodes the string at `raw`, which was checked when it was read; false: it cannot be encoded in UTF-8. */
-static bool read_text(struct arena *arena, const char *raw, struct et_text *text) {
-    size_t length = 0;
-    while (raw[length] != '"')
-        length += raw[length] == '\\' ? 2 : 1;
-    char *decoded = arena_alloc(arena, length + 64, 1);
-    if (!decoded)
-        return true; /* the arena records the failure */
-    *text = (struct et_text){decoded, (uint32_t)string_decode(raw, length, decoded)};
-    return length < UINT32_MAX && utf8_check(decoded, text->length) == text->length;
-}
-
-/* Reads the value of a member into index `at`; false: the wrong type. */
-static bool read_member(struct et_nodes *nodes, uint64_t at, enum et_kind kind, const char *value) {
-    struct et_attributes *metadata = &nodes->metadata;
-    struct et_text text = {0};
-    metadata->kind[at] = *value == 'n' ? ET_NO_VALUE : (uint8_t)kind;
-    metadata->length[at] = 0;
-    metadata->value[at].bits = 0;
-    if (*value == 'n')
-        return true;
-    if (kind == ET_UINT64)
-        return unsigned_parse(value, &metadata->value[at].bits);
-    if (*value != '"' || !read_text(&nodes->arena, value + 1, &text))
-        return false;
-    metadata->value[at].bytes = text.bytes;
-    metadata->length[at] = text.length;
-    return true;
-}
-
-enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,
-                                   struct sutra_error *error) {
-    static const struct {
-        const char *key;
-        enum et_name name;
-        enum et_kind kind;
-    } members[] = {
-        {"schema", ET_NAME_SCHEMA, ET_STRING},       {"pid", ET_NAME_PID, ET_UINT64},
-        {"time", ET_NAME_TIME, ET_STRING},           {"start_ts", ET_NAME_START_TS, ET_UINT64},
-        {"finish_ts", ET_NAME_FINISH_TS, ET_UINT64},
-    };
-    const size_t n_members = sizeof members / sizeof *members;
-    enum sutra_status status = et_attributes_take(nodes, &nodes->metadata, n_members, error);
-    uint64_t n = 0;
-    for (size_t i = 0; i < n_members && !status; i++) {
-        const struct document_member *found = document_find(document, members[i].key);
-        nodes->metadata.name[n] = members[i].name;
-        if (found && read_member(nodes, n, members[i].kind, document->source.bytes + found->value))
-            n++;
-        else if (needed && found)
-            status = source_error(&document->source, error, found->value, "\"%s\": expected %s", members[i].key,
-                                  members[i].kind == ET_STRING ? "a string that can be encoded in UTF-8"
-                                                               : "a non-negative integer");
-        else if (needed)
-            status = error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
-                                members[i].key);
-        if (nodes->arena.failed)
-            status = error_memory(error);
-    }
-    nodes->metadata.n = n;
-    return status;
-}
 
 /* The nodes of a piece, and the bytes that they usually need. */
 #define PIECE_NODES    512
@@ -222,65 +156,48 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
 
 struct et_writing {
     const struct et_nodes *nodes;
-    const struct et_maker *maker; /* NULL: the nodes are made */
+    const struct et_supply *supply;
     struct sink *sink;
-    row_t n;            /* nodes */
     atomic_bool failed; /* out of memory */
 };
 
-/* Encodes the nodes from `first` up to `end`. */
-static bool encode(const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out) {
+static bool encode_nodes(const void *of, const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out) {
+    (void)of;
     for (row_t row = first; row < end; row++)
         et_write_node(nodes, row, out);
     return !out->failed;
 }
 
-/* Makes these nodes and encodes them. */
-static bool make_and_encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
-    const struct et_maker *maker = writing->maker;
-    struct et_nodes made = {.names = writing->nodes->names};
-    struct et_plus_texts texts;
-    bool ok = et_plus_texts_begin(&texts, &maker->graph->et_plus->document->source) &&
-              et_maker_fill(maker, first, end, &texts, &made, NULL) == SUTRA_OK && encode(&made, 0, made.n, out);
-    et_plus_texts_end(&texts);
-    arena_free(&made.arena);
-    return ok;
-}
-
 static void write_piece(void *arg, size_t number) {
     struct et_writing *writing = arg;
+    const struct et_supply *supply = writing->supply;
     struct buffer out = {0};
-    row_t first = (row_t)number * PIECE_NODES, end = first + MIN(writing->n - first, PIECE_NODES);
+    row_t first = (row_t)number * PIECE_NODES, end = first + MIN(supply->n - first, PIECE_NODES);
     buffer_reserve(&out, ET_PIECE_BYTES);
-    if (!sink_failed(writing->sink) &&
-        !(writing->maker ? make_and_encode(writing, first, end, &out) : encode(writing->nodes, first, end, &out)))
+    if (!sink_failed(writing->sink) && !supply->encode(supply->of, writing->nodes, first, end, &out))
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, out.bytes, out.length);
     buffer_free(&out);
 }
 
-static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_context *context, const char *path,
-                                      uint64_t *n_bytes, struct sutra_error *error) {
+enum sutra_status et_write(const struct et_nodes *nodes, const struct et_supply *supply, struct sutra_context *context,
+                           const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    const struct et_supply all = {.n = nodes->n, .encode = encode_nodes};
+    struct et_writing writing = {.nodes = nodes, .supply = supply ? supply : &all};
+    const row_t n = writing.supply->n;
     struct buffer head = {0};
-    et_write_metadata(writing->nodes, &head);
-    enum sutra_status status = head.failed ? error_memory(error) : sink_open(&writing->sink, context, path, error);
+    stage_begin(context, "write", n);
+    et_write_metadata(nodes, &head);
+    enum sutra_status status = head.failed ? error_memory(error) : sink_open(&writing.sink, context, path, error);
     if (!status) {
-        sink_write(writing->sink, 0, head.bytes, head.length);
-        pool_run(context->pool, ((size_t)writing->n + PIECE_NODES - 1) / PIECE_NODES, write_piece, writing);
-        bool is_complete = !atomic_load(&writing->failed);
-        status = sink_close(writing->sink, is_complete, n_bytes, error);
+        sink_write(writing.sink, 0, head.bytes, head.length);
+        pool_run(context->pool, ((size_t)n + PIECE_NODES - 1) / PIECE_NODES, write_piece, &writing);
+        bool is_complete = !atomic_load(&writing.failed);
+        status = sink_close(writing.sink, is_complete, n_bytes, error);
         if (!status && !is_complete)
             status = error_memory(error);
     }
     buffer_free(&head);
-    return status;
-}
-
-enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
-                           const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    struct et_writing writing = {.nodes = nodes, .maker = maker, .n = maker ? et_maker_count(maker) : nodes->n};
-    stage_begin(context, "write", writing.n);
-    enum sutra_status status = write_pieces(&writing, context, path, n_bytes, error);
     stage_end(context);
     return status;
 }

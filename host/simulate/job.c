@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "simulate/convert.h"
-#include "simulate/et_format.h"
 #include "simulate/rank_graph.h"
 #include "simulate/simulation.h"
 #include "write/json.h"

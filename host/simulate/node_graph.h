@@ -80,6 +80,10 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
                                    struct sutra_error *error);
 void node_graph_free(struct node_graph *graph);
 
+/* Breaks all cycles: drops dependencies on other threads that close them (node_graph.c), and counts them. If nodes
+ * are their own ancestors, their parents are dropped. SUTRA_SYSTEM: out of memory. O(nodes + dependencies). */
+enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error *error);
+
 /* On the GPU, and not a description of process groups. */
 static inline bool graph_is_gpu(const struct node_graph *graph, row_t row) {
     return (graph->et_plus->nodes.flags[row] & (ET_PLUS_IS_GPU | ET_PLUS_IS_META)) == ET_PLUS_IS_GPU;

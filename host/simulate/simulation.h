@@ -12,7 +12,7 @@
 
 #include "columns/strings.h"
 #include "context/context.h"
-#include "simulate/et.h"
+#include "simulate/et_file.h"
 #include "simulate/rank_graph.h"
 #include "simulate/replay.h"
 #include "simulate/what_if.h"

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "simulate/convert.h"
 #include "simulate/simulation.h"
 
 /* Sets the duration and the execution time of each node that the what-if changes. False: the file is not the one that

@@ -1,5 +1,5 @@
 /*
- * et_read.h - reads a Chakra .et file, or its JSON lines, into columns (et_format.h).
+ * et_file.h - reads Chakra's .et files into columns (et_format.h), and writes them.
  *
  *     file      (length, message) (length, message) ...      lengths are varints
  *               GlobalMetadata    Node               ...
@@ -9,12 +9,13 @@
  * truncated length, or at the first length 0; a last message that is shorter than its length is read as it is. Two
  * passes, one to check and count, one to fill, each in parallel parts. Cost: O(bytes), without recursion.
  */
-#ifndef SIMULATE_ET_READ_H
-#define SIMULATE_ET_READ_H
+#ifndef SIMULATE_ET_FILE_H
+#define SIMULATE_ET_FILE_H
 
 #include "base/threads.h"
 #include "read/source.h"
 #include "simulate/et_format.h"
+#include "sutra/simulate.h"
 #include "write/text.h"
 
 /*
@@ -151,5 +152,36 @@ enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error)
 
 /* Whether a text begins like such lines: with an object of the metadata. */
 bool is_et_lines(const char *bytes, size_t size);
+
+/*
+ * ---- Output (et_write.c) ----
+ *
+ * The bytes equal the output of Google's own writer: fields ascend by number, without empty and zero fields, but with
+ * each set member of a oneof; lists of ids are packed; varints have the minimum length.
+ */
+
+/* Appends a node, or GlobalMetadata, after its length. Out of memory: out->failed. */
+void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out);
+void et_write_metadata(const struct et_nodes *nodes, struct buffer *out);
+
+/* Nodes that are made while they are written: encode() appends the nodes from `first` up to `end`, on any thread. It
+ * returns false if memory ran out. `nodes` are those of et_write(). */
+struct et_supply {
+    row_t n;
+    const void *of;
+    bool (*encode)(const void *of, const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out);
+};
+
+/* Writes the file atomically: a temporary file, then renamed. "-" is standard output; a name that ends in .gz or .zst
+ * is compressed. The threads of the context encode nodes in pieces; the bytes are the same for any number of threads.
+ * With a supply (else NULL) it encodes the nodes, and `nodes` has the metadata.
+ * *n_bytes (may be NULL): bytes written, before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+enum sutra_status et_write(const struct et_nodes *nodes, const struct et_supply *supply, struct sutra_context *context,
+                           const char *path, uint64_t *n_bytes, struct sutra_error *error);
+
+struct sutra_et {
+    struct et_file file;
+    struct arena info; /* texts of the last sutra_et_info() */
+};
 
 #endif
