@@ -6,6 +6,7 @@
  * Each run must return SUTRA_SYSTEM and no columns, or all columns. The sanitizers detect leaks.
  */
 #include "arrow_check.h"
+#include "et_text.h"
 #include "refuse.h"
 
 #include <string.h>
@@ -77,12 +78,13 @@ static enum sutra_status run_repair(struct sutra_context *context, struct sutra_
     return status;
 }
 
+static struct buffer et_file;
+
 static enum sutra_status run_simulation(struct sutra_context *context, struct sutra_error *error) {
-    static const char lines[] = "{}\n{\"id\":\"1\",\"name\":\"a\",\"type\":\"COMP_NODE\",\"durationMicros\":\"9\"}\n";
     struct sutra_simulation *simulation = NULL;
     struct sutra_et *et = NULL;
     struct ArrowArrayStream stream;
-    enum sutra_status status = sutra_et_parse_lines(context, "lines", lines, strlen(lines), &et, error);
+    enum sutra_status status = sutra_et_parse(context, "a.et", et_file.bytes, et_file.length, NULL, &et, error);
     const struct sutra_et *const ets[] = {et};
     if (!status)
         status = sutra_simulate(context, ets, NULL, 1, NULL, &simulation, error);
@@ -119,9 +121,11 @@ static void any_allocation_may_fail(void **state) {
     const struct refusable refusable = {NULL, run_once, check};
     struct sutra_error error;
     (void)state;
+    et_file = et_encode("{}{'id':1,'name':'a','type':'COMP_NODE','durationMicros':9}");
     assert_int_equal(run_once(NULL, &error), SUTRA_OK);
     assert_true(refuse_each(&refusable, false) > 100);
     assert_true(refuse_each(&refusable, true) > 100);
+    buffer_free(&et_file);
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
  *
  * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
+#include "et_text.h"
 #include "fault_files.h"
 #include "sutra/pipeline.h"
 #include "sutra/simulate.h"
@@ -43,7 +44,7 @@ enum { FILE_RANK_0, FILE_RANK_1, FILE_CHANGED_0, FILE_CHANGED_1, FILE_CHANGED_2,
                                 MATCHED("57", message, "5,56", "2", "message")
 
 struct scale_texts {
-    char *rank[2];
+    struct buffer rank[2];
 };
 
 /* Simulates the ranks, and writes tables; changed files only if they are ranks of a changed job. */
@@ -83,9 +84,9 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
     enum sutra_status status = sutra_context_create(&context_options, &context, error);
     for (int r = 0; r < 2 && !status; r++) {
         struct sutra_et *et = NULL;
-        status = sutra_et_parse_lines(context, "lines", texts->rank[r], strlen(texts->rank[r]), &et, error);
+        status = sutra_et_parse(context, "a.et", texts->rank[r].bytes, texts->rank[r].length, NULL, &et, error);
         if (!status)
-            status = sutra_et_write(context, et, paths[r], NULL, error);
+            status = et_write(&et->file.nodes, NULL, context, paths[r], NULL, error);
         sutra_et_free(et);
     }
     if (!status)
@@ -107,12 +108,12 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct scale_texts texts = {{double_quotes(RANK("COMM_SEND_NODE")), double_quotes(RANK("COMM_RECV_NODE"))}};
+    struct scale_texts texts = {{et_encode(RANK("COMM_SEND_NODE")), et_encode(RANK("COMM_RECV_NODE"))}};
     struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
     files_expect(&files);
     files_refuse_each(&files, 100);
     for (int r = 0; r < 2; r++)
-        free(texts.rank[r]);
+        buffer_free(&texts.rank[r]);
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
  *
  * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
+#include "et_text.h"
 #include "fault_files.h"
 #include "job/rank_link.h"
 
@@ -74,7 +75,8 @@ static const char et_plus_source[] =
                                                                                                                                       "2,'ts':30,'inclusive_dur':40,'cat':'kernel','stream':8") "]}";
 
 struct simulate_texts {
-    char *rank[2], *host, *device, *plus;
+    struct buffer rank[2];
+    char *host, *device, *plus;
 };
 
 static enum sutra_status simulate(struct sutra_context *context, const struct sutra_et *const *ets,
@@ -99,7 +101,7 @@ static enum sutra_status simulate_files(struct sutra_context *context, const str
     struct sutra_simulation *simulation = NULL;
     enum sutra_status status = SUTRA_OK;
     for (int r = 0; r < 2 && !status; r++)
-        status = sutra_et_write(context, ets[r], paths[r], NULL, error);
+        status = et_write(&ets[r]->file.nodes, NULL, context, paths[r], NULL, error);
     if (!status)
         status = sutra_et_ranks_read(context, paths, NULL, 2, &ranks, error);
     if (!status)
@@ -115,7 +117,7 @@ static enum sutra_status run_job(struct sutra_context *context, const struct fau
     struct sutra_et *ets[2] = {NULL, NULL};
     enum sutra_status status = SUTRA_OK;
     for (int r = 0; r < 2 && !status; r++)
-        status = sutra_et_parse_lines(context, "lines", texts->rank[r], strlen(texts->rank[r]), &ets[r], error);
+        status = sutra_et_parse(context, "a.et", texts->rank[r].bytes, texts->rank[r].length, NULL, &ets[r], error);
     if (!status)
         status = simulate(context, (const struct sutra_et *const *)ets, files, error);
     if (!status)
@@ -185,7 +187,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct simulate_texts texts = {{double_quotes(rank_0), double_quotes(rank_1)},
+    struct simulate_texts texts = {{et_encode(rank_0), et_encode(rank_1)},
                                    double_quotes(host_source),
                                    double_quotes(device_source),
                                    double_quotes(et_plus_source)};
@@ -193,8 +195,8 @@ static void any_allocation_may_fail(void **state) {
     files_expect(&files);
     assert_non_null(strstr(files.expected[FILE_TRACE], "all-reduce"));
     files_refuse_each(&files, 200);
-    free(texts.rank[0]);
-    free(texts.rank[1]);
+    buffer_free(&texts.rank[0]);
+    buffer_free(&texts.rank[1]);
     free(texts.host);
     free(texts.device);
     free(texts.plus);

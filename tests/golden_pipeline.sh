@@ -10,10 +10,6 @@ cd "$work"
 # make NAME [NUMBER...]: writes a job of .et files.
 make() {
     python3 "$tools/scale_job.py" "$@"
-    for file in "$1"/*.lines; do
-        "$SUTRA" convert "$file" -o "${file%.lines}.et" --quiet
-        rm "$file"
-    done
 }
 
 make pipeline pp=4 micro=6 layers=8 steps=3

@@ -66,9 +66,6 @@ report hta_three hta "$work"/many/rank1.json "$work"/many/rank2.json "$work"/man
 report memory memory tests/data/memory/h200_adam/input.pickle.gz
 report memory_oom memory tests/data/memory/gen_oom/input.pickle.gz tests/data/memory/gen_leak/input.pickle.gz
 python3 tests/scale_job.py "$work/job" pp=4 micro=6 layers=8
-for lines in "$work"/job/*.lines; do
-    "$SUTRA" convert "$lines" -o "${lines%.lines}.et" --quiet || failed "job"
-done
 "$SUTRA" simulate "$work"/job/*.et --pipeline -o "$work/out/pipeline" --quiet >/dev/null || failed "pipeline"
 python3 tests/report_check.py "$work"/out/* || failed "reports"
 

@@ -11,10 +11,6 @@ cd "$work"
 make() {
     rm -rf "$1"
     python3 "$tools/scale_job.py" "$@"
-    for file in "$1"/*.lines; do
-        "$SUTRA" convert "$file" -o "${file%.lines}.et" --quiet
-        rm "$file"
-    done
 }
 
 # simulated NAME [OPTION...]: microseconds; the JSON is in simulated.json.

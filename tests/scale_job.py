@@ -1,17 +1,18 @@
-"""Writes a synthetic job of .et files as JSON lines, with a number of replicas, pipeline stages, micro-batches and layers.
+"""Writes a synthetic job of .et files, with a number of replicas, pipeline stages, micro-batches and layers.
 
     python3 tests/scale_job.py DIR name=value...
 
-Writes DIR/rank.N.lines for `sutra convert`. Durations are constants, or vary by step with jitter=1, so that a job of
+Writes DIR/rank.N.et. Durations are constants, or vary by step with jitter=1, so that a job of
 other numbers is the known answer of a what-if. Stages run 1F1B, or all forward passes first with schedule=gpipe.
 Experts (experts=1) exchange tokens before and after the fourth kernel of a layer, which takes `skew` times as long on the
 last rank. reduce=scatter reduces gradients with reduce-scatter. recorded=1 records the ranks per host (rph) in the files.
 algorithm=TREE reduces with NCCL's trees. `speed` multiplies the bandwidth.
 """
 
-import json
 import os
 import sys
+
+import et_text
 
 DEFAULTS = {"dp": 1, "pp": 1, "tp": 1, "micro": 1, "layers": 4, "steps": 2, "rph": 8, "hop": 1.0, "hop2": 3.0,
             "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2, "recorded": 0,
@@ -23,14 +24,14 @@ class Rank:
     """The nodes of a rank, in launch order."""
 
     def __init__(self, job, rank):
-        self.job, self.rank, self.lines, self.last_cpu, self.last, self.next_id, self.step = job, rank, [], None, {}, 1, 0
+        self.job, self.rank, self.nodes, self.last_cpu, self.last, self.next_id, self.step = job, rank, [], None, {}, 1, 0
         self.count = {}
 
     def node(self, name, kind, us, deps, **attributes):
         ident, self.next_id = self.next_id, self.next_id + 1
         listed = [{"name": key, "stringVal" if isinstance(value, str) else "boolVal" if isinstance(value, bool) else
                    "int64Val": value if isinstance(value, (str, bool)) else str(value)} for key, value in attributes.items()]
-        self.lines.append({"id": str(ident), "name": name, "type": kind, "durationMicros": str(us),
+        self.nodes.append({"id": str(ident), "name": name, "type": kind, "durationMicros": str(us),
                            "dataDeps": [str(dep) for dep in sorted({dep for dep in deps if dep})], "attr": listed})
         return ident
 
@@ -152,7 +153,7 @@ def make_rank(job, rank):
                  waits=[r.last.get(GRADIENTS)])
         r.cpu("aten::item", 2)
         r.cpu("cudaStreamSynchronize", 1, waits=[r.last[COMPUTE]])
-    return r.lines
+    return r.nodes
 
 
 def main():
@@ -162,13 +163,11 @@ def main():
         job[key] = type(DEFAULTS[key])(value)
     os.makedirs(sys.argv[1], exist_ok=True)
     for rank in range(job["dp"] * job["pp"] * job["tp"]):
-        with open(os.path.join(sys.argv[1], f"rank.{rank}.lines"), "w", encoding="utf-8") as file:
-            head = [{"name": "schema", "stringVal": "1.1.1-chakra.0.0.4"}, {"name": "gpu", "stringVal": "streams"}]
-            if job["recorded"]:
-                head.append({"name": "ranks_per_host", "int64Val": str(job["rph"])})
-            print(json.dumps({"attr": head}), file=file)
-            for line in make_rank(job, rank):
-                print(json.dumps(line), file=file)
+        head = [{"name": "schema", "stringVal": "1.1.1-chakra.0.0.4"}, {"name": "gpu", "stringVal": "streams"}]
+        if job["recorded"]:
+            head.append({"name": "ranks_per_host", "int64Val": str(job["rph"])})
+        with open(os.path.join(sys.argv[1], f"rank.{rank}.et"), "wb") as file:
+            et_text.write_file(file, {"attr": head}, make_rank(job, rank))
 
 
 if __name__ == "__main__":

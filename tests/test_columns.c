@@ -14,6 +14,7 @@
 
 #include "analyze/table.h"
 #include "arrow_check.h"
+#include "et_text.h"
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "sutra/sutra.h"
@@ -461,7 +462,7 @@ static void lists_of_a_simulation_become_columns(void **state) {
     struct sutra_simulation *simulation = NULL;
     struct sutra_et *et = NULL;
     (void)state;
-    assert_int_equal(sutra_et_parse_lines(context, "lines", lines, sizeof lines - 1, &et, NULL), SUTRA_OK);
+    assert_int_equal(et_parse_text(context, lines, &et, NULL), SUTRA_OK);
     const struct sutra_et *const ets[] = {et, et};
     assert_int_equal(sutra_simulate(context, ets, NULL, 2, &options, &simulation, NULL), SUTRA_OK);
     for (int which = 0; which < SUTRA_SIMULATED_N_COLUMNS; which++) {

@@ -2,6 +2,7 @@
  * test_et_meet.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
  * attributes of collectives, and fields that do not change.
  */
+#include "et_text.h"
 #include "link_case.h"
 #include "simulate/et_file.h"
 #include "simulate/et_format.h"
@@ -34,10 +35,8 @@ struct met {
 static struct met meet(const struct matched_collectives *rank, enum sutra_status expected) {
     struct met met;
     struct sutra_error error;
-    char *text = double_quotes(lines);
     assert_int_equal(sutra_context_create(NULL, &met.context, &error), SUTRA_OK);
-    assert_int_equal(sutra_et_parse_lines(met.context, "lines", text, strlen(text), &met.alone, &error), SUTRA_OK);
-    free(text);
+    assert_int_equal(et_parse_text(met.context, lines, &met.alone, &error), SUTRA_OK);
     assert_int_equal(et_nodes_begin(&met.nodes, &error), SUTRA_OK);
     assert_int_equal(et_make_for_job(&met.nodes, &met.alone->file.nodes, rank, &error), expected);
     return met;

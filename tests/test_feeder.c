@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "et_text.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
 #include "simulate/et_format.h"
@@ -141,7 +142,7 @@ static uint64_t feeder_walk(struct sutra_et *const *files, unsigned n_ranks, uns
 static struct sutra_et *read_text(const char *text) {
     struct sutra_et *et = NULL;
     struct sutra_error error = {0};
-    if (sutra_et_parse_lines(context, "lines", text, strlen(text), &et, &error))
+    if (et_parse_text(context, text, &et, &error))
         fail_msg("byte %u: %s", (unsigned)error.offset, error.message);
     return et;
 }

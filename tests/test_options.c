@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "et_bytes.h"
+#include "et_text.h"
 #include "simulate/et_file.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
@@ -66,7 +66,7 @@ static bool make_job(void) {
     static const char *const changes[] = {"rank=1:compute:2"};
     const struct sutra_simulate_options how = {.size = sizeof how, .scales = changes, .n_scales = 1};
     const struct sutra_et *ets[2];
-    if (sutra_et_parse_lines(all.context, "lines", lines, sizeof lines - 1, &all.job_et, NULL))
+    if (et_parse_text(all.context, lines, &all.job_et, NULL))
         return false;
     ets[0] = ets[1] = all.job_et;
     return sutra_simulate(all.context, ets, NULL, 2, &how, &all.job, NULL) == SUTRA_OK;

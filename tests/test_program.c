@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "et_text.h"
 #include "generate/random.h"
 #include "link_case.h"
 #include "simulate/program.h"
@@ -185,10 +186,8 @@ static void job_make(struct made_job *job, const char *words) {
     for (char *word; (word = strtok_r(rest, " ", &rest));) {
         text = (struct job_text){0};
         write_rank(&text, word, n_ranks);
-        char *lines = double_quotes(text.lines);
-        if (sutra_et_parse_lines(job->context, "lines", lines, strlen(lines), &job->ets[job->n++], &job->error))
+        if (et_parse_text(job->context, text.lines, &job->ets[job->n++], &job->error))
             fail_msg("%s", job->error.message);
-        free(lines);
     }
     if (et_ranks_of(job->context, (const struct sutra_et *const *)job->ets, NULL, job->n, &job->ranks, &job->error))
         fail_msg("%s", job->error.message);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "et_text.h"
 #include "link_case.h"
 #include "sutra/simulate.h"
 
@@ -41,10 +42,8 @@ static struct simulated_job job_read(const char *const *ranks) {
     for (; ranks[job.n]; job.n++) {
         char text[4000];
         assert_true(snprintf(text, sizeof text, METADATA "%s", ranks[job.n]) < (int)sizeof text);
-        char *lines = double_quotes(text);
-        if (sutra_et_parse_lines(job.context, "lines", lines, strlen(lines), &job.ets[job.n], &job.error))
+        if (et_parse_text(job.context, text, &job.ets[job.n], &job.error))
             fail_msg("%s", job.error.message);
-        free(lines);
     }
     return job;
 }
@@ -570,7 +569,7 @@ static struct rank_files files_write(struct simulated_job *job) {
     snprintf(files.folder, sizeof files.folder, "%s", folder);
     for (uint32_t r = 0; r < job->n; r++) {
         snprintf(files.paths[r], PATH_SIZE, "%s/rank.%u.et", folder, r);
-        if (sutra_et_write(job->context, job->ets[r], files.paths[r], NULL, &job->error))
+        if (et_write(&job->ets[r]->file.nodes, NULL, job->context, files.paths[r], NULL, &job->error))
             fail_msg("%s", job->error.message);
     }
     return files;

@@ -1,7 +1,6 @@
 /*
- * convert.c - `sutra convert`: converts ET+ to a Chakra .et file, JSON lines of `sutra jsonize --lines` back to an .et
- * file, or a profiler's database to device traces. Also chakra_converter: the same work with that program's name and
- * command line.
+ * convert.c - `sutra convert`: converts ET+ to a Chakra .et file, or a profiler's database to device traces. Also
+ * chakra_converter: the same work with that program's name and command line.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -27,12 +26,11 @@ struct convert_job {
     const char *input, *compat_input, *compat_output, *log_file;
     const char *astra; /* directory for the configuration of ASTRA-sim */
     uint64_t n_ranks;
-    bool simulate, lines;
+    bool simulate;
     bool is_report;         /* the input is a profiler's database */
     uint64_t rank;          /* of the report, or RANK_UNSET */
     const char *annotation; /* of its steps */
     struct sutra_converted *converted;
-    struct sutra_et *et; /* of lines */
     struct sutra_nsys *report;
 };
 
@@ -111,8 +109,6 @@ static const struct option_row options[] = {
      .help = "reproduce the measured time as far as ET+ allows; ET+ lacks launches and most waits, which "
              "'sutra link HOST DEVICE -o OUT.et' reads from the device trace"},
     FAITHFUL_ROWS(convert_job, "--faithful output", NULL),
-    {"lines", 'l', OPTION_FLAG, AT(convert_job, lines),
-     .help = "read JSON lines of 'sutra jsonize --lines'; uncompressed JSON lines are detected without this option"},
     {"astra", 0, OPTION_FILE, "DIR", AT(convert_job, astra),
      .help = "also write ASTRA-sim's comm_group.json, system.json, network.yml and memory.json to DIR"},
     {"ranks", 0, OPTION_NUMBER, "N", AT(convert_job, n_ranks), .maximum = 1000000,
@@ -156,8 +152,8 @@ static int check_report(const struct convert_job *convert) {
     const struct job *job = &convert->job;
     if (paths_same(job->output, convert->input))
         return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
-    if (convert->options.compat || convert->options.keep_times || convert->lines || convert->astra)
-        return message_fail(SUTRA_USAGE, "%s: --compat, --faithful, --lines and --astra need ET+, found a report",
+    if (convert->options.compat || convert->options.keep_times || convert->astra)
+        return message_fail(SUTRA_USAGE, "%s: --compat, --faithful and --astra need ET+, found a report",
                             convert->input);
     if (path_ends_in(job->output, ".et"))
         return message_fail(SUTRA_USAGE, "%s: convert writes a report as a device trace; use -o NAME.json.gz",
@@ -204,7 +200,8 @@ static int check(struct job *job) {
         !source_open_format(&source, convert->input, is_sqlite, job->options.most_input_bytes, NULL)) {
         struct sutra_error error;
         convert->is_report = is_sqlite(source.bytes, source.size);
-        if (!may_be_trace(source.bytes, source.size) &&
+        const bool is_et_json = file_kind(source.name, source.bytes, source.size).format == FILE_ET_JSON;
+        if ((is_et_json || !may_be_trace(source.bytes, source.size)) &&
             source_refuse(&source, 0, "ET+ or the SQLite database of a report",
                           ": 'sutra link HOST DEVICE -o LINKED.json' writes ET+", &error))
             exit_code = message_error(&error);
@@ -226,8 +223,8 @@ static int check(struct job *job) {
                             job->output, job->output);
     if (!*compat && (exit_code = path_check_format(job->output, ".et")) != SUTRA_OK)
         return exit_code;
-    if (faithful && (*compat || convert->lines))
-        return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", *compat ? "compat" : "lines");
+    if (faithful && *compat)
+        return message_fail(SUTRA_USAGE, "--faithful and --compat exclude each other");
     if (faithful_is_requested(&convert->faithful) && !faithful)
         return message_fail(SUTRA_USAGE, "--gpu and --min-idle-us need --faithful");
     if (convert->astra && (exit_code = path_check_format(convert->astra, "")) != SUTRA_OK)
@@ -235,28 +232,7 @@ static int check(struct job *job) {
     if (convert->astra && *compat)
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
-
-    /* Uncompressed JSON lines are detected by content. */
-    bool is_lines = false;
-    if (!*compat && sutra_is_et_lines(convert->input, &is_lines, NULL) == SUTRA_OK)
-        convert->lines |= is_lines;
     return faithful_check(&convert->faithful);
-}
-
-static int convert_lines(struct convert_job *convert) {
-    struct job *job = &convert->job;
-    struct sutra_error error;
-    if (job_open(job, job->output, &error) || sutra_et_read_lines(job->context, convert->input, &convert->et, &error) ||
-        sutra_et_write(job->context, convert->et, job->output, &job->figures.output_bytes, &error))
-        return job_fail(job, &error);
-    job_measure_inputs(job);
-    const struct named_count count = {"n_nodes", sutra_et_nodes(convert->et)};
-    if (!job->quiet) {
-        fprintf(stderr, "sutra: converted into %s\n", output_name(job->output));
-        summary_print(&(const struct summary_row){count.count, "nodes written", true}, 1);
-        run_figures_print(&job->figures);
-    }
-    return job_write_stats(job, NULL, &count, 1, NULL, 0);
 }
 
 /* Writes all ranks, or the selected one, of a report. */
@@ -360,8 +336,6 @@ static int convert_file(struct job *job) {
     struct sutra_error error;
     if (convert->is_report)
         return convert_report(convert);
-    if (convert->lines)
-        return convert_lines(convert);
     enum sutra_status status = job_open(job, job->output, &error);
     if (!status)
         status = sutra_convert(job->context, convert->input, &convert->options, &convert->converted, &error);
@@ -390,7 +364,6 @@ static int convert_file(struct job *job) {
 static void release(struct job *job) {
     struct convert_job *convert = (struct convert_job *)job;
     sutra_converted_free(convert->converted);
-    sutra_et_free(convert->et);
     sutra_nsys_free(convert->report);
 }
 
@@ -401,7 +374,6 @@ static const struct convert_job defaults = {.job = {.device.choice = SUTRA_DEVIC
 
 static const char *const synopses[] = {
     "ET+ -o OUT [OPTIONS]",
-    "LINES -o OUT [OPTIONS]",
     "REPORT -o TRACE.json.gz [OPTIONS]",
     "--input ET+ --output OUT [OPTIONS]",
     NULL,
@@ -418,7 +390,6 @@ static const char *const description[] = {
     "measured time. ET+ does not record launches, waits of streams for each other, and most synchronizing calls. A "
     "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs. ET+ of 'sutra "
     "link-legacy' does not record when GPU operators start, so --faithful fails.",
-    "LINES is the output of 'sutra jsonize --lines'. Unchanged lines give the original .et file, byte for byte.",
     "REPORT is an SQLite database of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) or rocmProfileData "
     "(.rpd). The output is a device trace in Kineto's format, with all digits of the times, steps as ProfilerStep#N, and NVTX ranges of "
     "emit_nvtx() as operators. Each process with GPU activity is a rank.",
@@ -433,8 +404,6 @@ static const struct example examples[] = {
     {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "link and convert in a pipe"},
     {"sutra convert report.sqlite -o trace.json.gz", "convert a report of Nsight Systems to a device trace"},
     {"sutra convert report.sqlite -o traces/", "write the device trace of each rank of a report"},
-    {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",
-     "edit a file as text"},
     {0},
 };
 

@@ -222,8 +222,7 @@ static const struct option_row options_jsonize[] = {
     {"output_filename", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write to OUT, compressed if OUT ends in .gz or .zst; - is standard output (default: -)"},
     {"input_filename", 'i', OPTION_FILE, "FILE", AT(jsonize_job, input), .help = "read FILE, as the operand FILE does"},
-    {"lines", 'l', OPTION_FLAG, AT(jsonize_job, lines),
-     .help = "write one object per line; 'sutra convert' converts the lines back"},
+    {"lines", 'l', OPTION_FLAG, AT(jsonize_job, lines), .help = "write one object per line"},
     JOB_ROW_INPUT,
     JOB_ROW_FORCE,
     JOB_ROW_QUIET,
@@ -267,15 +266,12 @@ static const char *const synopses_jsonize[] = {"FILE [-o OUT] [OPTIONS]", "--inp
 static const char *const description_jsonize[] = {
     "Writes the Chakra file FILE (.et, plain, gzip or zstd) as JSON: the metadata, then each node. The output is "
     "byte-identical to the output of chakra_jsonizer of MLCommons Chakra: indented objects without a separator.",
-    "--lines writes each object on one line, for grep, jq and scripts. 'sutra convert' converts the lines back to the "
-    ".et file.",
+    "--lines writes each object on one line, for grep, jq and scripts.",
     NULL,
 };
 static const struct example examples_jsonize[] = {
     {"sutra jsonize job.0.et -o job.0.json", "write the same bytes as chakra_jsonizer"},
     {"sutra jsonize job.0.et --lines | jq -c 'select(.type == \"COMM_COLL_NODE\")'", "list the collectives"},
-    {"sutra jsonize job.0.et --lines | sed 's/aten::mm/mm/' | sutra convert --lines - -o job.1.et",
-     "edit a file as text"},
     {0},
 };
 

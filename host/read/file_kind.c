@@ -364,6 +364,9 @@ static struct file_kind kind_of_json(const char *bytes, size_t size) {
                                   ": link it: 'sutra link FILE DEVICE -o LINKED.json'"};
     if (text_has(bytes, MIN(size, JSON_BYTES), "\"segments\""))
         return (struct file_kind){FILE_SNAPSHOT, "a memory snapshot", AS_MEMORY};
+    if (text_has(bytes, MIN(size, JSON_BYTES), "\"stringVal\":"))
+        return (struct file_kind){FILE_ET_JSON, "JSON of 'sutra jsonize'",
+                                  ": use the .et file from which it was written"};
     return (struct file_kind){FILE_JSON, "JSON of another kind", ""};
 }
 

@@ -32,6 +32,7 @@ enum file_format {
     FILE_HOST_TRACE,
     FILE_LINKED_TRACE, /* ET+ */
     FILE_SNAPSHOT,     /* of memory, as JSON */
+    FILE_ET_JSON,      /* an .et file as JSON, which no command reads */
     FILE_JSON,         /* of another kind */
 };
 

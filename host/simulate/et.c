@@ -1,11 +1,8 @@
 /*
- * et.c - sutra_et_...(): reads, writes and describes .et files.
+ * et.c - sutra_et_...(): reads and summarizes .et files, and writes them as JSON.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -145,46 +142,24 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
     return status;
 }
 
-/* The source of the bytes, and their format. */
-struct et_input {
-    const char *name;
-    const void *bytes; /* NULL: `name` is a path */
-    size_t size;
-    bool lines; /* JSON lines; else protobuf */
-};
-
-static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct et_input *input,
-                                    bool damaged, struct sutra_error *error) {
-    struct source *source = &et->file.source;
-    const uint64_t most = context->options.most_input_bytes;
-    enum sutra_status status;
-    if (input->bytes)
-        status = source_copy_any(source, input->name, input->bytes, input->size, error);
-    else if (input->lines)
-        status = source_open_format(source, input->name, may_be_json, most, error);
-    else
-        status = et_open(&et->file, input->name, most, error);
-    if (status)
-        return status;
-    stage_begin(context, "read .et", source->size);
-    status = input->lines ? et_lines_read(&et->file, error)
-                          : et_read(&et->file, damaged ? ET_TOLERANT : ET_WHOLE, context->pool, error);
-    stage_end(context);
-    return status;
-}
-
-static enum sutra_status read_new(struct sutra_context *context, const struct et_input *input,
+/* Reads a file, or the bytes if they are not NULL. */
+static enum sutra_status read_new(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                   const struct sutra_et_read_options *options, struct sutra_et **et,
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_read_options, damaged);
     struct sutra_et_read_options used_options;
-    enum sutra_status status = options_copy(&form, options, &used_options, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &used_options, error));
     struct sutra_et *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    status = read_input(context, made, input, used_options.damaged, error);
+    struct source *source = &made->file.source;
+    enum sutra_status status = bytes ? source_copy_any(source, name, bytes, size, error)
+                                     : et_open(&made->file, name, context->options.most_input_bytes, error);
+    if (!status) {
+        stage_begin(context, "read .et", source->size);
+        status = et_read(&made->file, used_options.damaged ? ET_TOLERANT : ET_WHOLE, context->pool, error);
+        stage_end(context);
+    }
     if (status)
         sutra_et_free(made);
     else
@@ -195,28 +170,13 @@ static enum sutra_status read_new(struct sutra_context *context, const struct et
 enum sutra_status sutra_et_read(struct sutra_context *context, const char *path,
                                 const struct sutra_et_read_options *options, struct sutra_et **et,
                                 struct sutra_error *error) {
-    return read_new(context, &(struct et_input){.name = path}, options, et, error);
+    return read_new(context, path, NULL, 0, options, et, error);
 }
 
 enum sutra_status sutra_et_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                  const struct sutra_et_read_options *options, struct sutra_et **et,
                                  struct sutra_error *error) {
-    return read_new(context, &(struct et_input){name, bytes ? bytes : "", size, false}, options, et, error);
-}
-
-enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
-                                      struct sutra_error *error) {
-    return read_new(context, &(struct et_input){.name = path, .lines = true}, NULL, et, error);
-}
-
-enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
-                                       struct sutra_et **et, struct sutra_error *error) {
-    return read_new(context, &(struct et_input){name, bytes ? bytes : "", size, true}, NULL, et, error);
-}
-
-enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
-                                 uint64_t *n_bytes, struct sutra_error *error) {
-    return et_write(&et->file.nodes, NULL, context, path, n_bytes, error);
+    return read_new(context, name, bytes ? bytes : "", size, options, et, error);
 }
 
 void sutra_et_free(struct sutra_et *et) {
@@ -238,21 +198,6 @@ enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, b
     *known = !source.is_beginning && !is_other && is_et_file(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
-}
-
-enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_error *error) {
-    char beginning[ET_LINES_BEGINNING];
-    bool standard = strcmp(path, "-") == 0;
-    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : pread(file, beginning, sizeof beginning, 0);
-    enum sutra_status status = SUTRA_OK;
-    if (n < 0)
-        status = error_os(error, SUTRA_NO_INPUT, path, errno, "cannot read");
-    else
-        *known = is_et_lines(beginning, (size_t)n);
-    if (file >= 0 && !standard)
-        close(file);
-    return status;
 }
 
 uint64_t sutra_et_nodes(const struct sutra_et *et) {

@@ -18,75 +18,6 @@
 #include "sutra/simulate.h"
 #include "write/text.h"
 
-/*
- * Filling of columns by readers of any format, in two passes over the same code: the first pass counts, the second
- * stores the values in the columns that et_fill_room() allocated.
- *
- *     et_fill_begin   -->   a pass   -->   et_fill_room   -->   the same pass again
- *
- * Parts of a file may be filled in parallel: each part has a filler for its first pass, whose counts are added up. The
- * sum of the preceding parts is the offset of its second pass. New names of attributes are numbered when all parts are
- * filled, in the order of the parts.
- */
-
-/* Names of attributes recur in the same order in each node: number of indices of a node that are remembered. */
-#define FILL_GUESSES 32
-
-/* Counts of everything. */
-struct et_totals {
-    row_t n_nodes;
-    uint64_t n_ctrl, n_data, n_attributes, n_docs;
-    uint64_t n_metadata, n_metadata_docs;
-    uint64_t n_joined; /* bytes of joined lists, which were in several pieces */
-};
-
-struct et_filler {
-    struct et_nodes *nodes;
-    bool fill;                /* the second pass */
-    struct et_totals n;       /* so far */
-    uint64_t first_attribute; /* of the current node */
-    uint32_t guesses[FILL_GUESSES];
-    struct strings own; /* of a part: new names, numbered after the known ones */
-    uint32_t n_known;   /* number of known names */
-    bool is_part, no_memory;
-    bool slim;      /* only store fields that a simulator needs: et_fill_wants() */
-    uint64_t index; /* index in the node of the last attribute passed to et_fill_wants() */
-};
-
-/* The single fields of a node. */
-struct et_node {
-    uint64_t id, start_us, duration_us;
-    int32_t type;
-    uint8_t flags;
-    struct et_text text[ET_TEXT_COLUMNS];
-};
-
-struct et_attribute {
-    struct et_text name, doc;
-    uint8_t kind;        /* enum et_kind, or the number of its list */
-    struct et_text text; /* of texts and lists */
-    bool is_joined;      /* a list that was joined, and the last one */
-    uint64_t bits;       /* of numbers */
-};
-
-/* SUTRA_SYSTEM: out of memory. */
-enum sutra_status et_fill_begin(struct et_filler *filler, struct et_nodes *nodes, struct sutra_error *error);
-
-/* Allocates the columns for filler->n, and starts the second pass. */
-enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *error);
-
-/* Fields of the current node, until et_fill_node() ends it. */
-void et_fill_ctrl(struct et_filler *filler, uint64_t id);
-void et_fill_data(struct et_filler *filler, uint64_t id);
-void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attribute);
-void et_fill_node(struct et_filler *filler, const struct et_node *node);
-
-/* An attribute of the metadata. */
-void et_fill_metadata(struct et_filler *filler, const struct et_attribute *attribute);
-
-/* Whether memory ran out in the second pass. */
-bool et_fill_failed(const struct et_filler *filler);
-
 #define ET_NOWHERE UINT64_MAX
 
 struct et_file {
@@ -122,7 +53,7 @@ bool is_et_file(const char *bytes, size_t size);
 bool et_may_begin(const char *bytes, size_t size);
 
 /*
- * ---- JSON (et_lines.c): the messages of an .et file as protobuf's MessageToJson writes them ----
+ * ---- JSON (et_json.c): the messages of an .et file as protobuf's MessageToJson writes them ----
  *
  * Names are in lower camel case, fields ascend by number without empty or zero fields, integers of 64 bits are strings,
  * bytes are in base64.
@@ -132,26 +63,12 @@ bool et_may_begin(const char *bytes, size_t size);
  *
  *     {"attr": [{"name": "schema", "stringVal": "1.1.1-chakra.0.0.4"}]}
  *     {"id": "1", "name": "aten::mm", "type": "COMP_NODE", "ctrlDeps": ["7"], "attr": [...]}
- *
- * The reader accepts objects on one or several lines, so also chakra_jsonizer's output; integers with or without
- * quotes; members in any order. Unknown members are errors, so typing errors are found. A file in the encoding of
- * Google's own writer is reproduced byte for byte. Cost: O(bytes), two passes to read.
  */
 
 enum et_json_layout { ET_JSON_CHAKRA, ET_JSON_LINES };
 
 void et_json_metadata(const struct et_nodes *nodes, enum et_json_layout layout, struct text_out *text);
 void et_json_node(const struct et_nodes *nodes, row_t row, enum et_json_layout layout, struct text_out *text);
-
-/* Reads the text of `file->source`, which the caller has opened and frees in any case. SUTRA_DATA: malformed; the
- * error has the byte and the line. SUTRA_SYSTEM: out of memory. */
-enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error);
-
-/* Number of bytes that is_et_lines() needs. */
-#define ET_LINES_BEGINNING 64
-
-/* Whether a text begins like such lines: with an object of the metadata. */
-bool is_et_lines(const char *bytes, size_t size);
 
 /*
  * ---- Output (et_write.c) ----

@@ -20,12 +20,63 @@
 
 /* ---- Counting and filling of columns ---- */
 
-enum sutra_status et_fill_begin(struct et_filler *filler, struct et_nodes *nodes, struct sutra_error *error) {
+/*
+ * Two passes over the same code: the first pass counts, the second stores the values in the columns that
+ * allocate_columns() allocated.
+ *
+ *     begin_filler   -->   a pass   -->   allocate_columns   -->   the same pass again
+ *
+ * Each part of the file has a filler for its first pass, whose counts are added up. The sum of the preceding parts is
+ * the offset of its second pass. New names of attributes are numbered when all parts are filled, in the order of the
+ * parts.
+ */
+
+/* Names of attributes recur in the same order in each node: number of indices of a node that are remembered. */
+#define FILL_GUESSES 32
+
+/* Counts of everything. */
+struct et_totals {
+    row_t n_nodes;
+    uint64_t n_ctrl, n_data, n_attributes, n_docs;
+    uint64_t n_metadata, n_metadata_docs;
+    uint64_t n_joined; /* bytes of joined lists, which were in several pieces */
+};
+
+struct et_filler {
+    struct et_nodes *nodes;
+    bool fill;                /* the second pass */
+    struct et_totals n;       /* so far */
+    uint64_t first_attribute; /* of the current node */
+    uint32_t guesses[FILL_GUESSES];
+    struct strings own; /* of a part: new names, numbered after the known ones */
+    uint32_t n_known;   /* number of known names */
+    bool is_part, no_memory;
+    bool slim;      /* only store fields that a simulator needs: is_wanted() */
+    uint64_t index; /* index in the node of the last attribute passed to is_wanted() */
+};
+
+/* The single fields of a node. */
+struct et_node {
+    uint64_t id, start_us, duration_us;
+    int32_t type;
+    uint8_t flags;
+    struct et_text text[ET_TEXT_COLUMNS];
+};
+
+struct et_attribute {
+    struct et_text name, doc;
+    uint8_t kind;        /* enum et_kind, or the number of its list */
+    struct et_text text; /* of texts and lists */
+    bool is_joined;      /* a list that was joined, and the last one */
+    uint64_t bits;       /* of numbers */
+};
+
+static enum sutra_status begin_filler(struct et_filler *filler, struct et_nodes *nodes, struct sutra_error *error) {
     *filler = (struct et_filler){.nodes = nodes};
     return et_nodes_begin(nodes, error);
 }
 
-enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *error) {
+static enum sutra_status allocate_columns(struct et_filler *filler, struct sutra_error *error) {
     struct et_nodes *nodes = filler->nodes;
     struct et_totals n = filler->n;
     enum sutra_status status = et_nodes_take(nodes, n.n_nodes, n.n_ctrl, n.n_data, n.n_attributes, error);
@@ -46,7 +97,7 @@ enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *err
 }
 
 /* Numbers the new names of a part, which started at the counts `before`. False: out of memory. */
-static bool et_fill_join(struct et_filler *part, const struct et_totals *before) {
+static bool number_new_names(struct et_filler *part, const struct et_totals *before) {
     struct strings *names = &part->nodes->names;
     const uint32_t n_known = part->n_known;
     if (part->own.n == 0)
@@ -64,7 +115,7 @@ static bool et_fill_join(struct et_filler *part, const struct et_totals *before)
 }
 
 /* Append the piece to the list that was joined last. */
-static void et_fill_list(struct et_filler *filler, struct et_attribute *attribute, struct et_text piece) {
+static void join_list(struct et_filler *filler, struct et_attribute *attribute, struct et_text piece) {
     const struct et_text before = attribute->text;
     uint64_t at = filler->n.n_joined - (attribute->is_joined ? before.length : 0);
     char *joined = filler->fill ? filler->nodes->joined + at : NULL;
@@ -83,11 +134,11 @@ static void add_id(struct et_filler *filler, struct et_ids *list, uint64_t *n, u
     (*n)++;
 }
 
-void et_fill_ctrl(struct et_filler *filler, uint64_t id) {
+static void add_ctrl(struct et_filler *filler, uint64_t id) {
     add_id(filler, &filler->nodes->ctrl, &filler->n.n_ctrl, id);
 }
 
-void et_fill_data(struct et_filler *filler, uint64_t id) {
+static void add_data(struct et_filler *filler, uint64_t id) {
     add_id(filler, &filler->nodes->data, &filler->n.n_data, id);
 }
 
@@ -136,7 +187,7 @@ static const uint64_t needed = NEEDED(IS_CPU_OP) | NEEDED(TID) | NEEDED(STREAM) 
 _Static_assert(ET_N_NAMES <= 64, "a bit for each known name");
 
 /* Whether a slim filler stores the next attribute, of this name; other attributes need not be read. */
-static bool et_fill_wants(struct et_filler *filler, const char *bytes, size_t length) {
+static bool is_wanted(struct et_filler *filler, const char *bytes, size_t length) {
     uint32_t *guess = &filler->guesses[filler->index++ % FILL_GUESSES];
     if (!is_name(&filler->nodes->names, *guess, bytes, length)) {
         uint32_t number = strings_find(&filler->nodes->names, bytes, length);
@@ -164,7 +215,7 @@ static void set_attribute(struct et_filler *filler, struct et_attributes *table,
         table->docs[doc] = (struct et_doc){at, attribute->doc};
 }
 
-void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attribute) {
+static void add_attribute(struct et_filler *filler, const struct et_attribute *attribute) {
     struct et_nodes *nodes = filler->nodes;
     uint64_t at = filler->n.n_attributes++, doc = filler->n.n_docs;
     filler->n.n_docs += attribute->doc.length > 0;
@@ -173,14 +224,14 @@ void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attr
         set_attribute(filler, &nodes->attributes, at, index, doc, attribute);
 }
 
-void et_fill_metadata(struct et_filler *filler, const struct et_attribute *attribute) {
+static void add_metadata(struct et_filler *filler, const struct et_attribute *attribute) {
     uint64_t at = filler->n.n_metadata++, doc = filler->n.n_metadata_docs;
     filler->n.n_metadata_docs += attribute->doc.length > 0;
     if (filler->fill)
         set_attribute(filler, &filler->nodes->metadata, at, at, doc, attribute);
 }
 
-void et_fill_node(struct et_filler *filler, const struct et_node *node) {
+static void add_node(struct et_filler *filler, const struct et_node *node) {
     struct et_nodes *nodes = filler->nodes;
     row_t row = filler->n.n_nodes++;
     filler->index = 0;
@@ -201,7 +252,7 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     filler->nodes->attr_first[next] = filler->first_attribute = filler->n.n_attributes;
 }
 
-bool et_fill_failed(const struct et_filler *filler) {
+static bool filler_failed(const struct et_filler *filler) {
     return filler->no_memory || filler->nodes->arena.failed;
 }
 
@@ -259,7 +310,7 @@ static void add_list(struct et_reader *reader, struct et_attribute *attribute, c
         attribute->text = piece;
         attribute->is_joined = false;
     } else if (piece.length > 0) {
-        et_fill_list(&reader->filler, attribute, piece);
+        join_list(&reader->filler, attribute, piece);
     }
 }
 
@@ -312,10 +363,10 @@ static bool first_name(const struct wire_field *message, struct wire_field *name
 
 static void read_node_attribute(struct et_reader *reader, const struct wire_field *message) {
     struct wire_field name;
-    if (reader->filler.slim && first_name(message, &name) && !et_fill_wants(&reader->filler, name.bytes, name.bits))
+    if (reader->filler.slim && first_name(message, &name) && !is_wanted(&reader->filler, name.bytes, name.bits))
         return;
     struct et_attribute attribute = read_attribute(reader, message);
-    et_fill_attribute(&reader->filler, &attribute);
+    add_attribute(&reader->filler, &attribute);
 }
 
 static void read_texts(struct et_reader *reader, struct et_text *texts, const struct wire_field *message) {
@@ -332,9 +383,9 @@ static void read_node(struct et_reader *reader, struct wire wire) {
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         if (field.number == 4)
-            read_ids(reader, et_fill_ctrl, &field);
+            read_ids(reader, add_ctrl, &field);
         else if (field.number == 5)
-            read_ids(reader, et_fill_data, &field);
+            read_ids(reader, add_data, &field);
         else if (field.type == WIRE_BYTES) {
             const bool slim = reader->filler.slim;
             switch (field.number) {
@@ -377,7 +428,7 @@ static void read_node(struct et_reader *reader, struct wire wire) {
         }
     }
     end_fields(reader, &wire);
-    et_fill_node(&reader->filler, &node);
+    add_node(&reader->filler, &node);
 }
 
 /* ---- Sequence of messages ---- */
@@ -513,7 +564,7 @@ static void fill_part(void *arg, size_t i) {
     part->failed = !strings_init(&part->reader.filler.own);
     if (!part->failed)
         read_part(parts, part, n);
-    part->failed |= et_fill_failed(&part->reader.filler);
+    part->failed |= filler_failed(&part->reader.filler);
 }
 
 /* ---- The file ---- */
@@ -535,7 +586,7 @@ static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
         if (field.number != 2)
             continue;
         struct et_attribute attribute = read_attribute(reader, &field);
-        et_fill_metadata(&reader->filler, &attribute);
+        add_metadata(&reader->filler, &attribute);
     }
     end_fields(reader, &message);
     return !reader->fault;
@@ -547,10 +598,7 @@ static void first_fault(const struct source *source, const char *fault, uint64_t
 #define OUTPUT " -o rank.0.et'"
     const struct file_kind kind = file_kind(source->name, source->bytes, source->size);
     const char *name = source->name;
-    if (is_et_lines(source->bytes, source->size))
-        error_file(damage, SUTRA_DATA, name, FOUND "its JSON lines; convert them: 'sutra convert --lines %s" OUTPUT,
-                   name);
-    else if (kind.format == FILE_DEVICE_TRACE)
+    if (kind.format == FILE_DEVICE_TRACE)
         error_file(damage, SUTRA_DATA, name, FOUND "%s; link it: 'sutra link HOST %s" OUTPUT, kind.name, name);
     else if (kind.format == FILE_HOST_TRACE)
         error_file(damage, SUTRA_DATA, name, FOUND "%s; link it: 'sutra link %s DEVICE" OUTPUT, kind.name, name);
@@ -633,20 +681,20 @@ static enum sutra_status fill_messages(struct et_reader *reader, struct et_parts
     struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
     reader->filler.n = n;
     reader->fault = NULL;
-    enum sutra_status status = et_fill_room(&reader->filler, error);
+    enum sutra_status status = allocate_columns(&reader->filler, error);
     if (status || !file->has_metadata)
         return status;
     const uint64_t cut_at = file->cut_at, empty_at = file->empty_at;
     read_first(reader, &cursor);
     file->cut_at = cut_at;
     file->empty_at = empty_at;
-    if (et_fill_failed(&reader->filler))
+    if (filler_failed(&reader->filler))
         return error_memory(error);
     bool failed = false;
     pool_run(pool, parts->n, fill_part, parts);
     for (size_t i = 0; i < parts->n; i++) {
         struct et_part *part = &parts->parts[i];
-        failed = failed || part->failed || !et_fill_join(&part->reader.filler, &part->before);
+        failed = failed || part->failed || !number_new_names(&part->reader.filler, &part->before);
         strings_free(&part->reader.filler.own);
     }
     return failed ? error_memory(error) : SUTRA_OK;
@@ -658,7 +706,7 @@ enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool
     struct et_parts parts = {.file = file};
     struct et_totals n;
     file->cut_at = file->empty_at = ET_NOWHERE;
-    enum sutra_status status = et_fill_begin(&reader.filler, &file->nodes, error);
+    enum sutra_status status = begin_filler(&reader.filler, &file->nodes, error);
     file->nodes.slim = how == ET_SLIM;
     if (!status && !count_messages(&reader, &parts, pool, &n))
         status = error_memory(error);

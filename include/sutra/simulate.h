@@ -2,7 +2,6 @@
  * simulate.h - Chakra .et files, the input of simulators such as ASTRA-sim.
  *
  *     .et file --> sutra_et_read() --> struct sutra_et --> sutra_et_write_json()   JSON, or JSON lines
- *     JSON lines --> sutra_et_read_lines() --/        \--> sutra_et_write()        .et
  *     .et files of a job --> sutra_simulate() --> struct sutra_simulation           times, critical path, what-ifs
  */
 #ifndef SUTRA_SIMULATE_H
@@ -46,20 +45,6 @@ uint64_t sutra_et_nodes(const struct sutra_et *et);
 /* Detects the .et format from the first bytes of a file. Errors: SUTRA_NO_INPUT; SUTRA_DATA: decompression fails or
  * exceeds the context's `most_input_bytes`. */
 enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, bool *known, struct sutra_error *error);
-
-/* Reads JSON lines written by sutra_et_write_json() or chakra_jsonizer. Errors as for sutra_et_read(), with the line
- * number. */
-enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
-                                      struct sutra_error *error);
-enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
-                                       struct sutra_et **et, struct sutra_error *error);
-
-/* Detects JSON lines from the first bytes of an uncompressed file. Errors: SUTRA_NO_INPUT. */
-enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_error *error);
-
-/* Writes an .et file with the same bytes as Google's protobuf writer. Writes as sutra_linked_write() does. */
-enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
-                                 uint64_t *n_bytes, struct sutra_error *error);
 
 /* ---- File summary ---- */
 

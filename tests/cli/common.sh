@@ -105,3 +105,6 @@ et_file() {
     printf 'R\016\012\011is_cpu_op\330\001\000R\012\012\006streamH\007R\015\012\011comm_typeH\000R\016\012\011comm_sizeH\200\010'
     printf 'R\015\012\007pg_name\352\001\0010R\020\012\005scale\031\000\000\000\000\000\000\370\077'
 }
+
+# encode_et: the Chakra file of JSON lines, from standard input to standard output.
+encode_et() { python3 "$TOOLS/../et_text.py"; }

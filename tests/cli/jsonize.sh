@@ -27,7 +27,6 @@ try sutra jsonize zeros.et.gz -o zeros.json
 try sutra simulate zeros.et.gz
 try sutra check zeros.et.gz
 try sutra info zeros.et.gz
-try sutra convert --lines zeros.et.gz -o lines.et
 gzip -dc zeros.et.gz | try sutra jsonize - -o zeros.json
 gzip host.json
 try sutra jsonize host.json.gz -o host.et

@@ -22,7 +22,7 @@ for what in '--scale name=~gemm:0.5' '--scale op=aten::addmm:0.5' '--scale compu
     what_if rank.0.et $what
 done
 echo "without communication, GPU or launch latency:"
-sutra jsonize job.0.et --lines | sed 3d | sutra convert --lines - -o mm.0.et --quiet
+sutra jsonize job.0.et --lines | sed 3d | encode_et >mm.0.et
 what_if mm.0.et --bandwidth x2 --network beta=1GB/s --overlap comm --scale gpu:2 --remove compute --no-launch-latency
 what_if job.0.et --bandwidth x2 --scale cpu:0.5
 echo
@@ -32,11 +32,11 @@ cat trace.json
 echo "beside the measured times:"
 sutra jsonize job.0.et --lines |
     sed 's/"COMP_NODE"/&, "startTimeMicros": "1005"/; s/"COMM_COLL_NODE"/&, "startTimeMicros": "1030"/' >lines
-sutra convert --lines lines -o timed.0.et --quiet && sutra simulate timed.0.et --scale gpu:2 --quiet --trace trace.json >/dev/null
+encode_et <lines >timed.0.et && sutra simulate timed.0.et --scale gpu:2 --quiet --trace trace.json >/dev/null
 sed 's/{"ph"/\n&/g' trace.json
 echo "jobs that stand still:"
 ring() { sed -n 1p lines && sed -n '2s/"durationMicros"/"dataDeps": ["1"], &/p; 3p' lines; }
-ring | sutra convert --lines - -o stuck.0.et --quiet
+ring | encode_et >stuck.0.et
 try sutra simulate stuck.0.et
 try sutra simulate job.0.et stuck.0.et
 echo "what is wrong:"

@@ -1,13 +1,7 @@
 # Other numbers of layers, micro-batches and replicas: page, JSON, written files, and refused what-ifs.
 . "$TOOLS/common.sh"
 # job NAME NUMBER...
-job() {
-    python3 "$TOOLS/../scale_job.py" "$@"
-    for lines in "$1"/*.lines; do
-        sutra convert "$lines" -o "${lines%.lines}.et" --quiet
-        rm "$lines"
-    done
-}
+job() { python3 "$TOOLS/../scale_job.py" "$@"; }
 time_of() { sed -n 's/^  "time_us": \([0-9.]*\),$/\1/p'; }
 job pipeline pp=2 dp=2 micro=4 layers=8
 sutra simulate pipeline --micro-batches 8 | head -3

@@ -3,7 +3,6 @@
 traces
 sutra link host.json device.json -o plus.json -q
 sutra link host.json device.json -o rank.0.et -q
-sutra jsonize rank.0.et --lines >lines.json
 # each FILE COMMAND...: runs the command, which names the input IN and the output OUT, with each kind of input.
 each() {
     file=$1
@@ -38,7 +37,6 @@ each device.json info IN -q
 each host.json info IN -q
 each rank.0.et info IN -q
 each plus.json convert IN -o OUT -q
-each lines.json convert IN -o OUT -q
 each device.json cut IN -o OUT -q
 each device.json repair IN -o OUT -q
 each device.json tree IN -o OUT -q

@@ -26,6 +26,7 @@ try sutra jsonize host.json
 echo '{"a": 1}' >some.json
 try sutra simulate some.json
 sutra check device.json | head -1
+try sutra convert lines.json -o again.et
 # Bytes that begin as an .et file does, but are text.
 printf 'h\n\nello\n' >text.txt
 try sutra analyze text.txt

@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "../et_text.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 #include "sutra/pipeline.h"
@@ -166,7 +167,7 @@ static void simulate_words(struct sutra_context *context, const uint8_t *data, s
                                                   {.size = sizeof *told, .scales = &change, .n_scales = 1}};
     struct sutra_et *et = NULL;
     struct sutra_error error = {0};
-    check(sutra_et_parse_lines(context, "lines", lines, sizeof lines - 1, &et, &error) == SUTRA_OK, "it is a job");
+    check(et_parse_text(context, lines, &et, &error) == SUTRA_OK, "it is a job");
     const struct sutra_et *const ets[] = {et, et};
     for (int i = 0; i < 2; i++) {
         struct sutra_simulation *simulation = NULL;
