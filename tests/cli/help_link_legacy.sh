@@ -1,1 +1,0 @@
-sutra link-legacy --help

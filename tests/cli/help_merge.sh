@@ -1,1 +1,0 @@
-sutra help merge

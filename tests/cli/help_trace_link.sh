@@ -1,1 +1,0 @@
-chakra_trace_link --help
