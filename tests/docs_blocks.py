@@ -22,8 +22,8 @@ dates are not compared; all other numbers are. Comments directly above a block c
 "<!-- not run on this page: REASON -->" in a page holds for all its blocks. --update replaces the outputs in the pages by
 the actual outputs.
 
-The runner also checks relative links with their headings, commands and options in examples, and the list of directories
-in docs/architecture.md. The exit status is 1 if a check fails.
+The runner also checks relative links with their headings, commands and options in examples, the list of directories
+in docs/architecture.md, and the lines of records in docs/job-records.md. The exit status is 1 if a check fails.
 """
 
 import ast
@@ -478,6 +478,18 @@ def check_directories(runner):
         runner.failures.append(f"docs/architecture.md: directories {documented}, tests/house.py: {checked}")
 
 
+def check_records(runner):
+    """The tables of docs/job-records.md have the lines of the reader in host/job/record.c, with their numbers of fields."""
+    with open(os.path.join(TOP, "docs", "job-records.md"), encoding="utf-8") as file:
+        section = file.read().partition("\n## Records\n")[2].partition("\n## ")[0]
+    documented = [(words[0], len(words) - 1) for words in map(str.split, re.findall(r"^\| `([^`]*)`", section, re.MULTILINE))]
+    with open(os.path.join(TOP, "host", "job", "record.c"), encoding="utf-8") as file:
+        forms = re.findall(r'\[(?:RECORD|PLAN)_\w+\] = \{"(\w+)", "([a-z?]*)"', file.read())
+    checked = [(word, len(fields.replace("?", ""))) for word, fields in forms]
+    if documented != checked:
+        runner.failures.append(f"docs/job-records.md: lines {documented}, host/job/record.c: {checked}")
+
+
 def markdown_files():
     for folder, folders, names in os.walk(TOP):
         folders[:] = [name for name in folders if not name.startswith((".", "build"))]
@@ -501,6 +513,7 @@ def main():
             check_links(pages, runner)
             check_options(pages, runner)
             check_directories(runner)
+            check_records(runner)
         found = [os.path.relpath(path, TOP) for pattern in RUN_PAGES for path in sorted(glob.glob(os.path.join(TOP, pattern)))]
         for path in named or found:
             Page(path, runner).run()

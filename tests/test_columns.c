@@ -41,6 +41,42 @@ static struct arrow_table events_of(const struct sutra_device_trace *trace,
     return take(&stream);
 }
 
+/* The table below a heading of docs/arrow.md lists the columns with their types and units. */
+static void assert_documented(const struct arrow_table *table, const char *heading) {
+    static const char *const types[][2] = {{"l", "int64"}, {"g", "float64"}, {"I", "uint32"},
+                                           {"b", "bool"},  {"u", "text"},    {"+l", "list of uint32"}};
+    FILE *page = fopen("docs/arrow.md", "r");
+    char line[1000] = "";
+    assert_non_null(page);
+    while (strcmp(line, heading) != 0) {
+        assert_non_null(fgets(line, sizeof line, page));
+        line[strcspn(line, "\n")] = 0;
+    }
+    while (strncmp(line, "| `", 3) != 0)
+        assert_non_null(fgets(line, sizeof line, page));
+    for (int64_t i = 0; i < table->schema.n_children; i++) {
+        const struct ArrowSchema *column = table->schema.children[i];
+        const char *type = "dictionary", *unit = ""; /* metadata: number of pairs, and texts after their lengths */
+        const size_t length_at = 2 * sizeof(int32_t) + strlen("unit");
+        int32_t length = 0;
+        char row[200], other[200];
+        for (size_t k = 0; k < sizeof types / sizeof *types && !column->dictionary; k++)
+            type = strcmp(column->format, types[k][0]) == 0 ? types[k][1] : type;
+        if (column->metadata) {
+            memcpy(&length, column->metadata + length_at, sizeof length);
+            unit = column->metadata + length_at + sizeof length;
+        }
+        snprintf(row, sizeof row, "| `%s` | %s |%s%.*s | ", column->name, type, length ? " " : "", length, unit);
+        snprintf(other, sizeof other, "| `%s` | int64 or float64 | %.*s | ", column->name, length, unit);
+        if (strncmp(line, row, strlen(row)) != 0 && strncmp(line, other, strlen(other)) != 0)
+            fail_msg("docs/arrow.md, %s: expected %s, found %s", heading, row, line);
+        if (!fgets(line, sizeof line, page))
+            *line = 0;
+    }
+    assert_int_not_equal(*line, '|');
+    fclose(page);
+}
+
 /* A value as text, which is kept until the next call. */
 static const char *text_at(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t row) {
     static char text[100];
@@ -120,6 +156,7 @@ static void events_become_columns(void **state) {
     const char unit[] = "\1\0\0\0\4\0\0\0unit\2\0\0\0us";
     assert_memory_equal(table.schema.children[0]->metadata, unit, sizeof unit - 1);
     assert_null(table.schema.children[2]->metadata);
+    assert_documented(&table, "## Events");
     arrow_free(&table);
 }
 
@@ -277,9 +314,13 @@ static void nodes_become_columns_with_attributes(void **state) {
     struct ArrowArrayStream stream;
     (void)state;
     struct sutra_host_trace *trace = host_trace();
+    assert_int_equal(sutra_host_trace_arrow(context, trace, NULL, &stream, NULL), SUTRA_OK);
+    struct arrow_table table = take(&stream);
+    assert_documented(&table, "## Nodes of a host trace");
+    arrow_free(&table);
     assert_int_equal(sutra_host_trace_arrow(context, trace, &options, &stream, NULL), SUTRA_OK);
     sutra_host_trace_free(trace);
-    struct arrow_table table = take(&stream);
+    table = take(&stream);
     assert_string_equal(column_text(&table, "id"), "l: 1 2 3");
     assert_string_equal(column_text(&table, "name"), "i*: root thread a");
     assert_string_equal(column_text(&table, "parent"), "l: 1 1 2");
@@ -322,7 +363,7 @@ static void linked_nodes_know_their_events(void **state) {
     struct arrow_table table = take(&stream);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_string_equal(column_text(&table, expected[i][0]), expected[i][1]);
-    assert_string_equal(table.schema.children[arrow_find(&table, "sync_dep")]->format, "+l");
+    assert_documented(&table, "## Nodes of ET+");
     arrow_free(&table);
 }
 
@@ -350,12 +391,14 @@ static void a_tree_and_its_pairs_become_columns(void **state) {
     assert_string_equal(column_text(&table, "depth"), "I: 0 1 2");
     assert_string_equal(column_text(&table, "start_ns"), "l: 10000 11000 15000");
     assert_string_equal(column_text(&table, "end_ns"), "l: 19000 13000 15000");
+    assert_documented(&table, "## Call tree");
     arrow_free(&table);
     table = take(&pairs);
     assert_string_equal(column_text(&table, "kind"), "c*: launch operator");
     assert_string_equal(column_text(&table, "from_event"), "I: 1 0");
     assert_string_equal(column_text(&table, "to_event"), "I: 2 2");
     assert_string_equal(column_text(&table, "flow_id"), "l: (null) (null)");
+    assert_documented(&table, "## Pairs");
     arrow_free(&table);
 }
 
@@ -377,6 +420,7 @@ static void edges_of_a_path_become_columns(void **state) {
         n_critical += strcmp(text_at(table.schema.children[6], table.array.children[6], row), "true") == 0;
     assert_int_equal(n_critical, report.n_path_nodes - 1);
     assert_non_null(strstr(column_text(&table, "kind"), "operator"));
+    assert_documented(&table, "## Critical path");
     arrow_free(&table);
 }
 
@@ -422,6 +466,8 @@ static void an_empty_table_has_columns(void **state) {
 }
 
 static void results_of_the_notebook_become_columns(void **state) {
+    static const char *const headings[SUTRA_DLRM_N_COLUMNS] = {"### Streams", "### Rows", "### Overheads",
+                                                               "### Overheads by shape"};
     struct sutra_dlrm *dlrm = NULL;
     (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
@@ -434,6 +480,7 @@ static void results_of_the_notebook_become_columns(void **state) {
             assert_string_equal(column_text(&table, "stream"), "u: 7");
         if (which == SUTRA_DLRM_OVERHEADS)
             assert_non_null(strstr(column_text(&table, "name"), "cudaLaunchKernel"));
+        assert_documented(&table, headings[which]);
         arrow_free(&table);
     }
     sutra_dlrm_free(dlrm);
@@ -447,15 +494,15 @@ static void lists_of_a_simulation_become_columns(void **state) {
         "{\"name\":\"meeting\",\"int64Val\":\"0\"},{\"name\":\"meeting_kind\",\"stringVal\":\"all-reduce\"}]}\n"
         "{\"id\":\"3\",\"name\":\"c\",\"type\":\"COMP_NODE\",\"dataDeps\":[\"3\"],\"attr\":[]}\n";
     static const struct {
-        const char *column, *values;
+        const char *heading, *column, *values;
     } expected[SUTRA_SIMULATED_N_COLUMNS] = {
-        [SUTRA_SIMULATED_RANKS] = {"time_ns", "l: 27000 27000"},
-        [SUTRA_SIMULATED_WAITS] = {"ns", "l: 9000"},
-        [SUTRA_SIMULATED_COLLECTIVES] = {"kind", "u: all-reduce"},
-        [SUTRA_SIMULATED_LINKS] = {"bytes_per_s", "g: (null)"},
-        [SUTRA_SIMULATED_PATH] = {"name", "u: a b"},
-        [SUTRA_SIMULATED_NAMES] = {"n_nodes", "l: 2 2 2"},
-        [SUTRA_SIMULATED_DEADLOCKED] = {"awaited_name", "u: c c"},
+        [SUTRA_SIMULATED_RANKS] = {"### Ranks", "time_ns", "l: 27000 27000"},
+        [SUTRA_SIMULATED_WAITS] = {"### Waits", "ns", "l: 9000"},
+        [SUTRA_SIMULATED_COLLECTIVES] = {"### Collectives", "kind", "u: all-reduce"},
+        [SUTRA_SIMULATED_LINKS] = {"### Links", "bytes_per_s", "g: (null)"},
+        [SUTRA_SIMULATED_PATH] = {"### Path", "name", "u: a b"},
+        [SUTRA_SIMULATED_NAMES] = {"### Names", "n_nodes", "l: 2 2 2"},
+        [SUTRA_SIMULATED_DEADLOCKED] = {"### Deadlocked nodes", "awaited_name", "u: c c"},
     };
     static const char *const changes[] = {"rank=1:compute:2"};
     const struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 1};
@@ -471,6 +518,7 @@ static void lists_of_a_simulation_become_columns(void **state) {
                          SUTRA_OK);
         struct arrow_table table = take(&stream);
         assert_string_equal(column_text(&table, expected[which].column), expected[which].values);
+        assert_documented(&table, expected[which].heading);
         if (which == SUTRA_SIMULATED_PATH)
             assert_non_null(strstr(column_text(&table, "work"), "computation communication"));
         arrow_free(&table);
@@ -491,6 +539,7 @@ static void repairs_become_columns(void **state) {
     assert_string_equal(column_text(&table, "offset"), "l: 22 35");
     assert_string_equal(column_text(&table, "kind"),
                         "c*: NaN or infinity, replaced by null range of malformed elements, skipped");
+    assert_documented(&table, "## Repairs");
     arrow_free(&table);
 }
 
@@ -511,6 +560,7 @@ static void ranks_of_a_timeline_become_columns(void **state) {
     struct arrow_table table = take(&stream);
     assert_string_equal(column_text(&table, "rank"), "l: 0");
     assert_non_null(strstr(column_text(&table, "path"), path));
+    assert_documented(&table, "## Ranks of a merged timeline");
     arrow_free(&table);
 }
 

@@ -5,7 +5,7 @@
  *      "ranks": [{"rank": 0, "state": "done", "paired_by": "process", "host": {...}, "device": {...}, "file": {...},
  *                 "seconds": 0.1, "counts": {...}, "match": "ids", "confidence": 1.0, "n_host_linked": 120,
  *                 "covered_us": 980.5, "steps_us": 1000.0, "validity": [...], "warnings": [...]}, ...],
- *      "skipped": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
+ *      "skipped": [{"path": "...", "why": "..."}], "findings": [...], "clocks": [...]}
  *
  *     {"1": [0, 1], "2": [2, 3]}      groups by the numbers that they have in .et files; group 0 contains all ranks
  */

@@ -230,7 +230,7 @@ enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulati
 enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
-/* Exports the repairs: offset (in bytes), mended (sutra_repair_kind_name()). */
+/* Exports the repairs: offset (in bytes), kind (sutra_repair_kind_name()). */
 enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
