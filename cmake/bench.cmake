@@ -36,3 +36,7 @@ endif()
 # Reading alone.
 add_executable(bench_read bench/read.c)
 target_link_libraries(bench_read PRIVATE sutra_objects)
+
+# The text of numbers, against the C library.
+add_executable(bench_numbers bench/numbers.c)
+target_link_libraries(bench_numbers PRIVATE sutra_objects)

@@ -22,8 +22,9 @@ dates are not compared; all other numbers are. Comments directly above a block c
 "<!-- not run on this page: REASON -->" in a page holds for all its blocks. --update replaces the outputs in the pages by
 the actual outputs.
 
-The runner also checks relative links with their headings, commands and options in examples, the list of directories
-in docs/architecture.md, and the lines of records in docs/job-records.md. The exit status is 1 if a check fails.
+The runner also checks relative links with their headings, commands and options in examples, the list of directories and
+the functions of files in docs/architecture.md, and the lines of records in docs/job-records.md. The exit status is 1 if
+a check fails.
 """
 
 import ast
@@ -478,6 +479,14 @@ def check_directories(runner):
         runner.failures.append(f"docs/architecture.md: directories {documented}, tests/house.py: {checked}")
 
 
+def check_functions(pages, runner):
+    """The functions that docs/architecture.md lists behind a file, `host/read/source.c`: `source_read()`, are in the file."""
+    for path, function in re.findall(r"`((?:host|cuda)/[a-z_0-9/.]+)`: `(\w+)\(\)`", pages["docs/architecture.md"]):
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            if not re.search(rf"^\w.*\b{function}\(", file.read(), re.MULTILINE):
+                runner.failures.append(f"docs/architecture.md: {path} does not define {function}()")
+
+
 def check_records(runner):
     """The tables of docs/job-records.md have the lines of the reader in host/job/record.c, with their numbers of fields."""
     with open(os.path.join(TOP, "docs", "job-records.md"), encoding="utf-8") as file:
@@ -513,6 +522,7 @@ def main():
             check_links(pages, runner)
             check_options(pages, runner)
             check_directories(runner)
+            check_functions(pages, runner)
             check_records(runner)
         found = [os.path.relpath(path, TOP) for pattern in RUN_PAGES for path in sorted(glob.glob(os.path.join(TOP, pattern)))]
         for path in named or found:
