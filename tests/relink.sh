@@ -9,6 +9,10 @@ build=$(realpath "$1") tree=$(realpath "$2") program=$(realpath -m "$3")
 cd "$build"
 [ -e CMakeFiles/sutra.dir/link.txt ] || { echo "$build was not configured for make" && exit 77; }
 link=$(cat CMakeFiles/sutra.dir/link.txt)
+# With CUDA, files contain the lists of objects and libraries.
+while [[ $link =~ @([^ ]+) ]]; do
+    link=${link/"${BASH_REMATCH[0]}"/$(tr '\n' ' ' <"${BASH_REMATCH[1]}")}
+done
 # The command of main.c without its two file names, with the headers of TREE before those of the repository.
 compile=$(sed -n 's|^ *"command": "\(.*\) -o [^ ]* -c [^ ]*/host/cli/main\.c",\{0,1\}$|\1|p' compile_commands.json |
     sed 's|\\\(.\)|\1|g; s| -I| -I"$tree/include" -I"$tree/host" -I"$tree" -I|')
