@@ -45,7 +45,7 @@ static const char text[] = TRACE(
                                                                                                                                                                       20));
 
 #define OF(part, ...)                                                                                                  \
-    { {.size = sizeof(struct sutra_operators_options), __VA_ARGS__}, part }
+    { {.size = sizeof(struct sutra_operators_options), __VA_ARGS__}, part, false }
 
 static const struct sutra_restriction a_part = {.size = sizeof a_part, .step = "1", .category = "GEMM"};
 
@@ -63,7 +63,11 @@ static const char *const captures[] = {capture_path, capture_path};
 static const struct variant {
     struct sutra_operators_options options;
     const struct sutra_restriction *part;
-} variants[] = {OF(NULL, .rank = 0), OF(NULL, .kernels = true), OF(NULL, .compat = true), OF(&a_part, .rank = 0),
+    bool tracelens;
+} variants[] = {OF(NULL, .rank = 0),
+                OF(NULL, .kernels = true),
+                {.tracelens = true},
+                OF(&a_part, .rank = 0),
                 OF(NULL, .captures = captures, .n_captures = 2)};
 
 struct run {
@@ -83,9 +87,12 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     if (!status)
         status = sutra_device_trace_restrict(context, trace, run->variant->part, error);
     if (!status)
-        status = sutra_operators_run(context, trace, &run->variant->options, &operators, error);
+        status = run->variant->tracelens
+                     ? sutra_tracelens_run(context, trace, 0, &operators, error)
+                     : sutra_operators_run(context, trace, &run->variant->options, &operators, error);
     run->n_tables = 0;
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+    const int n = run->variant->tracelens ? SUTRA_TRACELENS_N_TABLES : SUTRA_OPERATORS_N_TABLES;
+    for (int id = 0; id < n && !status; id++)
         run->n_tables += sutra_result_table(SUTRA_RESULT(operators), (uint32_t)id, NULL) != NULL;
     sutra_operators_free(operators);
     sutra_device_trace_free(trace);

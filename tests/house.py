@@ -38,6 +38,7 @@ FLOORS = [
     ["analyze/compat/hta", "analyze/compat/dlrm"],
     ["analyze/operators", "analyze/collectives", "analyze/memory", "analyze/nsys"],
     ["analyze/overview"],
+    ["analyze/compat/tracelens"],
     ["compare"],
     ["job"],
     ["rewrite"],

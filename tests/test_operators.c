@@ -15,23 +15,25 @@
 #define CALLED(tid, ts, dur, correlation)                                                                              \
     ON(tid, "cuda_runtime", "cudaLaunchKernel", ts, dur, "\"correlation\":" #correlation)
 
-enum made_tables { MADE_OURS, MADE_COMPAT, MADE_KERNELS };
+enum made_tables { MADE_OURS, MADE_TRACELENS, MADE_KERNELS };
 
 static struct sutra_operators *make(struct sutra_context *context, const char *text, enum made_tables made) {
-    const struct sutra_operators_options options = {
-        .size = sizeof options, .compat = made == MADE_COMPAT, .kernels = made == MADE_KERNELS};
+    const struct sutra_operators_options options = {.size = sizeof options, .kernels = made == MADE_KERNELS};
     struct sutra_device_trace *trace = NULL;
     struct sutra_operators *operators = NULL;
     struct sutra_error error;
     assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
-    assert_int_equal(sutra_operators_run(context, trace, &options, &operators, &error), SUTRA_OK);
+    enum sutra_status status = made == MADE_TRACELENS
+                                   ? sutra_tracelens_run(context, trace, 0, &operators, &error)
+                                   : sutra_operators_run(context, trace, &options, &operators, &error);
+    assert_int_equal(status, SUTRA_OK);
     sutra_device_trace_free(trace);
     return operators;
 }
 
 struct table_case {
     const char *name, *events;
-    enum sutra_operators_table table;
+    int table; /* enum sutra_operators_table, or sutra_tracelens_table */
     const char *expected;
 };
 
@@ -41,7 +43,7 @@ static void check_all(const struct table_case *cases, size_t n, enum made_tables
         for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
             struct sutra_context *context = make_context(n_threads);
             struct sutra_operators *operators = make(context, cases[i].events, made);
-            tell_table(sutra_result_table(SUTRA_RESULT(operators), cases[i].table, NULL), "not made", text);
+            tell_table(sutra_result_table(SUTRA_RESULT(operators), (uint32_t)cases[i].table, NULL), "not made", text);
             if (strcmp(text, cases[i].expected) != 0)
                 print_error("%s\n", cases[i].name);
             assert_string_equal(text, cases[i].expected);
@@ -377,7 +379,7 @@ static void tracelens_has_rules_of_its_own(void **state) {
              "k", 7, 100, 10, 1)),
          SUTRA_TRACELENS_OPS, "aten::b,10,10,0.01,0.01,1,['other'],100.0,100.0"},
     };
-    check_all(cases, N(cases), MADE_COMPAT);
+    check_all(cases, N(cases), MADE_TRACELENS);
 }
 
 /* ---- Random traces ---- */

@@ -38,18 +38,19 @@ static int remove_peaks(void **state) {
     return unlink(peaks_path);
 }
 
-static void check_table(const char *events, bool compat, bool with_peaks, enum sutra_operators_table table,
-                        const char *expected) {
+/* `table`: enum sutra_operators_table, or sutra_tracelens_table. */
+static void check_table(const char *events, bool tracelens, bool with_peaks, int table, const char *expected) {
     char text[8192];
-    const struct sutra_operators_options options = {
-        .size = sizeof options, .compat = compat, .peaks = with_peaks ? peaks_path : NULL};
+    const struct sutra_operators_options options = {.size = sizeof options, .peaks = with_peaks ? peaks_path : NULL};
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         struct sutra_context *context = make_context(n_threads);
         struct sutra_device_trace *trace = NULL;
         struct sutra_operators *operators = NULL;
         assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, NULL), SUTRA_OK);
-        assert_int_equal(sutra_operators_run(context, trace, &options, &operators, NULL), SUTRA_OK);
-        tell_table(sutra_result_table(SUTRA_RESULT(operators), table, NULL), "not made", text);
+        enum sutra_status status = tracelens ? sutra_tracelens_run(context, trace, 0, &operators, NULL)
+                                             : sutra_operators_run(context, trace, &options, &operators, NULL);
+        assert_int_equal(status, SUTRA_OK);
+        tell_table(sutra_result_table(SUTRA_RESULT(operators), (uint32_t)table, NULL), "not made", text);
         assert_string_equal(text, expected);
         sutra_operators_free(operators);
         sutra_device_trace_free(trace);

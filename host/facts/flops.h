@@ -27,6 +27,10 @@
 
 enum flops_rules { FLOPS_OURS, FLOPS_TRACELENS };
 
+static inline enum op_table flops_table(enum flops_rules rules) {
+    return rules == FLOPS_TRACELENS ? OP_TABLE_TRACELENS : OP_TABLE_ALL;
+}
+
 /* The units of the device. */
 enum flops_unit { UNIT_VECTOR, UNIT_MATRIX };
 

@@ -29,7 +29,6 @@ struct sutra_collectives;
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_collectives_options {
     size_t size;
-    bool compat;                                 /* tables, rules and arithmetic of TraceLens instead of sutra's */
     bool arrivals;                               /* also make the table with one row per rank and collective */
     uint64_t ranks_per_host;                     /* 0: number of GPUs per host, if the traces record it */
     double link_gb_per_s;                        /* peak bandwidth of a GPU's links in one direction; 0: from data
@@ -39,24 +38,16 @@ struct sutra_collectives_options {
 
 /* Tables in the order of their files. Each comment lists the keys of a row, then the values. */
 enum sutra_collectives_table {
-    SUTRA_COLLECTIVES_ALL,       /* collective or message: ranks, bytes, waits, skews, transfer, bandwidths */
-    SUTRA_COLLECTIVES_ARRIVALS,  /* the same and rank: arrival, wait, duration */
-    SUTRA_COLLECTIVES_KINDS,     /* group, type, data type, size: sums */
-    SUTRA_COLLECTIVES_GROUPS,    /* group: sums */
-    SUTRA_COLLECTIVES_SIZES,     /* type, within or between hosts, size bin: distribution of the bus bandwidth */
-    SUTRA_COLLECTIVES_RANKS,     /* rank: wait, wait of other ranks for it, count of last arrivals, compute time */
-    SUTRA_COLLECTIVES_CLOCKS,    /* rank: clock offset, drift, residual */
-    SUTRA_COLLECTIVES_HOSTS,     /* host: clock offset, drift and residual of its ranks */
-    SUTRA_COLLECTIVES_CHECKS,    /* violated check: group, number, ranks, first occurrence */
-    SUTRA_COLLECTIVES_EXCESS,    /* phase, operator of the straggler: time beyond the median rank */
-    SUTRA_COLLECTIVES_NCCL_LONG, /* from here on: TraceLens' tables */
-    SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG,
-    SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC,
-    SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC,
-    SUTRA_COLLECTIVES_NCCL_ALL2ALLV,
-    SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV,
-    SUTRA_COLLECTIVES_NCCL_HEATMAP,
-    SUTRA_COLLECTIVES_STRAGGLER_SUMMARY,
+    SUTRA_COLLECTIVES_ALL,      /* collective or message: ranks, bytes, waits, skews, transfer, bandwidths */
+    SUTRA_COLLECTIVES_ARRIVALS, /* the same and rank: arrival, wait, duration */
+    SUTRA_COLLECTIVES_KINDS,    /* group, type, data type, size: sums */
+    SUTRA_COLLECTIVES_GROUPS,   /* group: sums */
+    SUTRA_COLLECTIVES_SIZES,    /* type, within or between hosts, size bin: distribution of the bus bandwidth */
+    SUTRA_COLLECTIVES_RANKS,    /* rank: wait, wait of other ranks for it, count of last arrivals, compute time */
+    SUTRA_COLLECTIVES_CLOCKS,   /* rank: clock offset, drift, residual */
+    SUTRA_COLLECTIVES_HOSTS,    /* host: clock offset, drift and residual of its ranks */
+    SUTRA_COLLECTIVES_CHECKS,   /* violated check: group, number, ranks, first occurrence */
+    SUTRA_COLLECTIVES_EXCESS,   /* phase, operator of the straggler: time beyond the median rank */
     SUTRA_COLLECTIVES_N_TABLES
 };
 

@@ -14,8 +14,7 @@
  *     direct    time with GPU work attributed to an operator; concurrent work counts once
  *     subtree   the same, including work launched by operators below it
  *
- * With `compat` the tables equal TraceLens (AMD-AGI/TraceLens, commit 171dd747), including columns and arithmetic.
- * Times are in microseconds unless a column has another unit.
+ * Times are in microseconds unless a column has another unit. The tables of TraceLens: sutra/tracelens.h.
  */
 #ifndef SUTRA_OPERATORS_H
 #define SUTRA_OPERATORS_H
@@ -39,39 +38,16 @@ struct sutra_operators;
 struct sutra_operators_options {
     size_t size;
     int64_t rank;      /* value of the column "rank" */
-    bool compat;       /* tables of TraceLens instead of sutra's */
     const char *peaks; /* file with peak rates of the GPU; NULL: rates from the data sheet of the GPU in the trace */
-    bool kernels;      /* without `compat`: tables of kernels instead of operators */
+    bool kernels;      /* tables of kernels instead of operators */
     /* Traces that recorded the capture of the CUDA or HIP graphs, or an eager run of the same model: kernels of graphs
-     * are attributed to the operators of the capture. Unused with `compat`. Unreadable ones are an error. */
+     * are attributed to the operators of the capture. Unreadable ones are an error. */
     const char *const *captures;
     size_t n_captures;
 };
 
 /* Tables in the order of their files. Each comment lists the keys of a row, then the values. */
 enum sutra_operators_table {
-    SUTRA_TRACELENS_TIMELINE,        /* kind of GPU time: time, share */
-    SUTRA_TRACELENS_OPS,             /* operator name: time, count */
-    SUTRA_TRACELENS_CATEGORIES,      /* operator category */
-    SUTRA_TRACELENS_ARGUMENTS,       /* operator name, arguments */
-    SUTRA_TRACELENS_OPS_BY_MODULE,   /* operator name, module type */
-    SUTRA_TRACELENS_MODULES,         /* module instance */
-    SUTRA_TRACELENS_KERNEL_SUMMARY,  /* operator, kernel, stream */
-    SUTRA_TRACELENS_KERNELS,         /* single kernels */
-    SUTRA_TRACELENS_SHORT_HISTOGRAM, /* duration bin below 10 us: count */
-    SUTRA_TRACELENS_SHORT_KERNELS,   /* operator, arguments, kernel below 10 us */
-    SUTRA_TRACELENS_UNIFIED,         /* operator with a model or launching operator, arguments: GPU time, rates */
-    SUTRA_TRACELENS_GEMM,            /* up to REDUCE_BWD: operators with a model by kind: parameters, rates, kernels */
-    SUTRA_TRACELENS_CONV_FWD,
-    SUTRA_TRACELENS_CONV_BWD,
-    SUTRA_TRACELENS_SDPA_FWD,
-    SUTRA_TRACELENS_SDPA_BWD,
-    SUTRA_TRACELENS_UNARY,
-    SUTRA_TRACELENS_BINARY,
-    SUTRA_TRACELENS_NORMALIZATION,
-    SUTRA_TRACELENS_REDUCE_FWD,
-    SUTRA_TRACELENS_REDUCE_BWD,
-    SUTRA_TRACELENS_RATES,           /* operator name, arguments that affect the rate: FLOPs, bytes, rates */
     SUTRA_OPERATORS_TIMELINE,        /* rank, kind of GPU time; and GPU work by attribution */
     SUTRA_OPERATORS_BY_NAME,         /* rank, name: calls, CPU time, GPU time */
     SUTRA_OPERATORS_BY_ARGUMENTS,    /* rank, name, shapes, types, strides, values: GPU time */

@@ -34,6 +34,7 @@
 #include "sutra/simulate.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
+#include "sutra/tracelens.h"
 #include "sutra/tree.h"
 
 #endif

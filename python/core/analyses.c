@@ -117,35 +117,25 @@ static const struct kind operators_kind = {.name = "operators", .free = operator
 static const struct kind operators_ranks_kind = {
     .name = "operators_ranks", .free = operators_ranks_release, .result = own_result, .rank = operators_ranks_rank};
 
+static enum sutra_status run_tracelens(struct job *job, struct sutra_context *context) {
+    RETURN_THING(job, sutra_tracelens_run(context, job->things[0]->thing, 0, &made, &job->error), sutra_operators);
+}
+
+/* Texts: restriction, peaks, capture traces, paths. Numbers: kernels, number of capture traces, restriction. */
 #define OPERATORS_NUMBERS 2
-static struct sutra_operators_options job_operators_options(const struct job *job, const char *peaks) {
-    return (struct sutra_operators_options){
-        .size = sizeof(struct sutra_operators_options),
-        .compat = job->numbers[0] != 0,
-        .kernels = job->numbers[1] != 0,
-        .peaks = peaks,
-    };
-}
-
-static enum sutra_status run_operators(struct job *job, struct sutra_context *context) {
-    const struct sutra_operators_options options = job_operators_options(job, NULL);
-    RETURN_THING(job, sutra_operators_run(context, job->things[0]->thing, &options, &made, &job->error),
-                 sutra_operators);
-}
-
-/* Texts: restriction, peaks, capture traces, paths. Numbers: TraceLens, kernels, number of capture traces, restriction.
- */
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
     enum { PEAKS = RESTRICTION_TEXTS, CAPTURES };
-    struct sutra_operators_options each = job_operators_options(job, job->texts[PEAKS]);
+    const size_t n_captures = (size_t)job->numbers[1];
+    const char *const *texts = (const char *const *)job->texts, *const *paths = texts + CAPTURES + n_captures;
+    const struct sutra_operators_options each = {.size = sizeof each,
+                                                 .kernels = job->numbers[0] != 0,
+                                                 .peaks = job->texts[PEAKS],
+                                                 .captures = texts + CAPTURES,
+                                                 .n_captures = n_captures};
     const struct sutra_operators_ranks_options options = {
-        .size = sizeof options, .operators = &each, .restriction = job_restriction(job, OPERATORS_NUMBERS + 1)};
-    const size_t n_captures = (size_t)job->numbers[OPERATORS_NUMBERS];
-    const char *const *paths = (const char *const *)job->texts + CAPTURES + n_captures;
+        .size = sizeof options, .operators = &each, .restriction = job_restriction(job, OPERATORS_NUMBERS)};
     if (!options.restriction)
         return SUTRA_SYSTEM;
-    each.captures = (const char *const *)job->texts + CAPTURES;
-    each.n_captures = n_captures;
     RETURN_THING(
         job,
         sutra_operators_ranks_run(context, paths, job->n_texts - CAPTURES - n_captures, &options, &made, &job->error),
@@ -250,11 +240,11 @@ const struct operation analysis_operations[] = {
     {"hta_list", {"hta_ranks"}, 1, 1, RETURNS_NUMBER, run_hta_list, NULL},
     {"hta_stragglers", {"hta_ranks"}, 1, 2, RETURNS_NUMBER, run_hta_stragglers, NULL},
     {"hta_counters", {"device_trace", "hta"}, 1, 1, RETURNS_NUMBER, run_hta_counters, NULL},
-    {"operators", {"device_trace"}, 0, OPERATORS_NUMBERS, RETURNS_THING, run_operators, &operators_kind},
+    {"tracelens", {"device_trace"}, 0, 0, RETURNS_THING, run_tracelens, &operators_kind},
     {"operators_ranks",
      {NULL},
      RESTRICTION_TEXTS + 1,
-     OPERATORS_NUMBERS + 1 + RESTRICTION_NUMBERS,
+     OPERATORS_NUMBERS + RESTRICTION_NUMBERS,
      RETURNS_THING,
      run_operators_ranks,
      &operators_ranks_kind},

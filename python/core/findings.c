@@ -82,6 +82,7 @@ static enum sutra_status run_overview_page(struct job *job, struct sutra_context
 /* ---- Collectives ---- */
 
 DEFINE_FREE(collectives)
+DEFINE_FREE(tracelens_collectives)
 
 static bool collectives_rank(const void *thing, size_t i, struct rank_entry *rank) {
     const struct sutra_collectives_rank *at = sutra_collectives_at(thing, i);
@@ -138,21 +139,56 @@ static const struct kind collectives_kind = {.name = "collectives",
                                              .report = collectives_report,
                                              .rank = collectives_rank};
 
-static enum sutra_status run_collectives(struct job *job, struct sutra_context *context) {
-    const struct sutra_collectives_options options = {
-        .size = sizeof options,
-        .compat = job->numbers[0] != 0,
-        .arrivals = job->numbers[1] != 0,
-        .ranks_per_host = (uint64_t)job->numbers[2],
-        .link_gb_per_s = job->numbers[3],
-        .restriction = job_restriction(job, 4),
+static bool tracelens_rank(const void *thing, size_t i, struct rank_entry *rank) {
+    const struct sutra_collectives_rank *at = sutra_tracelens_collectives_get(thing, i);
+    if (at)
+        *rank = (struct rank_entry){at->path, at->rank, at->reason};
+    return at != NULL;
+}
+
+/* The same keys as of collectives; TraceLens has no totals and no straggler. */
+static PyObject *tracelens_report(const void *thing) {
+    struct sutra_collectives_summary summary = {.size = sizeof summary};
+    const struct sutra_collectives_rank *rank;
+    for (size_t i = 0; (rank = sutra_tracelens_collectives_get(thing, i)); i++)
+        ++*(rank->reason ? &summary.n_skipped : &summary.n_ranks);
+    return dict_add(dict_from_members(&summary, collectives_members), "straggler", Py_BuildValue(""));
+}
+
+static const struct kind tracelens_kind = {.name = "tracelens_collectives",
+                                           .free = tracelens_collectives_release,
+                                           .result = own_result,
+                                           .report = tracelens_report,
+                                           .rank = tracelens_rank};
+
+static struct sutra_collectives_options job_collectives_options(struct job *job) {
+    return (struct sutra_collectives_options){
+        .size = sizeof(struct sutra_collectives_options),
+        .arrivals = job->numbers[0] != 0,
+        .ranks_per_host = (uint64_t)job->numbers[1],
+        .link_gb_per_s = job->numbers[2],
+        .restriction = job_restriction(job, 3),
     };
+}
+
+static enum sutra_status run_collectives(struct job *job, struct sutra_context *context) {
+    const struct sutra_collectives_options options = job_collectives_options(job);
     if (!options.restriction)
         return SUTRA_SYSTEM;
     RETURN_THING(job,
                  sutra_collectives_run(context, (const char *const *)job->texts + RESTRICTION_TEXTS,
                                        job->n_texts - RESTRICTION_TEXTS, &options, &made, &job->error),
                  sutra_collectives);
+}
+
+static enum sutra_status run_tracelens_collectives(struct job *job, struct sutra_context *context) {
+    const struct sutra_collectives_options options = job_collectives_options(job);
+    if (!options.restriction)
+        return SUTRA_SYSTEM;
+    RETURN_THING(job,
+                 sutra_tracelens_collectives_run(context, (const char *const *)job->texts + RESTRICTION_TEXTS,
+                                                 job->n_texts - RESTRICTION_TEXTS, &options, &made, &job->error),
+                 sutra_tracelens_collectives);
 }
 
 static enum sutra_status run_collectives_page(struct job *job, struct sutra_context *context) {
@@ -238,10 +274,17 @@ const struct operation finding_operations[] = {
     {"collectives",
      {NULL},
      RESTRICTION_TEXTS,
-     4 + RESTRICTION_NUMBERS,
+     3 + RESTRICTION_NUMBERS,
      RETURNS_THING,
      run_collectives,
      &collectives_kind},
+    {"tracelens_collectives",
+     {NULL},
+     RESTRICTION_TEXTS,
+     3 + RESTRICTION_NUMBERS,
+     RETURNS_THING,
+     run_tracelens_collectives,
+     &tracelens_kind},
     {"collectives_page", {"collectives"}, 1, 0, RETURNS_NUMBER, run_collectives_page, NULL},
     {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, DIFF_NUMBERS, RETURNS_THING, run_diff, &diff_kind},
     {"diff_page", {"diff"}, 3, 0, RETURNS_NUMBER, run_diff_page, NULL},

@@ -212,7 +212,7 @@ def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Opti
     context = context or shared()
     captures = path_list(capture)
     texts = (*part.texts, None if peaks is None else path_bytes(peaks), *captures, *path_list(paths))
-    numbers = (False, is_kernels, len(captures), *part.numbers)
+    numbers = (is_kernels, len(captures), *part.numbers)
     result = OperatorsResult(context, context.run("operators_ranks", (), texts, numbers, progress))
     result._page = "kernels" if is_kernels else "operators"
     return result
@@ -255,7 +255,7 @@ class TracelensResult(Result):
 
 def tracelens(trace: DeviceTrace, progress: Optional[Progress] = None) -> TracelensResult:
     """Computes TraceLens' tables, with its columns and arithmetic."""
-    thing = trace._run("operators", (trace._thing,), (), (True, False), progress)
+    thing = trace._run("tracelens", (trace._thing,), (), (), progress)
     return TracelensResult(trace._context, thing)
 
 
@@ -467,9 +467,10 @@ def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arriva
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    numbers = (compat, arrivals, ranks_per_host, link_gb_per_s, *part.numbers)
+    numbers = (arrivals, ranks_per_host, link_gb_per_s, *part.numbers)
     texts = (*part.texts, *path_list(paths))
-    return CollectivesResult(context, context.run("collectives", (), texts, numbers, progress))
+    operation = "tracelens_collectives" if compat else "collectives"
+    return CollectivesResult(context, context.run(operation, (), texts, numbers, progress))
 
 
 class DiffResult(Result):

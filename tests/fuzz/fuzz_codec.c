@@ -3,8 +3,8 @@
  * encoded as the same bytes.
  */
 #include "analyze/codec.h"
-#include "analyze/collectives/tracelens.h"
 #include "analyze/compat/dlrm/overheads.h"
+#include "analyze/compat/tracelens/collectives.h"
 #include "fuzz.h"
 
 /* The decoded prefix of the input is encoded as the same bytes. */

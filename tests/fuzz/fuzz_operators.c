@@ -15,13 +15,10 @@ struct made {
 };
 
 /* `capture` NULL: without a capture trace. */
-static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat, bool kernels,
+static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool tracelens, bool kernels,
                         const char *capture) {
-    const struct sutra_operators_options options = {.size = sizeof options,
-                                                    .compat = compat,
-                                                    .kernels = kernels,
-                                                    .captures = &capture,
-                                                    .n_captures = capture != NULL};
+    const struct sutra_operators_options options = {
+        .size = sizeof options, .kernels = kernels, .captures = &capture, .n_captures = capture != NULL};
     struct made made = {.context = new_context(n_threads)};
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
@@ -34,7 +31,8 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
         check_outcome(status, &error, status ? NULL : trace);
     }
     if (trace) {
-        status = sutra_operators_run(made.context, trace, &options, &made.operators, &error);
+        status = tracelens ? sutra_tracelens_run(made.context, trace, 0, &made.operators, &error)
+                           : sutra_operators_run(made.context, trace, &options, &made.operators, &error);
         check_outcome(status, &error, made.operators);
     }
     sutra_device_trace_free(trace);
@@ -46,11 +44,12 @@ static void made_free(struct made *made) {
     sutra_context_free(made->context);
 }
 
-static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernels, const char *capture) {
-    struct made one = make(1, data, size, compat, kernels, capture),
-                two = make(2, data, size, compat, kernels, capture);
+static void try_rules(const uint8_t *data, size_t size, bool tracelens, bool kernels, const char *capture) {
+    struct made one = make(1, data, size, tracelens, kernels, capture),
+                two = make(2, data, size, tracelens, kernels, capture);
+    const int n = tracelens ? SUTRA_TRACELENS_N_TABLES : SUTRA_OPERATORS_N_TABLES;
     check((one.operators == NULL) == (two.operators == NULL), "tables for any number of threads or for none");
-    for (int id = 0; one.operators && id < SUTRA_OPERATORS_N_TABLES; id++)
+    for (int id = 0; one.operators && id < n; id++)
         check_tables_alike(sutra_result_table(SUTRA_RESULT(one.operators), (uint32_t)id, NULL),
                            sutra_result_table(SUTRA_RESULT(two.operators), (uint32_t)id, NULL));
     made_free(&one);

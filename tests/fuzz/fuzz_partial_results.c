@@ -69,10 +69,9 @@ static enum sutra_status make_collectives(struct sutra_context *context, const c
 }
 
 static enum sutra_status make_nccl(struct sutra_context *context, const char *const *paths, struct sutra_error *error) {
-    const struct sutra_collectives_options options = {.size = sizeof options, .compat = true};
-    struct sutra_collectives *made = NULL;
-    enum sutra_status status = sutra_collectives_run(context, paths, N_RANKS, &options, &made, error);
-    sutra_collectives_free(made);
+    struct sutra_tracelens_collectives *made = NULL;
+    enum sutra_status status = sutra_tracelens_collectives_run(context, paths, N_RANKS, NULL, &made, error);
+    sutra_tracelens_collectives_free(made);
     return status;
 }
 

@@ -12,7 +12,6 @@
 
 #include "analyze/collective_calls.h"
 #include "analyze/collectives/collectives.h"
-#include "analyze/collectives/tracelens.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"
@@ -52,19 +51,15 @@ static enum sutra_status sum_work(struct collective_part *part, const struct sut
 }
 
 enum sutra_status collective_part_read(struct collective_part *part, struct sutra_context *context,
-                                       const struct sutra_device_trace *trace, int64_t rank, bool compat,
+                                       const struct sutra_device_trace *trace, int64_t rank,
                                        struct sutra_error *error) {
     part->n_devices = trace_device_count(&trace->document);
     part->link_gb_per_s = device_link_of(&trace->document) / 1e9;
     if (!collective_calls_init(&part->calls))
         return error_memory(error);
     part->calls.keep_unrecorded = true;
-    if (compat)
-        return nccl_rows_read(&part->nccl, context, trace, error);
-    enum sutra_status status = collective_calls_read(&part->calls, context, trace, rank, error);
-    if (!status)
-        status = sum_work(part, trace, error);
-    return status;
+    TRY(collective_calls_read(&part->calls, context, trace, rank, error));
+    return sum_work(part, trace, error);
 }
 
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number) {
@@ -380,41 +375,34 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct sutra_collectives *of = arg;
     (void)run;
-    enum sutra_status status = collective_part_read(collective_part_of(of, number), context, trace,
-                                                    of->tasks.list[number].rank, of->options.compat, error);
+    enum sutra_status status =
+        collective_part_read(collective_part_of(of, number), context, trace, of->tasks.list[number].rank, error);
     sutra_device_trace_free(trace);
     return status;
 }
 
-/* Rules of the parts: the results depend on no other option. */
+/* Parts depend on no option; those by the rules of another program are refused. */
 static void encode_rules(const void *of, struct buffer *out) {
-    const struct sutra_collectives_options *options = of;
-    encode_value(out, options->compat);
+    (void)of;
+    encode_text(out, "sutra");
 }
 
 static void part_codec(void *arg, size_t number, struct codec *codec) {
     const struct sutra_collectives *of = arg;
     struct collective_part *part = collective_part_of(of, number);
-    bool compat = part->nccl != NULL;
-    codec_options(codec, encode_rules, &of->options);
+    codec_options(codec, encode_rules, NULL);
     codec_value(codec, &part->n_devices);
     codec_value(codec, &part->link_gb_per_s);
     codec_value(codec, &part->compute_ns);
     codec_value(codec, &part->first_ns);
     codec_value(codec, &part->last_ns);
-    codec_bool(codec, &compat);
     if (codec_decodes(codec) && !collective_calls_init(&part->calls))
         codec_fail(codec, CODEC_NO_MEMORY);
-    if (compat)
-        nccl_rows_codec(codec, &part->nccl);
-    else
-        collective_calls_codec(codec, &part->calls, of->tasks.list[number].rank);
+    collective_calls_codec(codec, &part->calls, of->tasks.list[number].rank);
 }
 
 static void part_free(void *result) {
-    struct collective_part *part = result;
-    collective_calls_free(&part->calls);
-    nccl_rows_free(part->nccl);
+    collective_calls_free(&((struct collective_part *)result)->calls);
 }
 
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
@@ -432,11 +420,7 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
                                    struct sutra_error *error) {
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[i];
-        collective_part_of(of, i)->rank =
-            (struct sutra_collectives_rank){.path = task->path,
-                                            .rank = task->rank,
-                                            .source = task->source,
-                                            .reason = task->status ? task->error.message : NULL};
+        collective_part_of(of, i)->rank = collectives_rank_of(task);
         of->summary.n_ranks += !task->status;
         of->summary.n_skipped += task->status && !task->is_unselected;
     }
@@ -445,30 +429,33 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
     of->result.of_job = true;
     of->result.defects = of->tasks.defects;
     of->result.n_defects = of->tasks.n_defects;
-    of->result.verbatim = of->options.compat;
-    enum sutra_status status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
-    if (!status)
-        status = result_status(&of->result, error);
-    return status ? status : arena_status(&of->arena, error);
+    TRY(analyze_all(of, context, error));
+    TRY(result_status(&of->result, error));
+    return arena_status(&of->arena, error);
+}
+
+enum sutra_status collectives_options_init(const struct sutra_collectives_options *given,
+                                           struct sutra_collectives_options *taken, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_collectives_options, link_gb_per_s);
+    TRY(options_copy(&form, given, taken, error));
+    if (taken->ranks_per_host > INT32_MAX || !(taken->link_gb_per_s >= 0))
+        return error_set(error, SUTRA_USAGE,
+                         "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_collectives_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                         const struct sutra_collectives_options *options,
                                         struct sutra_collectives **collectives, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_collectives_options, link_gb_per_s);
     struct sutra_collectives *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status = options_copy(&form, options, &made->options, error);
-    if (!status && (made->options.ranks_per_host > INT32_MAX || !(made->options.link_gb_per_s >= 0)))
-        status = error_set(error, SUTRA_USAGE,
-                           "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
+    enum sutra_status status = collectives_options_init(options, &made->options, error);
     if (!status && !collective_calls_init(&made->calls))
         status = error_memory(error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->options.restriction = NULL; /* the caller's */
-    made->tasks.keeps_truncated = made->options.compat;
     if (!status)
         status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);
     if (status || made->tasks.is_combined_by_other_process) {

@@ -19,7 +19,6 @@
 struct collective_part {
     struct sutra_collectives_rank rank;
     struct collective_calls calls;
-    struct nccl_rows *nccl;    /* for TraceLens' tables; NULL */
     int64_t n_devices;         /* of its host; CALL_UNKNOWN */
     double link_gb_per_s;      /* of its device; 0: unknown */
     double compute_ns;         /* total of compute kernels */
@@ -69,12 +68,22 @@ extern const struct rank_analysis collectives_analysis;
 enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
                                    struct sutra_error *error);
 
+/* Checks options and fills in defaults. */
+enum sutra_status collectives_options_init(const struct sutra_collectives_options *given,
+                                           struct sutra_collectives_options *taken, struct sutra_error *error);
+
+static inline struct sutra_collectives_rank collectives_rank_of(const struct rank_task *task) {
+    return (struct sutra_collectives_rank){.path = task->path,
+                                           .rank = task->rank,
+                                           .source = task->source,
+                                           .reason = task->status ? task->error.message : NULL};
+}
+
 /* ---- Parts ---- */
 
 /* Reads the part of a trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_part_read(struct collective_part *part, struct sutra_context *context,
-                                       const struct sutra_device_trace *trace, int64_t rank, bool compat,
-                                       struct sutra_error *error);
+                                       const struct sutra_device_trace *trace, int64_t rank, struct sutra_error *error);
 
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number);
 

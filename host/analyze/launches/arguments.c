@@ -263,7 +263,7 @@ void op_arguments_free(struct op_arguments *arguments) {
 const struct op_kind *op_cost_formula(const struct launch_model *model, row_t host, enum flops_rules rules) {
     uint32_t name = host_name(model, host);
     return op_formula_find(strings_text(model->strings, name), strings_length(model->strings, name),
-                           rules == FLOPS_TRACELENS ? OP_TABLE_TRACELENS : OP_TABLE_ALL);
+                           flops_table(rules));
 }
 
 bool op_cost_is_known(const struct launch_model *model, row_t host, enum flops_rules rules, uint8_t *known) {

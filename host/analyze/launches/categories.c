@@ -3,7 +3,7 @@
  *
  * By the name of the launcher; else by the name of the nearest enclosing operator with a known name, up to the first
  * module, so that a known operator's launches through other operators have its category; else by the name of the
- * launcher's first GPU activity. TraceLens ignores enclosing operators.
+ * launcher's first GPU activity.
  *
  * Cost: O(launchers) in expectation, and a look-up per name.
  */
@@ -13,14 +13,14 @@
 #include "base/error.h"
 #include "facts/op_categories.h"
 
-static enum op_category category_by_work(const struct launch_model *model, row_t attribution, enum op_table table) {
+static enum op_category category_by_work(const struct launch_model *model, row_t attribution) {
     row_t device = model->attributions.device[model->attributions.first[attribution]],
           first = model->devices.event[device];
-    if (table == OP_TABLE_ALL && model->devices.class[device] == DEVICE_COMMUNICATION)
+    if (model->devices.class[device] == DEVICE_COMMUNICATION)
         return OP_COMMUNICATION;
     uint32_t name = host_name(model, model->attributions.host[attribution]), work = model->events->name[first];
     return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name),
-                            strings_text(model->strings, work), strings_length(model->strings, work), table);
+                            strings_text(model->strings, work), strings_length(model->strings, work), OP_TABLE_ALL);
 }
 
 /* Caches of the search. Rows that a search has passed are cut from later paths. */
@@ -60,11 +60,6 @@ enum sutra_status categorize_launchers(const struct launch_model *model, struct 
     if (arena->failed)
         return error_memory(error);
     *categories = made;
-    if (model->rules & LAUNCHES_TRACELENS) {
-        for (row_t i = 0; i < attributions->n; i++)
-            made[i] = (uint8_t)category_by_work(model, i, OP_TABLE_TRACELENS);
-        return SUTRA_OK;
-    }
     struct arena_mark mark = arena_mark(scratch);
     const struct known_search search = {.model = model,
                                         .of_name = arena_zeros(scratch, model->strings->n, sizeof *search.of_name),
@@ -84,8 +79,7 @@ enum sutra_status categorize_launchers(const struct launch_model *model, struct 
             compress_path(search.above, row, known);
         }
         bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
-        made[i] = found ? (uint8_t)(search.of_name[host_name(model, known)] - 1)
-                        : (uint8_t)category_by_work(model, i, OP_TABLE_ALL);
+        made[i] = found ? (uint8_t)(search.of_name[host_name(model, known)] - 1) : (uint8_t)category_by_work(model, i);
     }
     arena_release(scratch, mark);
     return SUTRA_OK;

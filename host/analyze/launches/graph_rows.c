@@ -159,7 +159,6 @@ static enum sutra_status merge_rows(const struct row_insertion *insertion, row_t
     row_t n = old.n + (row_t)insertion->n, next = 0, at = 0;
     struct host_rows made = {.n = n,
                              .n_threads = old.n_threads,
-                             .n_skipped = old.n_skipped,
                              .event = arena_alloc(arena, n, sizeof *made.event),
                              .name = arena_alloc(arena, n, sizeof *made.name),
                              .parent = arena_alloc(arena, n, sizeof *made.parent),

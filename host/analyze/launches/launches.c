@@ -25,46 +25,9 @@
 #include "match/steps.h"
 #include "text/quantities.h"
 
-/* ---- Times ---- */
-
-/* Bits of a time in ticks, so that differences of two times fit 64 bits. */
-#define TICK_BITS 61
-
-/*
- * Selects the unit of ticks.
- *
- * Our rules: nanoseconds. Start times that count from 1970 are doubles in steps of a quarter of a microsecond, so
- * `times` refers to the text of such starts, which is exact.
- *
- * TraceLens adds doubles of microseconds. It rounds the ends of its intervals, but differences of neighbouring times
- * and their sums then are multiples of one small power of two, and so exact. With ticks of such a power, as small as
- * TICK_BITS allow, integers give the sums of its doubles.
- */
-static enum sutra_status select_ticks(struct sutra_context *context, struct launch_model *model, struct arena *scratch,
-                                      struct exact_times *times, struct sutra_error *error) {
-    const struct device_events *events = model->events;
-    *times = (struct exact_times){0};
-    model->ticks_per_us = NS_PER_US;
-    if (!(model->rules & LAUNCHES_TRACELENS))
-        return exact_times_find(context, model->trace, model->roles, scratch, times, error);
-    double max_us = 0;
-    for (row_t event = 0; event < events->n; event++) {
-        if (!category_roles(events, model->roles, event))
-            continue;
-        double us = number_as_double(number_at(events->ts, event));
-        double dur = number_as_double(number_at(events->dur, event));
-        if (us_are_sound(us) && us_are_sound(dur))
-            max_us = fmax(max_us, fabs(us) + fabs(dur));
-    }
-    int exponent;
-    frexp(max_us, &exponent);
-    model->ticks_per_us = ldexp(1, TICK_BITS - MAX(exponent, 0));
-    return SUTRA_OK;
-}
-
 /* ---- GPU activities ---- */
 
-static enum sutra_status sort_devices(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
+enum sutra_status sort_devices(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     uint64_t *keys = arena_alloc(scratch, rows->n, sizeof *keys);
     enum sutra_status status = arena_status(scratch, error);
@@ -78,54 +41,30 @@ static enum sutra_status sort_devices(struct device_rows *rows, struct arena *sc
     return status;
 }
 
-/* The class of an event by TraceLens' rules; `cache`, by string of the name, of memsets and then of kernels: class + 1,
- * or 0. */
-static uint8_t tracelens_class(const struct launch_model *model, uint8_t *cache, row_t event) {
-    uint32_t roles = category_roles(model->events, model->roles, event), name = model->events->name[event];
-    uint8_t uncached = 0, *class = &uncached;
-    if (roles & (CATEGORY_KERNEL | CATEGORY_SET))
-        class = &cache[(roles & CATEGORY_KERNEL ? model->strings->n : 0) + (size_t)name];
-    if (*class == 0)
-        *class = (uint8_t)(1 + device_class_of(roles, strings_text(model->strings, name),
-                                               strings_length(model->strings, name)));
-    return (uint8_t)(*class - 1);
-}
-
 /* Makes rows of the listed events with known times, in file order and without calls, and sorts them by start. */
 static enum sutra_status make_devices(struct launch_model *model, const struct exact_times *times,
                                       const struct event_lists *lists, struct arena *scratch,
                                       struct sutra_error *error) {
     const struct device_events *events = model->events;
     struct device_rows *rows = &model->devices;
-    bool tracelens = model->rules & LAUNCHES_TRACELENS;
     /* From the device's clock to the host's clock, so that no activity starts before its launch call. */
-    const int64_t clock_difference =
-        tracelens ? 0 : -llrint(model->trace->validity->clock_difference_us * model->ticks_per_us);
+    const int64_t clock_difference = -llrint(model->trace->validity->clock_difference_us * model->ticks_per_us);
     struct kernel_kinds kinds = kernel_kinds_begin(events, model->strings, model->roles, scratch);
-    uint8_t *cache = tracelens ? arena_zeros(scratch, (size_t)model->strings->n * 2, sizeof *cache) : NULL;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < lists->n_device; i++) {
         row_t event = lists->device[i];
-        if (!(tracelens ? exact_time_is_known(events, event) : time_is_usable(events, event)))
+        if (!time_is_usable(events, event))
             continue;
-        uint8_t kind = KIND_COMPUTE, class;
-        if (tracelens) {
-            class = tracelens_class(model, cache, event);
-        } else {
-            kind = kernel_kind_of_event(&kinds, event);
-            class = kernel_kinds[kind].class;
-            if (class == DEVICE_NO_WORK) {
-                model->n_syncs++;
-                continue;
-            }
+        uint8_t kind = kernel_kind_of_event(&kinds, event), class = kernel_kinds[kind].class;
+        if (class == DEVICE_NO_WORK) {
+            model->n_syncs++;
+            continue;
         }
         rows->event[rows->n] = event;
-        rows->start[rows->n] = start_ticks(model, times, event) + clock_difference;
+        rows->start[rows->n] = exact_start_ns(model->trace, times, event) + clock_difference;
         rows->stop[rows->n] = end_ticks(model, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
-        if (!tracelens)
-            rows->kind[rows->n] = kind;
+        rows->kind[rows->n] = kind;
         rows->class[rows->n++] = class;
     }
     return sort_devices(rows, scratch, error);
@@ -133,8 +72,8 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
 
 /* ---- Calls that launched activities ----
  *
- * By our rules, the call of an activity is the last call with its correlation; a call of the driver, which another
- * device's runtime may record with the same correlation, only counts without one of the runtime. If no call has that
+ * The call of an activity is the last call with its correlation; a call of the driver, which another device's runtime
+ * may record with the same correlation, only counts without one of the runtime. If no call has that
  * correlation, or the activity has none, an arrow (category ac2g) from a call to the activity decides:
  *
  *     thread 7      | cudaLaunchKernel |           1. ends: activities without a call, by stream and start
@@ -281,8 +220,8 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
             continue;
         bool is_inner = entry->number == PAIR_NONE;
         if (!is_inner) {
-            int64_t start = start_ticks(model, search->times, call);
-            int64_t other_start = start_ticks(model, search->times, entry->number);
+            int64_t start = exact_start_ns(model->trace, search->times, call);
+            int64_t other_start = exact_start_ns(model->trace, search->times, entry->number);
             is_inner = start != other_start
                            ? start > other_start
                            : end_ticks(model, call, start) <= end_ticks(model, entry->number, other_start);
@@ -360,7 +299,7 @@ static enum sutra_status find_arrows_to_npu(struct sutra_context *context, struc
             continue;
         uint32_t thread = event_thread(&threads, events, arrows[i]);
         ok = thread != PAIR_NONE &&
-             pair_table_note(&ends, (uint64_t)start_ticks(model, times, arrows[i]), thread, start);
+             pair_table_note(&ends, (uint64_t)exact_start_ns(model->trace, times, arrows[i]), thread, start);
     }
     for (row_t i = 0; i < devices->n && ok; i++) {
         if (devices->call[i] != ROW_NONE || !(category_roles(events, model->roles, devices->event[i]) & CATEGORY_NPU))
@@ -447,42 +386,20 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
 
 /* ---- Attribution to operators ---- */
 
-/* Sets the launcher of each activity: the operator that a graph launch replays, else the innermost operator that
- * encloses its call, else the call. TraceLens ignores
- * operators named "execute", operators that enclose a parent call, and communication. */
-static enum sutra_status find_launchers(struct launch_model *model, struct arena *scratch, struct sutra_error *error) {
+/* Sets the launcher of each activity: the operator that a graph launch replays, else the innermost operator that runs
+ * at its call, else the call. */
+static void find_launchers(struct launch_model *model) {
     const struct host_rows *hosts = &model->hosts;
     struct device_rows *devices = &model->devices;
-    bool tracelens = model->rules & LAUNCHES_TRACELENS;
-    struct arena_mark mark = arena_mark(scratch);
-    row_t *enclosing = hosts->around;
-    if (tracelens) {
-        uint32_t ignored = strings_find(model->strings, "execute", strlen("execute"));
-        uint8_t *marked = arena_alloc(scratch, hosts->n, sizeof *marked);
-        enclosing = arena_alloc(scratch, hosts->n, sizeof *enclosing);
-        if (scratch->failed)
-            return error_memory(error);
-        for (row_t row = 0; row < hosts->n; row++) {
-            bool is_ignored = ignored != STRING_NONE && hosts->name[row] == ignored;
-            marked[row] = hosts->kind[row] == HOST_CALL || (hosts->kind[row] == HOST_OPERATOR && !is_ignored);
-        }
-        enum sutra_status status = find_marked_ancestors(model, marked, scratch, enclosing, error);
-        if (status)
-            return status;
-    }
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
-        bool is_attributed =
-            devices->class[i] != DEVICE_NO_WORK && !(tracelens && devices->class[i] == DEVICE_COMMUNICATION);
-        if (call == ROW_NONE || !is_attributed)
+        if (call == ROW_NONE)
             continue;
-        row_t op = hosts->kind[call] == HOST_OPERATOR ? call : enclosing[call];
+        row_t op = hosts->kind[call] == HOST_OPERATOR ? call : hosts->around[call];
         devices->launcher[i] = op != ROW_NONE && hosts->kind[op] == HOST_OPERATOR ? op : call;
         if (devices->replayed && devices->replayed[i] != ROW_NONE)
             devices->launcher[i] = devices->replayed[i];
     }
-    arena_release(scratch, mark);
-    return SUTRA_OK;
 }
 
 /* Numbers the launchers by start, with equal starts in the order of their first activity in the file. */
@@ -516,13 +433,15 @@ static enum sutra_status number_launchers(struct launch_model *model, struct are
 
 enum sutra_status launch_model_attribute(struct launch_model *model, struct arena *arena, struct arena *scratch,
                                          struct sutra_error *error) {
+    find_launchers(model);
+    return attribute_to_launchers(model, arena, scratch, error);
+}
+
+enum sutra_status attribute_to_launchers(struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                         struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
     struct attribution_table *attributions = &model->attributions;
-    enum sutra_status status = find_launchers(model, scratch, error);
-    if (!status)
-        status = number_launchers(model, arena, scratch, error);
-    if (status)
-        return status;
+    TRY(number_launchers(model, arena, scratch, error));
     attributions->first = arena_zeros(arena, (size_t)attributions->n + 2, sizeof *attributions->first);
     attributions->device = arena_alloc(arena, devices->n, sizeof *attributions->device);
     attributions->work = arena_alloc(arena, attributions->n, sizeof *attributions->work);
@@ -573,7 +492,7 @@ enum sutra_status launch_model_busy_time(const struct launch_model *model, const
     for (row_t i = 0; i < links->n; i++) {
         row_t device = links->device[i];
         start[i] = devices->start[device];
-        stop[i] = devices->class[device] == DEVICE_NO_WORK ? start[i] : devices->stop[device];
+        stop[i] = devices->stop[device];
     }
     for (row_t i = 0; i < n; i++) {
         first[i] = links->first[hosts[i]];
@@ -597,8 +516,7 @@ enum sutra_status launch_model_keep(struct launch_model *model, const uint8_t *k
         devices->start[n] = devices->start[i];
         devices->stop[n] = devices->stop[i];
         devices->class[n] = devices->class[i];
-        if (devices->kind)
-            devices->kind[n] = devices->kind[i];
+        devices->kind[n] = devices->kind[i];
         devices->call[n] = devices->call[i];
         devices->launcher[n++] = ROW_NONE;
     }
@@ -625,7 +543,7 @@ static void run_device_branch(void *arg) {
     row_t n_missing = 0;
     list_device_events(model, branch->lists);
     enum sutra_status status = make_devices(model, branch->times, branch->lists, &scratch, &branch->error);
-    if (!status && !(model->rules & LAUNCHES_TRACELENS))
+    if (!status)
         status = find_calls_by_correlation(&branch->context->engine, model, branch->lists, &scratch, &n_missing,
                                            &branch->error);
     if (!status && n_missing)
@@ -636,64 +554,62 @@ static void run_device_branch(void *arg) {
     arena_free(&scratch);
 }
 
+struct launch_model launch_model_begin(const struct sutra_device_trace *trace, enum reader reader,
+                                       struct arena *arena) {
+    row_t n = trace->events.n; /* unused memory of columns is never touched */
+    return (struct launch_model){.trace = trace,
+                                 .events = &trace->events,
+                                 .strings = &trace->strings,
+                                 .ticks_per_us = NS_PER_US,
+                                 .from = INT64_MIN,
+                                 .to = INT64_MAX,
+                                 .roles = names_find(&trace->strings, reader, arena),
+                                 .devices = {.event = arena_alloc(arena, n, sizeof(row_t)),
+                                             .start = arena_alloc(arena, n, sizeof(int64_t)),
+                                             .stop = arena_alloc(arena, n, sizeof(int64_t)),
+                                             .class = arena_alloc(arena, n, sizeof(uint8_t)),
+                                             .kind = arena_alloc(arena, n, sizeof(uint8_t)),
+                                             .call = arena_alloc(arena, n, sizeof(row_t)),
+                                             .launcher = arena_alloc(arena, n, sizeof(row_t)),
+                                             .by_start = arena_alloc(arena, n, sizeof(row_t))}};
+}
+
+void count_untimed(struct launch_model *model, const struct event_lists *lists) {
+    model->n_untimed_hosts += lists->n_host_endless;
+    model->n_untimed = (uint64_t)lists->n_host_endless + (lists->n_host - model->hosts.n) + lists->n_device_endless +
+                       (lists->n_device - model->devices.n - model->n_syncs);
+}
+
 enum sutra_status launch_model_build(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     unsigned rules, struct arena *arena, struct arena *scratch,
+                                     unsigned options, struct arena *arena, struct arena *scratch,
                                      struct launch_model *model, struct sutra_error *error) {
     struct exact_times times;
     struct event_lists lists;
     struct device_branch branch = {.context = context, .model = model, .times = &times, .lists = &lists};
-    struct arena_mark mark = arena_mark(scratch);
-    bool tracelens = rules & LAUNCHES_TRACELENS;
-    row_t n = trace->events.n; /* unused memory of columns is never touched */
-    *model =
-        (struct launch_model){.trace = trace,
-                              .events = &trace->events,
-                              .strings = &trace->strings,
-                              .rules = rules,
-                              .from = INT64_MIN,
-                              .to = INT64_MAX,
-                              .roles = names_find(&trace->strings, tracelens ? READER_OPERATORS : READER_TREE, arena),
-                              .devices = {.event = arena_alloc(arena, n, sizeof(row_t)),
-                                          .start = arena_alloc(arena, n, sizeof(int64_t)),
-                                          .stop = arena_alloc(arena, n, sizeof(int64_t)),
-                                          .class = arena_alloc(arena, n, sizeof(uint8_t)),
-                                          .kind = tracelens ? NULL : arena_alloc(arena, n, sizeof(uint8_t)),
-                                          .call = arena_alloc(arena, n, sizeof(row_t)),
-                                          .launcher = arena_alloc(arena, n, sizeof(row_t)),
-                                          .by_start = arena_alloc(arena, n, sizeof(row_t))}};
-    if (arena->failed)
-        return error_memory(error);
-    enum sutra_status status = select_ticks(context, model, scratch, &times, error);
-    if (!status)
-        status = reserve_event_lists(model, scratch, &lists, error);
-    if (status)
-        return status;
-
     struct background_call devices;
+    struct arena_mark mark = arena_mark(scratch);
+    const unsigned kinds = 1u << HOST_OPERATOR | 1u << HOST_CALL | 1u << HOST_ANNOTATION |
+                           (options & LAUNCHES_NO_FRAMES ? 0 : 1u << HOST_FRAME);
+    *model = launch_model_begin(trace, READER_TREE, arena);
+    TRY(arena_status(arena, error));
+    /* Start times that count from 1970 are doubles in steps of a quarter of a microsecond, so `times` refers to the
+     * text of such starts, which is exact. */
+    TRY(exact_times_find(context, trace, model->roles, scratch, &times, error));
+    TRY(reserve_event_lists(model, kinds, CATEGORY_WORK, scratch, &lists, error));
+
     background_call_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, run_device_branch,
                           &branch);
     list_host_events(model, &lists);
-    status = make_host_rows(context, model, &times, &lists, arena, scratch, error);
+    enum sutra_status status = make_host_rows(context, model, &times, &lists, arena, scratch, error);
     background_call_end(&devices);
-    if (!status)
-        status = error_copy(error, branch.status, &branch.error);
-    if (status)
-        return status;
+    TRY(status);
+    TRY(error_copy(error, branch.status, &branch.error));
 
-    if (tracelens) {
-        status = find_tracelens_links(context, model, &lists, arena, scratch, error);
-    } else {
-        status = model->has_arrow_calls ? find_arrow_rows(model, &times, scratch, error) : SUTRA_OK;
-        if (!status)
-            status = find_call_rows(model, model->devices.call, model->devices.n, scratch, error);
-        if (!status)
-            status = order_launch_links(model, model->devices.call, NULL, model->devices.n, arena, error);
-    }
-    if (status)
-        return status;
-    model->n_untimed_hosts += lists.n_host_endless;
-    model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
-                       (lists.n_device - model->devices.n - model->n_syncs);
+    if (model->has_arrow_calls)
+        TRY(find_arrow_rows(model, &times, scratch, error));
+    TRY(find_call_rows(model, model->devices.call, model->devices.n, scratch, error));
+    TRY(order_launch_links(model, model->devices.call, NULL, model->devices.n, arena, error));
+    count_untimed(model, &lists);
     arena_release(scratch, mark);
     return launch_model_attribute(model, arena, scratch, error);
 }

@@ -10,17 +10,13 @@
  *                |      cudaLaunchKernel 12                   |                2 launch          end[1] = 3
  *     stream 7                              | gemm 12 |               devices  0 gemm            call 2, launcher 1
  *
- *     rule                    ours                                    TraceLens (LAUNCHES_TRACELENS)
- *     parent of a host event  the last event of its thread that       the same, but an event that ends after its parent
- *                             began and has not ended                 is skipped
- *     call of an activity     same correlation (a runtime's call      an ac2g arrow
- *                             before a driver's), else an arrow
- *     class of an activity    facts/kernel_class.h                    facts/names.h
- *     launcher                innermost operator that runs at the     innermost enclosing operator; none for      
- *                             call, else the call                     communication
+ *     parent of a host event  the last event of its thread that began and has not ended
+ *     call of an activity     same correlation (a runtime's call before a driver's), else an arrow
+ *     class of an activity    facts/kernel_class.h
+ *     launcher                innermost operator that runs at the call, else the call
  *
- * Times are integers of ticks, so sums and differences are exact. A tick is a nanosecond by our rules. By TraceLens'
- * rules it is a fraction of a microsecond so small that integers give the same sums as its doubles (launches.c).
+ * Times are integers of ticks, which are nanoseconds, so sums and differences are exact. An analysis that reproduces
+ * another program may fill a model by the rules of this program, with other ticks (analyze/compat/).
  *
  * Cost: sorts of events, and O(n log n) for busy times. All columns are in the arena.
  */
@@ -36,38 +32,33 @@
 #include "facts/validity.h"
 #include "read/device_trace.h"
 
-enum launch_rules {
-    LAUNCHES_TRACELENS = 1, /* TraceLens' rules */
-    LAUNCHES_NO_FRAMES = 2, /* skip Python functions, as most tables of TraceLens */
-};
+/* Options of launch_model_build(). */
+enum launch_options { LAUNCHES_NO_FRAMES = 1 /* skip Python functions */ };
 
 enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION, HOST_NONE };
 
-/* Host events in pre-order, thread by thread, so that a subtree is a range of rows. Events that TraceLens skips are the
- * last rows, each a tree of its own. */
+/* Host events in pre-order, thread by thread, so that a subtree is a range of rows. */
 struct host_rows {
     row_t n;
     uint32_t n_threads;
-    row_t *event;   /* of the trace */
-    uint32_t *name; /* string of the trace */
-    row_t *parent;  /* row of this table, or ROW_NONE */
-    row_t *end;     /* the first row after the subtree */
-    row_t *around;  /* the innermost operator that has not ended when the event begins; NULL by TraceLens' rules */
+    row_t *event;          /* of the trace */
+    uint32_t *name;        /* string of the trace */
+    row_t *parent;         /* row of this table, or ROW_NONE */
+    row_t *end;            /* the first row after the subtree */
+    row_t *around;         /* the innermost operator that has not ended when the event begins */
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
     uint32_t *replayed;    /* index + 1 in graphs->replays of rows without CPU time, else 0; NULL: none (graphs.h) */
-    row_t n_skipped;       /* of the last rows */
 };
 
-/* GPU activities in file order: kernels, memcpys, memsets, and by TraceLens' rules synchronization (DEVICE_NO_WORK). By
- * our rules, activities of other devices that only wait or record are skipped. */
+/* GPU activities in file order: kernels, memcpys, memsets. Activities that only wait or record are skipped. */
 struct device_rows {
     row_t n;
     row_t *event;
     int64_t *start, *stop; /* ticks */
     uint8_t *class;        /* enum device_class */
-    uint8_t *kind;         /* row of kernel_kinds[] (facts/kernel_class.h); NULL by TraceLens' rules */
+    uint8_t *kind;         /* row of kernel_kinds[] (facts/kernel_class.h) */
     row_t *call;           /* row of hosts: the call that launched it, or ROW_NONE */
     row_t *launcher;       /* row of hosts: the operator or call to which it is attributed, or ROW_NONE */
     row_t *replayed;       /* row of hosts: the replayed operator of a graph kernel, or ROW_NONE; NULL: none */
@@ -75,7 +66,7 @@ struct device_rows {
 };
 
 /* Activities by call: the calls in rows a .. b - 1 of hosts launched device[first[a]] .. device[first[b] - 1], in the
- * order of calls. By our rules each activity occurs at most once. */
+ * order of calls. Each activity occurs at most once. */
 struct launch_links {
     row_t n;
     row_t *first; /* hosts.n + 1 */
@@ -100,7 +91,6 @@ struct launch_model {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     const struct strings *strings;
-    unsigned rules; /* enum launch_rules */
     struct string_roles *roles;
     double ticks_per_us;
     struct host_rows hosts;
@@ -118,7 +108,7 @@ struct launch_model {
 /* Builds the model; `scratch` is released on success, and `model` is undefined after a failure. SUTRA_SYSTEM: out of
  * memory. */
 enum sutra_status launch_model_build(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     unsigned rules, struct arena *arena, struct arena *scratch,
+                                     unsigned options, struct arena *arena, struct arena *scratch,
                                      struct launch_model *model, struct sutra_error *error);
 
 /* Warns about CPU events without known times; call once for each trace. GPU activities: facts/validity.h. */
@@ -132,8 +122,8 @@ enum sutra_status launch_model_attribute(struct launch_model *model, struct aren
 enum sutra_status launch_model_busy_time(const struct launch_model *model, const row_t *hosts, row_t n,
                                          struct arena *scratch, int64_t *ticks, struct sutra_error *error);
 
-/* around[row] = the innermost marked ancestor of each row of hosts, or ROW_NONE. By our rules only ancestors count that
- * have not ended when the row begins. O(n) in expectation. */
+/* around[row] = the innermost marked ancestor of each row of hosts that has not ended when the row begins, or ROW_NONE.
+ * O(n) in expectation. */
 enum sutra_status find_marked_ancestors(const struct launch_model *model, const uint8_t *marked, struct arena *scratch,
                                         row_t *around, struct sutra_error *error);
 
@@ -144,16 +134,6 @@ enum sutra_status launch_model_keep(struct launch_model *model, const uint8_t *k
 /* categories.c: the category of each launcher, in the arena (facts/op_categories.h). */
 enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                        uint8_t **categories, struct sutra_error *error);
-
-/* By thread of hosts: names in the trace's metadata, as ids of `texts`. */
-struct thread_labels {
-    struct strings texts;
-    uint32_t *process, *label, *thread;
-};
-
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct launch_model *model,
-                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
-void thread_labels_free(struct thread_labels *labels);
 
 static inline uint32_t host_name(const struct launch_model *model, row_t host) {
     return model->hosts.name[host];
@@ -193,32 +173,21 @@ static inline double launch_model_us(const struct launch_model *model, int64_t t
     return (double)ticks / model->ticks_per_us;
 }
 
-/* The duration of an activity; by TraceLens' rules without the rounding of its end. */
-static inline double activity_dur_us(const struct launch_model *model, row_t device) {
-    const struct device_rows *devices = &model->devices;
-    if (model->rules & LAUNCHES_TRACELENS)
-        return number_as_double(number_at(model->events->dur, devices->event[device]));
-    return launch_model_us(model, devices->stop[device] - devices->start[device]);
-}
+/* ---- Internal to the files that build a model ---- */
 
-/* ---- Internal to the files that build the model ---- */
-
-/* Start of an event with known times; its end, from its start. Ticks. */
-static inline int64_t start_ticks(const struct launch_model *model, const struct exact_times *times, row_t event) {
-    if (!(model->rules & LAUNCHES_TRACELENS))
-        return exact_start_ns(model->trace, times, event);
-    return llrint(number_as_double(number_at(model->events->ts, event)) * model->ticks_per_us);
-}
+/* The end of an event with known times, from its start. Ticks. */
 static inline int64_t end_ticks(const struct launch_model *model, row_t event, int64_t start) {
-    struct number ts = number_at(model->events->ts, event), dur = number_at(model->events->dur, event);
-    if (!(model->rules & LAUNCHES_TRACELENS))
-        return start + ns_of_us(number_at(model->events->usable_dur, event));
-    return llrint((number_as_double(ts) + number_as_double(dur)) * model->ticks_per_us);
+    return start + ns_of_us(number_at(model->events->usable_dur, event));
 }
+
+/* launches.c: an empty model, with room for all activities; names have their meanings for `reader`. The arena records
+ * a failure. */
+struct launch_model launch_model_begin(const struct sutra_device_trace *trace, enum reader reader, struct arena *arena);
 
 /* hosts.c: lists of events in file order: host events and the calls among them, GPU activities, arrows from calls to
- * activities. reserve_event_lists() reserves the lists; the other two, which may run in parallel, fill one side each.
- * */
+ * activities. reserve_event_lists() reserves the lists, for host events whose bit of enum host_kind is in `kinds` and
+ * for activities whose category has one of device_roles; the other two, which may run in parallel, fill one side each.
+ */
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
@@ -226,10 +195,24 @@ struct event_lists {
     uint8_t *kind_of;                       /* by string of a category: enum host_kind */
     uint8_t *lists_of;                      /* by string of a category: the lists of its events */
 };
-enum sutra_status reserve_event_lists(const struct launch_model *model, struct arena *arena, struct event_lists *lists,
-                                      struct sutra_error *error);
+enum sutra_status reserve_event_lists(const struct launch_model *model, unsigned kinds, uint32_t device_roles,
+                                      struct arena *arena, struct event_lists *lists, struct sutra_error *error);
 void list_host_events(const struct launch_model *model, struct event_lists *lists);
 void list_device_events(const struct launch_model *model, struct event_lists *lists);
+
+/* hosts.c: thread[i] = the number of the thread of event rows[i], as threads first occur. False: out of memory. */
+bool number_threads(const struct device_events *events, const row_t *rows, row_t n, uint32_t *thread,
+                    uint32_t *n_threads);
+
+/* launches.c: sorts rows of devices by start. */
+enum sutra_status sort_devices(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
+
+/* launches.c: makes model->attributions from devices.launcher. */
+enum sutra_status attribute_to_launchers(struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                         struct sutra_error *error);
+
+/* launches.c: counts the listed events that have no row. */
+void count_untimed(struct launch_model *model, const struct event_lists *lists);
 
 /* hosts.c: path compression: lets all rows on the path from `row` to `found` refer to `found`. */
 static inline void compress_path(row_t *above, row_t row, row_t found) {
@@ -261,10 +244,5 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
 /* ids[event] = the id of each of n arrows. */
 enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
-
-/* tracelens_links.c: calls and links by TraceLens' rules. */
-enum sutra_status find_tracelens_links(struct sutra_context *context, struct launch_model *model,
-                                       const struct event_lists *lists, struct arena *arena, struct arena *scratch,
-                                       struct sutra_error *error);
 
 #endif

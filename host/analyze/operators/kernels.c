@@ -261,7 +261,7 @@ static void add_configuration(const struct work_tables *from, const struct work_
         table_text(table, "", 0);
     else
         table_string(table, model->strings, host_name(model, launcher));
-    op_table_stream(from->input, group->first, table);
+    table_stream(from->input->context, model, group->first, table);
     table_string(table, &from->launches.texts, launch->grid);
     table_string(table, &from->launches.texts, launch->block);
     table_real(table, launch->numbers.registers);
@@ -770,7 +770,7 @@ enum sutra_status operators_counters(const struct op_input *input, struct arena 
     for (row_t event = 0; event < events->n && !status; event++) {
         if (events->phase[event] != 'C' || !category_roles(events, roles, event) || !exact_time_is_known(events, event))
             continue;
-        int64_t moment = start_ticks(model, &times, event);
+        int64_t moment = exact_start_ns(model->trace, &times, event);
         row_t n = count_up_to(step_start, steps.n, moment);
         bool in_step = n && model->hosts.stop[steps.row[n - 1]] > moment;
         if (!launch_model_includes(model, moment))

@@ -1,6 +1,6 @@
 /*
- * operators.c - makes the tables of operators and kernels of one trace: names and columns of all tables, categories and
- * call paths of launchers, and the run of all makers.
+ * operators.c - makes the tables of operators and kernels of one trace: names and columns of all tables, call paths of
+ * launchers, and the run of all makers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,6 @@
 #include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/rates.h"
-#include "analyze/operators/tracelens_rates.h"
-#include "analyze/operators/tracelens_sheets.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/rows.h"
@@ -55,103 +53,7 @@ static enum sutra_status op_ways_make(const struct launch_model *model, struct a
         REAL("occupancy_recorded_percent"), REAL("occupancy_percent"), REAL("occupancy_limit_percent"), REAL("waves"), \
         TEXT("limiting_factors")
 
-const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
-    [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", OF_RANK, .columns = {TEXT("type"), REAL("time ms"), REAL("percent")}},
-    [SUTRA_TRACELENS_OPS] = {"ops_summary", OF_RANK,
-                             .columns = {TEXT("name"), REAL("total_direct_kernel_time_sum"),
-                                         REAL("total_subtree_kernel_time_sum"), REAL("total_direct_kernel_time_ms"),
-                                         REAL("total_subtree_kernel_time_ms"), INTEGER("Count"), TEXT("Categories"),
-                                         REAL("Percentage (%)"), REAL("Cumulative Percentage (%)")}},
-    [SUTRA_TRACELENS_CATEGORIES] = {"ops_summary_by_category", OF_RANK,
-                                    .columns = {TEXT("op category"), INTEGER("Count"),
-                                                REAL("total_direct_kernel_time_ms"), REAL("Percentage (%)"),
-                                                REAL("Cumulative Percentage (%)")}},
-    [SUTRA_TRACELENS_ARGUMENTS] = {"ops_unique_args", OF_RANK,
-                                   .columns = {TEXT("name"),
-                                               TEXT("op category"),
-                                               TEXT("process_name"),
-                                               TEXT("process_label"),
-                                               TEXT("thread_name"),
-                                               TEXT("Input Dims"),
-                                               TEXT("Input type"),
-                                               TEXT("Input Strides"),
-                                               TEXT("Concrete Inputs"),
-                                               INTEGER("operation_count"),
-                                               REAL("first_occurrence_time"),
-                                               REAL("total_direct_kernel_time_mean"),
-                                               REAL("total_subtree_kernel_time_mean"),
-                                               REAL("total_direct_kernel_time_median"),
-                                               REAL("total_subtree_kernel_time_median"),
-                                               REAL("total_direct_kernel_time_std"),
-                                               REAL("total_subtree_kernel_time_std"),
-                                               REAL("total_direct_kernel_time_min"),
-                                               REAL("total_subtree_kernel_time_min"),
-                                               REAL("total_direct_kernel_time_max"),
-                                               REAL("total_subtree_kernel_time_max"),
-                                               REAL("total_direct_kernel_time_sum"),
-                                               REAL("total_subtree_kernel_time_sum"),
-                                               INTEGER("ex_UID"),
-                                               TEXT("kernel_details_summary"),
-                                               TEXT("trunc_kernel_details"),
-                                               REAL("Percentage (%)"),
-                                               REAL("Cumulative Percentage (%)")}},
-    [SUTRA_TRACELENS_OPS_BY_MODULE] =
-        {"ops_summary_module", OF_RANK,
-         .columns = {TEXT("name"), TEXT("parent_module"), REAL("total_direct_kernel_time_sum"),
-                     REAL("total_subtree_kernel_time_sum"), INTEGER("total_subtree_kernel_time_count"),
-                     REAL("total_direct_kernel_time_ms"), INTEGER("Count"), TEXT("Categories"),
-                     TEXT("call_stack_first"), REAL("Percentage (%)"), REAL("Cumulative Percentage (%)")}},
-    [SUTRA_TRACELENS_MODULES] = {"nn_modules", OF_RANK,
-                                 .columns = {INTEGER("UID"), TEXT("name"), REAL("parent_UID"), INTEGER("kernels"),
-                                             REAL("GPU Time"), REAL("nn Parent GPU Time"),
-                                             REAL("Non-nn.Module GPU Time")}},
-    [SUTRA_TRACELENS_KERNEL_SUMMARY] =
-        {"kernel_summary", OF_RANK,
-         .columns = {TEXT("Parent op category"), TEXT("Parent cpu_op"), TEXT("Kernel name"), TEXT("Kernel stream"),
-                     REAL("Kernel duration (µs)_sum"), INTEGER("Kernel duration (µs)_count"),
-                     REAL("Kernel duration (µs)_mean"), REAL("Kernel duration (µs)_min"),
-                     REAL("Kernel duration (µs)_max"), REAL("Percent of kernels time (%)"),
-                     REAL("Percent of total time (%)")}},
-    [SUTRA_TRACELENS_KERNELS] = {"kernels", OF_RANK,
-                                 .columns = {INTEGER("UID"),
-                                             TEXT("Kernel name"),
-                                             REAL("Kernel t start"),
-                                             REAL("Kernel duration (µs)"),
-                                             TEXT("Kernel stream"),
-                                             REAL("Launcher UID"),
-                                             TEXT("Launcher"),
-                                             TEXT("Grid"),
-                                             TEXT("Block"),
-                                             REAL("Parent cpu_op UID"),
-                                             TEXT("Parent cpu_op"),
-                                             TEXT("Input dims"),
-                                             TEXT("Input types"),
-                                             TEXT("Input strides"),
-                                             TEXT("Concrete Inputs"),
-                                             TEXT("kernel_file"),
-                                             REAL("Parent cpu_op busy time (µs)"),
-                                             REAL("Parent cpu_op kernel count"),
-                                             REAL("Percent of Parent cpu_op busy time (%)"),
-                                             TEXT("Parent op category")}},
-    [SUTRA_TRACELENS_SHORT_HISTOGRAM] = {"short_kernel_histogram", OF_RANK,
-                                         .columns = {REAL("bin_start"), REAL("bin_end"), INTEGER("count")}},
-    [SUTRA_TRACELENS_SHORT_KERNELS] = {"short_kernels_summary", OF_RANK,
-                                       .columns = {{0}}}, /* columns depend on the trace */
-    [SUTRA_TRACELENS_UNIFIED] = {"unified_perf_summary", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_GEMM] = {"GEMM", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_CONV_FWD] = {"CONV_fwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_CONV_BWD] = {"CONV_bwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_SDPA_FWD] = {"SDPA_fwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_SDPA_BWD] = {"SDPA_bwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_UNARY] = {"UnaryElementwise", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_BINARY] = {"BinaryElementwise", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_NORMALIZATION] = {"Normalization", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_REDUCE_FWD] = {"Reduce_fwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_REDUCE_BWD] = {"Reduce_bwd", OF_RANK, .columns = {{0}}},
-    [SUTRA_TRACELENS_RATES] = {"rates", OF_RANK,
-                               .columns = {TEXT("name"), INTEGER("UID_first"), REAL("GFLOPS_first"),
-                                           REAL("Data Moved (MB)_first"), REAL("FLOPS/Byte_first"), REAL("TB/s_mean"),
-                                           REAL("TFLOPS/s_mean"), REAL("Kernel Time (µs)_sum"), INTEGER("name_count")}},
+static const struct table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
     [SUTRA_OPERATORS_TIMELINE] = {"gpu_timeline", OF_JOB,
                                   .columns = {INTEGER("rank"), TEXT("type"), REAL("time_us"), REAL("percent")}},
     [SUTRA_OPERATORS_BY_NAME] = {"operators", OF_JOB,
@@ -223,78 +125,28 @@ const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
                                              REAL("percent"), REAL("device_us"), REAL("device_percent")}},
 };
 
-struct sutra_operators *operators_new(const struct sutra_operators_options *options) {
+struct sutra_operators *operators_new(const struct operator_rules *rules,
+                                      const struct sutra_operators_options *options) {
     struct sutra_operators *operators = calloc(1, sizeof *operators);
-    if (!operators || !result_init(&operators->result, operator_table_specs, SUTRA_OPERATORS_N_TABLES)) {
+    if (!operators || !result_init(&operators->result, rules->specs, rules->n_tables)) {
         free(operators);
         return NULL;
     }
-    operators->result.verbatim = options->compat;
+    operators->result.verbatim = rules->is_foreign;
     operators->options = *options;
     return operators;
 }
 
-void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table) {
-    value_key stream = input->model->events->stream[input->model->devices.event[device]];
+void table_stream(struct sutra_context *context, const struct launch_model *model, row_t device,
+                  struct sutra_table *table) {
+    value_key stream = model->events->stream[model->devices.event[device]];
     char number[NUMBER_TEXT_MAX];
     size_t length = 0;
-    const char *text = key_is_value(stream) ? values_text(&input->context->values, stream, number, &length) : "";
+    const char *text = key_is_value(stream) ? values_text(&context->values, stream, number, &length) : "";
     table_text(table, text, length);
 }
 
 /* ---- The run of all makers ---- */
-
-/* Memory while tables are made. */
-struct op_work {
-    struct op_input input;
-    struct launch_model model, with_frames;
-    const struct graph_captures *captures;
-    struct graph_kernels graphs;
-    struct arena arena, scratch;
-};
-
-/* TraceLens ignores Python functions except in the tables of modules. */
-static enum sutra_status make_as_tracelens(struct op_work *work, const struct sutra_device_trace *trace,
-                                           struct sutra_operators *made, struct sutra_error *error) {
-    static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
-                                       tracelens_module_operators, tracelens_modules,   tracelens_kernels,
-                                       tracelens_unified,          tracelens_sheets,    tracelens_rates};
-    struct op_input *input = &work->input;
-    struct launch_model *model = &work->model;
-    uint8_t *categories = NULL;
-    bool has_frames = false;
-    enum sutra_status status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS | LAUNCHES_NO_FRAMES,
-                                                  &work->arena, &work->scratch, model, error);
-    made->n_untimed = model->n_untimed;
-    if (status)
-        return status;
-    launch_model_warn(input->context, model);
-    for (uint32_t string = 0; string < model->strings->n && !has_frames; string++)
-        has_frames = model->roles[string].category & CATEGORY_PYTHON;
-    if (has_frames) {
-        status = launch_model_build(input->context, trace, LAUNCHES_TRACELENS, &work->arena, &work->scratch,
-                                    &work->with_frames, error);
-        input->with_frames = &work->with_frames;
-    }
-    if (!status)
-        status = categorize_launchers(model, &work->arena, &work->scratch, &categories, error);
-    if (status)
-        return status;
-    input->model = model;
-    input->categories = categories;
-    input->integer_times = tracelens_has_integer_times(model);
-    struct tracelens_models models = {0};
-    status = tracelens_models_make(input, &work->arena, &models, error);
-    input->models = &models;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++) {
-        status = makers[i](input, &work->scratch, made, error);
-        if (!status)
-            status = result_status(&made->result, error); /* later makers may read the table */
-    }
-    tracelens_models_free(&models);
-    input->models = NULL;
-    return status;
-}
 
 /* Makers that request nothing of the trace, each run by one thread with its own memory, the longest first: of tables of
  * kernels, of both, then of operators. */
@@ -329,7 +181,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     enum sutra_status status = categorize_launchers(model, arena, scratch, &categories, error);
     if (status)
         return status;
-    input->model = input->with_frames = model;
+    input->model = model;
     input->categories = categories;
     input->device_ticks = op_reading_device_time(model);
     made->n_untimed = model->n_untimed;
@@ -361,30 +213,38 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     return status ? status : result_status(&made->result, error);
 }
 
-static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_device_trace *trace,
-                                       struct sutra_operators *made, struct sutra_error *error) {
-    struct op_input *input = &work->input;
-    struct launch_model *model = &work->model;
-    enum sutra_status status = launch_model_build(input->context, trace, 0, &work->arena, &work->scratch, model, error);
-    if (status)
-        return status;
-    launch_model_warn(input->context, model);
-    status = graph_kernels_find(input->context, model, work->captures, input->options.rank, &work->arena,
-                                &work->scratch, &work->graphs, error);
+static enum sutra_status make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                              const struct graph_captures *captures, struct sutra_operators *made,
+                              struct sutra_error *error) {
+    struct op_input input = {.context = context, .options = made->options};
+    struct launch_model model;
+    struct graph_kernels graphs = {0};
+    struct arena arena = {0}, scratch = {0};
+    enum sutra_status status = launch_model_build(context, trace, 0, &arena, &scratch, &model, error);
+    if (!status) {
+        launch_model_warn(context, &model);
+        status = graph_kernels_find(context, &model, captures, input.options.rank, &arena, &scratch, &graphs, error);
+    }
     if (!status)
-        status = graph_kernels_attach(model, &work->graphs, &work->arena, &work->scratch, error);
-    if (status)
-        return status;
-    return make_tables(input, model, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
-                       made, error);
+        status = graph_kernels_attach(&model, &graphs, &arena, &scratch, error);
+    if (!status)
+        status =
+            make_tables(&input, &model, &arena, &scratch, !input.options.kernels, input.options.kernels, made, error);
+    graph_kernels_free(&graphs);
+    arena_free(&arena);
+    arena_free(&scratch);
+    return status;
 }
+
+const struct operator_rules own_operator_rules = {
+    .name = "sutra", .specs = specs, .n_tables = SUTRA_OPERATORS_N_TABLES, .make = make};
 
 enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *model, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error) {
     const struct sutra_operators_options options = {.size = sizeof options, .rank = rank, .peaks = peaks};
     struct op_input input = {.context = context, .options = options};
-    struct sutra_operators *made = operators_new(&options);
+    struct sutra_operators *made = operators_new(&own_operator_rules, &options);
     struct arena arena = {0};
     if (!made)
         return error_memory(error);
@@ -403,21 +263,17 @@ enum sutra_status op_options_init(const struct sutra_operators_options *given, s
     return options_copy(&form, given, taken, error);
 }
 
-enum sutra_status operators_run_with(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_operators_options *options,
-                                     const struct graph_captures *captures, struct sutra_operators **operators,
-                                     struct sutra_error *error) {
-    struct sutra_operators *made = operators_new(options);
-    struct op_work work = {.input = {.context = context, .options = *options}, .captures = captures};
+enum sutra_status operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                const struct operator_rules *rules, const struct sutra_operators_options *options,
+                                const struct graph_captures *captures, struct sutra_operators **operators,
+                                struct sutra_error *error) {
+    struct sutra_operators *made = operators_new(rules, options);
     if (!made)
         return error_memory(error);
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = (options->compat ? make_as_tracelens : make_as_sutra)(&work, trace, made, error);
+    enum sutra_status status = rules->make(context, trace, captures, made, error);
     stage_end(context);
-    graph_kernels_free(&work.graphs);
-    arena_free(&work.arena);
-    arena_free(&work.scratch);
     if (status)
         sutra_operators_free(made);
     else
@@ -430,11 +286,11 @@ enum sutra_status sutra_operators_run(struct sutra_context *context, const struc
                                       struct sutra_error *error) {
     struct sutra_operators_options taken;
     struct graph_captures captures = {.n = 0};
-    enum sutra_status status = op_options_init(options, &taken, error);
-    if (!status && !taken.compat)
-        status = graph_captures_read(context, taken.captures, taken.n_captures, &captures, error);
+    TRY(op_options_init(options, &taken, error));
+    enum sutra_status status = graph_captures_read(context, taken.captures, taken.n_captures, &captures, error);
     if (!status)
-        status = operators_run_with(context, trace, &taken, captures.n ? &captures : NULL, operators, error);
+        status =
+            operators_run(context, trace, &own_operator_rules, &taken, captures.n ? &captures : NULL, operators, error);
     graph_captures_free(&captures);
     return status;
 }

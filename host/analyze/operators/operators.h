@@ -35,20 +35,16 @@ struct op_ways {
 wide_t op_reading_device_time(const struct launch_model *model);
 
 struct rates_work;
-struct tracelens_models;
 
 /* The input of makers. */
 struct op_input {
     struct sutra_context *context;
     struct sutra_operators_options options;
     const struct launch_model *model;
-    const struct launch_model *with_frames; /* the same with Python functions; except for TraceLens it is `model` */
-    const uint8_t *categories;              /* by launcher of `model`: enum op_category */
-    bool integer_times;                     /* starts and durations of GPU activity are integers; for TraceLens */
-    wide_t device_ticks;                    /* the durations of all GPU activity */
-    struct op_ways ways;                    /* for tables of operators, except for TraceLens */
-    const struct tracelens_models *models;  /* for TraceLens */
-    const struct rates_work *rates;         /* input of operators_rates() */
+    const uint8_t *categories; /* by launcher of `model`: enum op_category */
+    wide_t device_ticks;       /* the durations of all GPU activity */
+    struct op_ways ways;
+    const struct rates_work *rates; /* input of operators_rates() */
 };
 
 struct sutra_operators {
@@ -58,39 +54,50 @@ struct sutra_operators {
     bool is_of_job;     /* other ranks are analyzed, too */
 };
 
+struct graph_captures;
+
+/* The rules by which the tables of a trace are made: sutra's, or those of another program (analyze/compat/). */
+struct operator_rules {
+    const char *name;               /* partial results of other rules are refused */
+    const struct table_spec *specs; /* names and columns of all tables */
+    uint32_t n_tables;
+    bool is_foreign; /* of another program: truncated traces remain complete, and CSV does not mark formulas */
+    /* Makes the tables in `made`, which has the options; `captures` are capture traces that are read, or NULL. */
+    enum sutra_status (*make)(struct sutra_context *context, const struct sutra_device_trace *trace,
+                              const struct graph_captures *captures, struct sutra_operators *made,
+                              struct sutra_error *error);
+};
+extern const struct operator_rules own_operator_rules;
+
 /* Checks options and fills in defaults. */
 enum sutra_status op_options_init(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error);
 
-/* Makes the tables of operators and of kernels from a launch model (not for TraceLens). Releases `scratch`. */
+/* Makes the tables of operators and of kernels from a launch model. Releases `scratch`. */
 enum sutra_status operators_make_of(struct sutra_context *context, const struct launch_model *model, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error);
 
-/* Names and columns of all tables. */
-extern const struct table_spec operator_table_specs[];
-
-struct graph_captures;
-
-/* Computes the tables of one rank as sutra_operators_run(), with capture traces that are read already (or NULL). */
-enum sutra_status operators_run_with(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_operators_options *options,
-                                     const struct graph_captures *captures, struct sutra_operators **operators,
-                                     struct sutra_error *error);
+/* Computes the tables of one rank, with complete options. */
+enum sutra_status operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                const struct operator_rules *rules, const struct sutra_operators_options *options,
+                                const struct graph_captures *captures, struct sutra_operators **operators,
+                                struct sutra_error *error);
 
 /* A result without tables, with complete options; NULL: out of memory. */
-struct sutra_operators *operators_new(const struct sutra_operators_options *options);
+struct sutra_operators *operators_new(const struct operator_rules *rules,
+                                      const struct sutra_operators_options *options);
 
 /* Adds the stream of a GPU activity, as text. */
-void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);
+void table_stream(struct sutra_context *context, const struct launch_model *model, row_t device,
+                  struct sutra_table *table);
 
 /* Makers of tables. Temporary memory is from the arena and is released. */
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                    struct sutra_error *error);
-op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
-    tracelens_kernels, tracelens_unified, tracelens_sheets, tracelens_rates, operators_timeline, operators_by_name,
-    operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
-    operators_rates, operators_kernels, operators_graphs, operators_communication, operators_counters, operators_triton;
+op_maker operators_timeline, operators_by_name, operators_by_arguments, operators_by_category, operators_by_module,
+    operators_by_annotation, operators_by_path, operators_rates, operators_kernels, operators_graphs,
+    operators_communication, operators_counters, operators_triton;
 
 /* The columns of graph_table_add() by launch and method. */
 #define GRAPH_COLUMNS                                                                                                  \
@@ -107,13 +114,19 @@ enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank
 struct rank_tasks;
 struct codec;
 
-/* Joins tables of ranks that another analysis made: moves the struct sutra_operators * at `offset` in each result of
- * the tasks, which must live longer. */
+/* Computes the tables of all ranks by the rules, as sutra_operators_ranks_run(). */
+enum sutra_status operators_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                      const struct operator_rules *rules,
+                                      const struct sutra_operators_ranks_options *options,
+                                      struct sutra_operators_ranks **ranks, struct sutra_error *error);
+
+/* Joins tables of ranks that another analysis made by our rules: moves the struct sutra_operators * at `offset` in each
+ * result of the tasks, which must live longer. */
 enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t offset,
                                        struct sutra_operators_ranks **ranks, struct sutra_error *error);
 
 /* The partial result of a rank; a decoded one gets the options, and is the caller's to free (NULL after a failure). */
-void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
-                     struct sutra_operators **operators);
+void operators_codec(struct codec *codec, const struct operator_rules *rules,
+                     const struct sutra_operators_options *options, struct sutra_operators **operators);
 
 #endif

@@ -232,7 +232,7 @@ static enum sutra_status collect_events(struct excerpt_lanes *lanes, const struc
     for (uint32_t t = 0; t < lanes->n_threads; t++) {
         for (int calls = 0; calls < 2; calls++, lanes->n++) {
             int64_t last = INT64_MIN;
-            for (row_t row = 0; row < hosts->n - hosts->n_skipped; row++) {
+            for (row_t row = 0; row < hosts->n; row++) {
                 if (hosts->thread[row] != lanes->threads[t] ||
                     !overlaps(lanes->excerpt, hosts->start[row], hosts->stop[row]) || hosts->start[row] < last)
                     continue;

@@ -215,7 +215,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     if (overview->options.tables) {
         const struct sutra_operators_options operators = {
             .size = sizeof operators, .rank = rank_number, .peaks = overview->options.peaks};
-        operators_codec(codec, &operators, &rank->operators);
+        operators_codec(codec, &own_operator_rules, &operators, &rank->operators);
     }
     rank->companion = overview->options.companion;
     if (rank->companion)

@@ -8,17 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
 #include "sutra/collectives.h"
 #include "sutra/report.h"
+#include "sutra/tracelens.h"
 #include "text/quantities.h"
 
 struct collectives_analysis {
     struct analysis analysis;
     struct sutra_collectives_options options;
-    int compat; /* index into compats */
-    struct sutra_collectives *collectives;
+    int compat;                            /* index into compats */
+    struct sutra_collectives *collectives; /* or, with `compat`, NULL and */
+    struct sutra_tracelens_collectives *tracelens;
 };
 
 /* ---- The page: straggler, ranks and types with the most time, clock offsets, violated checks ---- */
@@ -149,14 +152,17 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     struct collectives_analysis *self = (struct collectives_analysis *)analysis;
     struct job *job = &analysis->job;
     uint64_t n_bytes = 0;
-    self->options.compat = self->compat > 0;
     self->options.restriction = &analysis->restriction;
-    enum sutra_status status =
-        sutra_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->collectives, error);
-    if (status || !job->output)
-        return status;
-    status = analysis_write_tables(analysis, SUTRA_RESULT(self->collectives), RANK_ALL, error);
-    if (!status && !analysis->no_report && !self->compat)
+    if (self->compat) {
+        TRY(sutra_tracelens_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->tracelens,
+                                            error));
+        return job->output ? analysis_write_tables(analysis, SUTRA_RESULT(self->tracelens), RANK_ALL, error) : SUTRA_OK;
+    }
+    TRY(sutra_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->collectives, error));
+    if (!job->output)
+        return SUTRA_OK;
+    enum sutra_status status = analysis_write_tables(analysis, SUTRA_RESULT(self->collectives), RANK_ALL, error);
+    if (!status && !analysis->no_report)
         status =
             sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error);
     job->figures.output_bytes += n_bytes;
@@ -164,11 +170,16 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
 }
 
 static int report(struct analysis *analysis) {
-    const struct sutra_collectives *collectives = ((struct collectives_analysis *)analysis)->collectives;
+    const struct collectives_analysis *self = (const struct collectives_analysis *)analysis;
     struct sutra_collectives_summary summary = {.size = sizeof summary};
-    if (!analysis->job.quiet && !((struct collectives_analysis *)analysis)->compat)
-        print_page(collectives, analysis->job.output);
-    sutra_collectives_summary(collectives, &summary);
+    const struct sutra_collectives_rank *rank;
+    if (!self->compat) {
+        sutra_collectives_summary(self->collectives, &summary);
+        if (!analysis->job.quiet)
+            print_page(self->collectives, analysis->job.output);
+    }
+    for (size_t i = 0; self->compat && (rank = sutra_tracelens_collectives_get(self->tracelens, i)); i++)
+        ++*(rank->reason ? &summary.n_skipped : &summary.n_ranks);
     const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
                                          {"n_skipped", summary.n_skipped},
                                          {"n_collectives", summary.n_collectives},
@@ -179,6 +190,7 @@ static int report(struct analysis *analysis) {
 
 static void release(struct job *job) {
     sutra_collectives_free(((struct collectives_analysis *)job)->collectives);
+    sutra_tracelens_collectives_free(((struct collectives_analysis *)job)->tracelens);
 }
 
 /* ---- The command ---- */

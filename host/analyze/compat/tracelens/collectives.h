@@ -1,5 +1,5 @@
 /*
- * tracelens.h - inside of TraceLens' tables of collectives, with TraceLens' rules and arithmetic.
+ * collectives.h - inside of TraceLens' tables of collectives, with TraceLens' rules and arithmetic.
  *
  *     kernels of each trace --> rows, by trace --> ids: the i-th row of a group's name on each rank
  *                                                                  --> runs of one id --> tables
@@ -10,10 +10,11 @@
  *
  * Cost: O(n log n).
  */
-#ifndef ANALYZE_COLLECTIVES_TRACELENS_H
-#define ANALYZE_COLLECTIVES_TRACELENS_H
+#ifndef ANALYZE_COMPAT_TRACELENS_COLLECTIVES_H
+#define ANALYZE_COMPAT_TRACELENS_COLLECTIVES_H
 
 #include "analyze/collectives/collectives.h"
+#include "sutra/tracelens.h"
 
 enum nccl_text { NCCL_GROUP, NCCL_MEMBERS, NCCL_WHAT, NCCL_TYPE, NCCL_IN_SPLIT, NCCL_OUT_SPLIT, N_NCCL_TEXTS };
 
@@ -30,13 +31,9 @@ struct nccl_rows {
     uint64_t n, capacity;
 };
 
-/* Reads the rows of a trace, in file order. *rows is the caller's. SUTRA_SYSTEM: out of memory. */
-enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
-                                 const struct sutra_device_trace *trace, struct sutra_error *error);
-void nccl_rows_free(struct nccl_rows *rows);
-
 /* Encodes the rows; decoded ones are the caller's to free, or NULL after a failure. */
 void nccl_rows_codec(struct codec *codec, struct nccl_rows **rows);
+void nccl_rows_free(struct nccl_rows *rows);
 
 /* ---- Input of the tables ---- */
 
@@ -44,7 +41,8 @@ void nccl_rows_codec(struct codec *codec, struct nccl_rows **rows);
 enum nccl_kind { NCCL_NONE, NCCL_ALL_REDUCE, NCCL_REDUCE_SCATTER, NCCL_ALL_GATHER, NCCL_ALL_TO_ALL, NCCL_ALL_TO_ALL_V };
 
 struct nccl_work {
-    struct sutra_collectives *of;
+    struct sutra_result *result;
+    size_t n_ranks;       /* traces */
     struct nccl_rows all; /* of all ranks */
     bool simplified;
     uint64_t *order;        /* rows by id; of an id by rank; ids ordered by their first rows */
@@ -95,13 +93,10 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
 /* Initializes a table with n_general columns and the columns of ranks, whose names end with of_ranks[]. NULL: out of
  * memory. */
 struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
-                                       enum sutra_collectives_table id, const struct column_spec *general,
+                                       enum sutra_tracelens_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks);
 
 /* Make the tables of collectives in which all ranks wait, and of all-to-all-v. */
 void nccl_sync_make(struct nccl_work *work);
 void nccl_exchange_make(struct nccl_work *work);
-/* Makes all tables of the parts. SUTRA_SYSTEM: out of memory. */
-enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_error *error);
-
 #endif

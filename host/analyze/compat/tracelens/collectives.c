@@ -1,10 +1,10 @@
 /*
- * tracelens.c - TraceLens' tables of collectives: reads the rows of all traces, finds collectives among them, and makes
- * the long tables; nodes of ranks and columns of integers in all tables.
+ * collectives.c - TraceLens' tables of collectives: reads the rows of all traces, finds collectives among them, and
+ * makes the long tables; nodes of ranks and columns of integers in all tables.
  *
  *     kernels of each trace --> rows --> ids: the i-th row of a group on each rank --> long tables
- *                                                                                  --> tracelens_sync.c
- *                                                                                  --> tracelens_exchange.c
+ *                                                                                  --> collectives_sync.c
+ *                                                                                  --> collectives_exchange.c
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,13 +13,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collectives/tracelens.h"
+#include "analyze/compat/tracelens/collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
 #include "facts/names.h"
+
+/* Those without columns have some that depend on the ranks. */
+static const struct table_spec specs[SUTRA_TRACELENS_NCCL_N_TABLES] = {
+    [SUTRA_TRACELENS_NCCL_LONG] = {"nccl_long", OF_JOB,
+                                   .columns = {TEXT("collective_id"), INTEGER("index_in_group"), INTEGER("rank"),
+                                               TEXT("Process Group Name"), TEXT("Process Group Ranks"),
+                                               TEXT("Collective name"), REAL("Group size"), TEXT("dtype"),
+                                               REAL("In msg nelems"), REAL("In msg size (MB)"), REAL("Out msg nelems"),
+                                               REAL("Out msg size (MB)"), TEXT("In split size"), TEXT("Out split size"),
+                                               REAL("stream"), REAL("ts"), REAL("dur")}},
+    [SUTRA_TRACELENS_NCCL_SUMMARY_LONG] =
+        {"nccl_summary_long", OF_JOB,
+         .columns = {INTEGER("rank"), TEXT("Process Group Name"), TEXT("Process Group Ranks"), TEXT("Collective name"),
+                     REAL("Group size"), TEXT("dtype"), REAL("In msg nelems"), REAL("Out msg nelems"),
+                     TEXT("In split size"), TEXT("Out split size"), REAL("stream"), REAL("In msg size (MB)_first"),
+                     REAL("Out msg size (MB)_first"), REAL("dur_sum"), REAL("dur_mean"), REAL("dur_std"),
+                     REAL("dur_min"), REAL("dur_max"), INTEGER("operation_count")}},
+    [SUTRA_TRACELENS_NCCL_IMPLICIT_SYNC] = {"nccl_implicit_sync", OF_JOB, .columns = {{0}}},
+    [SUTRA_TRACELENS_NCCL_SUMMARY_IMPLICIT_SYNC] = {"nccl_summary_implicit_sync", OF_JOB, .columns = {{0}}},
+    [SUTRA_TRACELENS_NCCL_ALL2ALLV] = {"nccl_all2allv", OF_JOB, .columns = {{0}}},
+    [SUTRA_TRACELENS_NCCL_SUMMARY_ALL2ALLV] = {"nccl_summary_all2allv", OF_JOB,
+                                               .columns = {TEXT("Process Group Name"),
+                                                           TEXT("dtype"),
+                                                           REAL("total data communicated (MB)_mean"),
+                                                           REAL("total data communicated (MB)_median"),
+                                                           REAL("total data communicated (MB)_min"),
+                                                           REAL("total data communicated (MB)_max"),
+                                                           REAL("wall_time (us)_mean"),
+                                                           REAL("wall_time (us)_median"),
+                                                           REAL("wall_time (us)_min"),
+                                                           REAL("wall_time (us)_max"),
+                                                           REAL("Total wall_time (us)"),
+                                                           REAL("throughput (GB/s)_mean"),
+                                                           REAL("throughput (GB/s)_median"),
+                                                           REAL("throughput (GB/s)_min"),
+                                                           REAL("throughput (GB/s)_max"),
+                                                           REAL("size_imbalance_mean"),
+                                                           REAL("size_imbalance_max"),
+                                                           REAL("max_rank_dur (us)_mean"),
+                                                           REAL("max_rank_dur (us)_max"),
+                                                           REAL("skew in start time_mean"),
+                                                           REAL("skew in start time_max"),
+                                                           REAL("skew in end time_mean"),
+                                                           REAL("skew in end time_max"),
+                                                           INTEGER("count"),
+                                                           TEXT("Process Group Ranks"),
+                                                           TEXT("Collective name"),
+                                                           REAL("Group size"),
+                                                           REAL("Total wall_time (ms)")}},
+    [SUTRA_TRACELENS_NCCL_HEATMAP] = {"nccl_all2allv_heatmap", OF_JOB,
+                                      .columns = {INTEGER("src_rank"), INTEGER("dst_rank"), REAL("total_sent_MB"),
+                                                  REAL("avg_sent_MB"), INTEGER("count")}},
+    [SUTRA_TRACELENS_STRAGGLER_SUMMARY] = {"straggler_summary", OF_JOB,
+                                           .columns = {INTEGER("rank"), REAL("total_wait_time_us"),
+                                                       REAL("mean_wait_time_us"), INTEGER("times_arrived_last"),
+                                                       INTEGER("times_arrived_first"), REAL("pct_arrived_last"),
+                                                       INTEGER("num_collectives"), REAL("total_nccl_dur_us")}},
+};
 
 /* ---- Rows of one trace ---- */
 
@@ -88,8 +146,9 @@ static row_t *find_nccl_kernels(const struct sutra_device_trace *trace, struct a
     return kernels;
 }
 
-enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
-                                 const struct sutra_device_trace *trace, struct sutra_error *error) {
+/* Reads the rows of a trace, in file order. *rows is the caller's. */
+static enum sutra_status read_rows(struct nccl_rows **rows, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, struct sutra_error *error) {
     struct arena scratch = {0};
     struct requested_column columns[N_NCCL_FIELDS];
     row_t n, *kernels = find_nccl_kernels(trace, &scratch, &n);
@@ -277,7 +336,7 @@ void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t colum
 }
 
 bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event) {
-    size_t n_ranks = work->of->tasks.n;
+    size_t n_ranks = work->n_ranks;
     *columns = (struct nccl_columns){.n_per_rank = n_per_rank,
                                      .n_of_event = n_of_event,
                                      .ranks = arena_alloc(work->arena, n_ranks, sizeof *columns->ranks),
@@ -306,21 +365,21 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
 }
 
 struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
-                                       enum sutra_collectives_table id, const struct column_spec *general,
+                                       enum sutra_tracelens_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks) {
     uint32_t n = n_general + columns->n_cells;
-    struct column_spec *specs = arena_alloc(work->arena, n, sizeof *specs);
-    if (!specs)
+    struct column_spec *all = arena_alloc(work->arena, n, sizeof *all);
+    if (!all)
         return NULL;
-    memcpy(specs, general, n_general * sizeof *specs);
+    memcpy(all, general, n_general * sizeof *all);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         const char *what = of_ranks[columns->cells[i] % columns->n_per_rank];
         const char *column = arena_format(work->arena, "rank_%" PRIu32 "_%s",
                                           columns->ranks[columns->cells[i] / columns->n_per_rank], what);
-        specs[n_general + i] =
+        all[n_general + i] =
             (struct column_spec){column, strstr(what, "split") ? SUTRA_COLUMN_TEXT : SUTRA_COLUMN_REAL};
     }
-    return work->arena->failed ? NULL : result_table_begin_with(&work->of->result, id, specs, n);
+    return work->arena->failed ? NULL : result_table_begin_with(work->result, id, all, n);
 }
 
 /* ---- Collectives among the rows ---- */
@@ -395,7 +454,7 @@ static bool find_ids(struct nccl_work *work) {
 /* ---- Long tables ---- */
 
 static void add_all_rows(struct nccl_work *work) {
-    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_LONG);
+    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_LONG);
     for (uint64_t i = 0; i < work->all.n; i++) {
         const struct nccl_row *row = &work->all.list[i];
         nccl_add_id(work, table, row);
@@ -451,7 +510,7 @@ static void add_summaries(struct nccl_work *work) {
     }
     if (!values)
         return;
-    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG);
+    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_LONG);
     for (uint64_t i = 1; i < n; i++)
         order = compare_keys(work, rows[i - 1], rows[i]) > 0 ? GROUPS_MIXED : order;
     if (n)
@@ -506,15 +565,11 @@ static const char *span_of(const char *ranks, int64_t per_node) {
     return node < 0 ? "unknown" : "intra_node";
 }
 
-/* Turns columns into integers and adds the nodes of ranks. A node has as many ranks as the first trace lists GPUs. */
-static void finish_tables(struct nccl_work *work) {
-    struct sutra_collectives *of = work->of;
-    int64_t per_node = (int64_t)of->options.ranks_per_host;
-    if (!per_node && of->tasks.n)
-        per_node = collective_part_of(of, 0)->n_devices;
-    for (int id = SUTRA_COLLECTIVES_NCCL_LONG; id < SUTRA_COLLECTIVES_N_TABLES; id++) {
-        struct sutra_table *table = &of->result.tables[id];
-        if (!of->result.made[id] || table->failed)
+/* Turns columns into integers and adds the nodes of ranks, with per_node ranks each; 0: unknown. */
+static void finish_tables(struct nccl_work *work, int64_t per_node) {
+    for (int id = 0; id < SUTRA_TRACELENS_NCCL_N_TABLES; id++) {
+        struct sutra_table *table = &work->result->tables[id];
+        if (!work->result->made[id] || table->failed)
             continue;
         for (uint32_t column = 0; column < table->n_columns; column++) {
             const char *name = table->columns[column].spec.name;
@@ -544,15 +599,35 @@ static void finish_tables(struct nccl_work *work) {
     }
 }
 
-enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_error *error) {
-    struct nccl_work work = {.of = of, .arena = &of->arena};
+/* ---- The run ---- */
+
+/* The part of a trace. */
+struct nccl_part {
+    struct sutra_collectives_rank rank;
+    struct nccl_rows *rows;
+    int64_t n_devices; /* of its host; CALL_UNKNOWN */
+};
+
+struct sutra_tracelens_collectives {
+    struct sutra_result result;
+    struct rank_tasks tasks; /* whose results are struct nccl_part */
+    struct arena arena;
+    uint64_t ranks_per_host; /* 0: as many as the first trace lists GPUs */
+};
+
+/* Makes all tables of the parts. */
+static enum sutra_status make_tables(struct sutra_tracelens_collectives *of, struct sutra_error *error) {
+    struct nccl_work work = {.result = &of->result, .n_ranks = of->tasks.n, .arena = &of->arena};
+    int64_t per_node = (int64_t)of->ranks_per_host;
     bool done = strings_init(&work.all.strings);
     for (size_t i = 0; i < of->tasks.n && done; i++) {
-        struct collective_part *part = collective_part_of(of, i);
-        for (uint64_t k = 0; part->nccl && k < part->nccl->n && done; k++)
-            done = translate_row(&work.all, part->nccl, part->nccl->list[k], (uint32_t)i);
-        nccl_rows_free(part->nccl);
-        part->nccl = NULL;
+        struct nccl_part *part = task_result(&of->tasks, i);
+        for (uint64_t k = 0; part->rows && k < part->rows->n && done; k++)
+            done = translate_row(&work.all, part->rows, part->rows->list[k], (uint32_t)i);
+        nccl_rows_free(part->rows);
+        part->rows = NULL;
+        if (i == 0 && per_node == 0)
+            per_node = part->n_devices;
     }
     /* simplified: no row records its group, and each rank has one stream */
     double stream = (double)NAN;
@@ -572,9 +647,100 @@ enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_er
         add_summaries(&work);
         nccl_sync_make(&work);
         nccl_exchange_make(&work);
-        finish_tables(&work);
+        finish_tables(&work, per_node);
     }
     strings_free(&work.all.strings);
     free(work.all.list);
-    return done && !of->arena.failed ? SUTRA_OK : error_memory(error);
+    return done && !of->arena.failed ? result_status(&of->result, error) : error_memory(error);
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct sutra_tracelens_collectives *of = arg;
+    struct nccl_part *part = task_result(&of->tasks, number);
+    (void)run;
+    part->n_devices = trace_device_count(&trace->document);
+    enum sutra_status status = read_rows(&part->rows, context, trace, error);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+/* Parts depend on no option; those by other rules are refused. */
+static void encode_rules(const void *of, struct buffer *out) {
+    (void)of;
+    encode_text(out, "TraceLens");
+}
+
+static void part_codec(void *arg, size_t number, struct codec *codec) {
+    const struct sutra_tracelens_collectives *of = arg;
+    struct nccl_part *part = task_result(&of->tasks, number);
+    codec_options(codec, encode_rules, NULL);
+    codec_value(codec, &part->n_devices);
+    nccl_rows_codec(codec, &part->rows);
+}
+
+static void part_free(void *result) {
+    nccl_rows_free(((struct nccl_part *)result)->rows);
+}
+
+static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
+    struct sutra_tracelens_collectives *of = arg;
+    (void)context;
+    for (size_t i = 0; i < of->tasks.n; i++)
+        ((struct nccl_part *)task_result(&of->tasks, i))->rank = collectives_rank_of(&of->tasks.list[i]);
+    if (!result_init(&of->result, specs, SUTRA_TRACELENS_NCCL_N_TABLES))
+        return error_memory(error);
+    of->result.of_job = true;
+    of->result.defects = of->tasks.defects;
+    of->result.n_defects = of->tasks.n_defects;
+    of->result.verbatim = true;
+    return make_tables(of, error);
+}
+
+static const struct rank_analysis analysis = {.kind = {"collectives", 0},
+                                              .result_size = sizeof(struct nccl_part),
+                                              .analyze = analyze,
+                                              .codec = part_codec,
+                                              .free = part_free,
+                                              .merge = merge};
+
+enum sutra_status sutra_tracelens_collectives_run(struct sutra_context *context, const char *const *paths,
+                                                  size_t n_paths, const struct sutra_collectives_options *options,
+                                                  struct sutra_tracelens_collectives **collectives,
+                                                  struct sutra_error *error) {
+    struct sutra_collectives_options taken;
+    struct sutra_tracelens_collectives *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = collectives_options_init(options, &taken, error);
+    if (!status)
+        status = restriction_copy(taken.restriction, &made->tasks.restriction, error);
+    if (!status) {
+        made->ranks_per_host = taken.ranks_per_host;
+        made->tasks.keeps_truncated = true;
+        status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
+    }
+    if (status || made->tasks.is_combined_by_other_process) {
+        sutra_tracelens_collectives_free(made);
+        made = NULL;
+    }
+    if (!status)
+        *collectives = made;
+    return status;
+}
+
+void sutra_tracelens_collectives_free(struct sutra_tracelens_collectives *collectives) {
+    if (!collectives)
+        return;
+    result_free(&collectives->result);
+    arena_free(&collectives->arena);
+    rank_tasks_free(&collectives->tasks);
+    free(collectives);
+}
+
+const struct sutra_collectives_rank *
+sutra_tracelens_collectives_get(const struct sutra_tracelens_collectives *collectives, size_t i) {
+    if (i >= collectives->tasks.n_selected)
+        return NULL;
+    return &((const struct nccl_part *)task_result_of_rank(&collectives->tasks, i))->rank;
 }

@@ -1,15 +1,12 @@
 /*
- * tracelens_operators.c - TraceLens' tables of operators (by name and arguments, by name, by category, by kind of
+ * operators.c - TraceLens' tables of operators (by name and arguments, by name, by category, by kind of
  * module), of modules, and the timeline.
  */
 #include <math.h>
 #include <string.h>
 
-#include "analyze/launches/arguments.h"
+#include "analyze/compat/tracelens/tracelens.h"
 #include "analyze/launches/busy.h"
-#include "analyze/operators/operators.h"
-#include "analyze/operators/tracelens_sheets.h"
-#include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "match/intervals.h"
@@ -19,7 +16,7 @@
 /* ---- By name and arguments ---- */
 
 struct argument_table {
-    const struct op_input *input;
+    const struct tracelens_input *input;
     const struct launch_model *model;
     struct op_arguments arguments;
     struct thread_labels labels;
@@ -113,7 +110,7 @@ static int by_time_and_event(const void *left, const void *right, void *arg) {
     return (event_a > event_b) - (event_a < event_b);
 }
 
-enum sutra_status tracelens_arguments(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_arguments(const struct tracelens_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
     static const char *const times[] = {"total_direct_kernel_time_min",
                                         "total_subtree_kernel_time_min",
@@ -201,7 +198,7 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
         for (row_t i = model->links.first[row]; module != ROW_NONE && i < model->links.first[row + 1]; i++) {
             row_t device = model->links.device[i], at = first[module + 1]++;
             start[at] = devices->start[device];
-            stop[at] = devices->class[device] == DEVICE_NO_WORK ? start[at] : devices->stop[device];
+            stop[at] = devices->stop[device];
         }
     }
     for (row_t i = 0; i < walk->n; i++) {
@@ -211,7 +208,7 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
     return range_cover(start, stop, first[model->hosts.n], begin, end, walk->n, arena, walk->own, error);
 }
 
-enum sutra_status tracelens_modules(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_modules(const struct tracelens_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
     const struct launch_model *model = input->with_frames;
     struct module_walk walk = {.model = model};
@@ -227,9 +224,7 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     if (arena->failed)
         return error_memory(error);
     mark_modules(model, is_module);
-    enum sutra_status status = find_marked_ancestors(model, is_module, arena, walk.enclosing, error);
-    if (status)
-        return status;
+    find_enclosing(model, is_module, walk.enclosing);
     for (row_t row = 0; row < n_hosts; row++) {
         if (!is_module[row])
             continue;
@@ -241,11 +236,8 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     walk.own = arena_alloc(arena, walk.n, sizeof *walk.own);
     if (arena->failed)
         return error_memory(error);
-    status = launch_model_busy_time(model, walk.host, walk.n, arena, walk.busy, error);
-    if (!status)
-        status = measure_own(&walk, arena, error);
-    if (status)
-        return status;
+    TRY(launch_model_busy_time(model, walk.host, walk.n, arena, walk.busy, error));
+    TRY(measure_own(&walk, arena, error));
 
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_MODULES);
     bool has_work = false; /* of the outermost module */
@@ -271,7 +263,7 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
 
 /* ---- The timeline ---- */
 
-enum sutra_status tracelens_timeline(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_timeline(const struct tracelens_input *input, struct arena *arena,
                                      struct sutra_operators *operators, struct sutra_error *error) {
     const struct launch_model *model = input->model;
     struct busy_times times;
@@ -426,7 +418,7 @@ static row_t count_of(const struct row_groups *groups, uint32_t group) {
     return groups->first[group + 1] - groups->first[group];
 }
 
-static enum sutra_status add_names(const struct op_input *input, struct arena *arena, struct sutra_table *table,
+static enum sutra_status add_names(const struct tracelens_input *input, struct arena *arena, struct sutra_table *table,
                                    const struct tuple *keys, struct sutra_error *error) {
     const struct launch_model *model = input->model;
     struct ranked_groups ranked;
@@ -448,8 +440,9 @@ static enum sutra_status add_names(const struct op_input *input, struct arena *a
     return status;
 }
 
-static enum sutra_status add_categories(const struct op_input *input, struct arena *arena, struct sutra_table *table,
-                                        const struct tuple *keys, struct sutra_error *error) {
+static enum sutra_status add_categories(const struct tracelens_input *input, struct arena *arena,
+                                        struct sutra_table *table, const struct tuple *keys,
+                                        struct sutra_error *error) {
     struct ranked_groups ranked;
     enum sutra_status status = rank_groups(input->model, keys, category_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
@@ -463,7 +456,7 @@ static enum sutra_status add_categories(const struct op_input *input, struct are
     return status;
 }
 
-enum sutra_status tracelens_operators(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_operators(const struct tracelens_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
     static const char *const times[] = {"total_direct_kernel_time_sum", "total_subtree_kernel_time_sum", NULL};
     const struct launch_model *model = input->model;
@@ -525,10 +518,9 @@ static void table_stack(struct sutra_table *table, const struct launch_model *mo
     table_text(table, text->bytes, text->length);
 }
 
-enum sutra_status tracelens_module_operators(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_module_operators(const struct tracelens_input *input, struct arena *arena,
                                              struct sutra_operators *operators, struct sutra_error *error) {
     const struct launch_model *model = input->with_frames;
-    uint8_t *categories;
     struct strings kinds = {0}; /* of modules; 0: none */
     struct buffer text = {0};
     struct ranked_groups ranked;
@@ -542,9 +534,9 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
     if (arena->failed)
         return error_memory(error);
     mark_modules(model, is_module);
-    enum sutra_status status = categorize_launchers(model, arena, arena, &categories, error);
-    if (!status)
-        status = find_marked_ancestors(model, is_module, arena, enclosing, error);
+    find_enclosing(model, is_module, enclosing);
+    const uint8_t *categories = tracelens_categories(model, arena);
+    enum sutra_status status = arena_status(arena, error);
     if (!status && (!strings_init(&kinds) || strings_intern(&kinds, "NA", 2) == STRING_NONE))
         status = error_memory(error);
     for (row_t i = 0; i < attributions->n && !status; i++) {

@@ -1,10 +1,10 @@
 /*
- * tracelens_params.c - parameters of TraceLens' performance models, as Python prints them.
+ * params.c - parameters of TraceLens' performance models, as Python prints them.
  *
  * Each family of models has a rule here: products of matrices, convolutions, attention, element-wise operators,
  * reductions, norms. The table of models contains the positions of the inputs that a model reads.
  */
-#include "facts/tracelens_params.h"
+#include "analyze/compat/tracelens/params.h"
 #include "base/shared.h"
 
 #include <string.h>

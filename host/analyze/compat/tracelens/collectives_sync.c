@@ -1,5 +1,5 @@
 /*
- * tracelens_sync.c - TraceLens' tables of collectives in which all ranks wait: each collective, totals by kind and
+ * collectives_sync.c - TraceLens' tables of collectives in which all ranks wait: each collective, totals by kind and
  * size, and waits of each rank.
  *
  *     ids --> struct nccl_sync each: latency, skew, bandwidths --> three tables
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collectives/tracelens.h"
+#include "analyze/compat/tracelens/collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/shared.h"
@@ -213,7 +213,7 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
     specs[n_columns++] = (struct column_spec)INTEGER("count");
     specs[n_columns++] = (struct column_spec)REAL("Total comm latency (ms)");
     struct sutra_table *table =
-        result_table_begin_with(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
+        result_table_begin_with(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
             end++;
@@ -240,7 +240,7 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
                            const struct nccl_columns *columns) {
     const struct nccl_row *rows = work->all.list;
     uint64_t n_rows = work->all.n;
-    struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
+    struct nccl_waits *waits = arena_zeros(work->arena, work->n_ranks, sizeof *waits);
     double *wait = arena_alloc(work->arena, n, sizeof *wait);
     double *durations = arena_alloc(work->arena, n_rows, sizeof *durations);
     uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
@@ -270,8 +270,8 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
         waits[rows[begin].rank].total = numpy_sum(wait, n);
         waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
     }
-    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY);
-    for (size_t rank = 0; rank < work->of->tasks.n; rank++) {
+    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_STRAGGLER_SUMMARY);
+    for (size_t rank = 0; rank < work->n_ranks; rank++) {
         if (waits[rank].n == 0)
             continue;
         table_integer(table, (int64_t)rank);
@@ -288,7 +288,7 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
 
 void nccl_sync_make(struct nccl_work *work) {
     struct nccl_sync *syncs = arena_alloc(work->arena, work->n_ids, sizeof *syncs);
-    const struct nccl_row **row_of = arena_alloc(work->arena, work->of->tasks.n, sizeof(void *));
+    const struct nccl_row **row_of = arena_alloc(work->arena, work->n_ranks, sizeof(void *));
     struct nccl_columns columns;
     uint64_t n = 0;
     for (uint64_t id = 0; id < work->n_ids && syncs; id++) {
@@ -300,7 +300,7 @@ void nccl_sync_make(struct nccl_work *work) {
         return;
     for (uint64_t i = 0; i < n; i++)
         nccl_columns_add(work, &columns, syncs[i].id);
-    struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, general,
+    struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_TRACELENS_NCCL_IMPLICIT_SYNC, general,
                                                    sizeof general / sizeof *general, of_ranks);
     for (uint64_t i = 0; i < n && table; i++)
         add_collective(work, &syncs[i], &columns, row_of, table);

@@ -1,6 +1,5 @@
 /*
- * tracelens_kernels.c - TraceLens' rules and tables of kernels: the operator that evaluates a gradient, and the tables
- * of each kernel, of totals, and of short kernels.
+ * kernels.c - TraceLens' tables of kernels: of each kernel, of totals, and of short kernels.
  *
  * The operator of a kernel is the nearest operator that encloses its call. All kernels count, including communication
  * and kernels without a call.
@@ -9,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/launches/arguments.h"
-#include "analyze/launches/launches.h"
-#include "analyze/operators/operators.h"
-#include "analyze/operators/tracelens_sheets.h"
-#include "analyze/statistics.h"
+#include "analyze/compat/tracelens/tracelens.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
@@ -23,87 +18,10 @@
 #include "facts/times.h"
 #include "match/row_groups.h"
 
-/*
- * ---- Operators of autograd that evaluate an operator's gradient, by TraceLens' rules ----
- *
- *     thread 1   aten::linear 7 ... aten::addmm 7                                  the last one on another thread
- *     thread 2                                      evaluate_function: AddmmBackward0 7     the first one
- *
- * Both have the same sequence number. O(operators).
- */
-
-#define EVALUATES "autograd::engine::evaluate_function:"
-
-/* Operators of one sequence number: rows of hosts, or ROW_NONE. */
-struct autograd_sequence {
-    row_t evaluates, forward;
-};
-
-static bool precedes(const struct host_rows *hosts, row_t row, row_t other) {
-    return other == ROW_NONE || hosts->event[row] < hosts->event[other];
-}
-
-enum sutra_status tracelens_gradients(struct sutra_context *context, const struct launch_model *model,
-                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
-                                      struct sutra_error *error) {
-    static const struct requested_field field = {"Sequence number", ASK_KEY, false};
-    const struct host_rows *rows = &model->hosts;
-    uint32_t *number_of = arena_alloc(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
-    struct tuples numbers = {0};
-    struct requested_column column;
-    if (arena->failed)
-        return error_memory(error);
-    enum sutra_status status =
-        event_columns_request(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
-    for (row_t row = 0; row < rows->n && !status; row++) {
-        value_key key = column.key[rows->event[row]];
-        bool known = key != KEY_ABSENT && key != KEY_NULL;
-        number_of[row] = known ? tuples_number(&numbers, (struct tuple){{key, 0, 0, 0}}) : TUPLE_NONE;
-        if (known && number_of[row] == TUPLE_NONE)
-            status = error_memory(error);
-    }
-    uint32_t n_numbers = numbers.n;
-    tuples_free(&numbers);
-    struct autograd_sequence *list = arena_alloc(arena, n_numbers, sizeof *list);
-    if (status)
-        return status;
-    if (!list)
-        return error_memory(error);
-    for (uint32_t i = 0; i < n_numbers; i++)
-        list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
-
-    /* the first operator that evaluates, then the last operator on another thread */
-    for (row_t row = 0; row < rows->n; row++) {
-        if (number_of[row] == TUPLE_NONE ||
-            !text_compare(model->strings, host_name(model, row), TEXT_BEGINS, EVALUATES))
-            continue;
-        struct autograd_sequence *sequence = &list[number_of[row]];
-        if (precedes(rows, row, sequence->evaluates))
-            sequence->evaluates = row;
-    }
-    for (row_t row = 0; row < rows->n; row++) {
-        if (number_of[row] == TUPLE_NONE)
-            continue;
-        struct autograd_sequence *sequence = &list[number_of[row]];
-        row_t best = sequence->forward;
-        if (sequence->evaluates == ROW_NONE || rows->thread[row] == rows->thread[sequence->evaluates])
-            continue;
-        bool later = best == ROW_NONE || rows->start[row] > rows->start[best];
-        if (later || (rows->start[row] == rows->start[best] && precedes(rows, row, best)))
-            sequence->forward = row;
-    }
-    for (row_t i = 0; i < n; i++) {
-        uint32_t number = number_of[hosts[i]];
-        bool has_gradient = number != TUPLE_NONE && list[number].forward == hosts[i];
-        gradient[i] = has_gradient ? list[number].evaluates : ROW_NONE;
-    }
-    return SUTRA_OK;
-}
-
 /* ---- Kernels with their operators ---- */
 
 struct kernel_table {
-    const struct op_input *input;
+    const struct tracelens_input *input;
     const struct launch_model *model;
     row_t n, *device;  /* kernels: rows of devices */
     row_t *op;         /* of each: a row of hosts, or ROW_NONE */
@@ -141,7 +59,7 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
     double edges[HISTOGRAM_BINS + 1], min = (double)INFINITY, max = 0;
     int64_t counts[HISTOGRAM_BINS] = {0};
     for (row_t i = 0; i < from->n; i++) {
-        double us = activity_dur_us(from->model, from->device[i]);
+        double us = kernel_us(from->model, from->device[i]);
         min = MIN(us, min);
         max = us < SHORT_US && us > max ? us : max;
     }
@@ -154,8 +72,8 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
         edges[i] = i * step + start;
     edges[HISTOGRAM_BINS] = end;
     for (row_t i = 0; i < from->n; i++)
-        if (activity_dur_us(from->model, from->device[i]) < SHORT_US)
-            counts[bin_of(edges, activity_dur_us(from->model, from->device[i]))]++;
+        if (kernel_us(from->model, from->device[i]) < SHORT_US)
+            counts[bin_of(edges, kernel_us(from->model, from->device[i]))]++;
     for (int i = 0; i < HISTOGRAM_BINS; i++) {
         table_real(table, edges[i]);
         table_real(table, edges[i + 1]);
@@ -200,7 +118,7 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     bool late = false; /* a kernel without a key follows one with a key */
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < from->n && !status; i++) {
-        if (activity_dur_us(from->model, from->device[i]) >= SHORT_US)
+        if (kernel_us(from->model, from->device[i]) >= SHORT_US)
             continue;
         if (short_key(from, i, &keys[n]))
             sums->kernel[n++] = i;
@@ -217,7 +135,7 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     for (uint32_t g = 0; g < sums->groups.n && !status; g++) {
         row_t first = sums->groups.first[g], n_members = sums->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
-            values[i] = activity_dur_us(from->model, from->device[sums->kernel[sums->groups.member[first + i]]]);
+            values[i] = kernel_us(from->model, from->device[sums->kernel[sums->groups.member[first + i]]]);
         sums->sum[g] = pandas_sum(values, n_members, order);
     }
     return status;
@@ -288,13 +206,6 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
 
 /* ---- Kernels and their operators ---- */
 
-/* TraceLens lists kernels before it knows the kernels of operators, so it finds categories by name alone. */
-static enum op_category category_by_name(const struct launch_model *model, row_t op) {
-    uint32_t name = host_name(model, op);
-    return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name), NULL, 0,
-                            OP_TABLE_TRACELENS);
-}
-
 /* Finds the kernels, their operators, and categories, busy times and arguments of the operators. */
 static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
     const struct launch_model *model = table->model;
@@ -311,8 +222,8 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         table->any_operator |= is_operator[row] = hosts->kind[row] == HOST_OPERATOR;
-    enum sutra_status status = find_marked_ancestors(model, is_operator, arena, enclosing, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    find_enclosing(model, is_operator, enclosing);
+    for (row_t i = 0; i < devices->n; i++) {
         if (!(category_roles(model->events, model->roles, devices->event[i]) & CATEGORY_KERNEL))
             continue;
         row_t op = devices->call[i] == ROW_NONE ? ROW_NONE : enclosing[devices->call[i]];
@@ -326,19 +237,12 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
     }
     table->busy = arena_alloc(arena, table->n_ops, sizeof *table->busy);
     table->category = arena_alloc(arena, table->n_ops, sizeof *table->category);
-    if (!status)
-        status = arena_status(arena, error);
-    for (row_t i = 0; i < table->n_ops && !status; i++) {
-        row_t attribution = model->attributions.of_host[table->ops[i]];
-        table->category[i] = attribution != ROW_NONE ? table->input->categories[attribution]
-                                                     : (uint8_t)category_by_name(model, table->ops[i]);
-    }
-    if (!status)
-        status = launch_model_busy_time(model, table->ops, table->n_ops, arena, table->busy, error);
-    if (!status)
-        status =
-            op_arguments_read(table->input->context, model, table->ops, table->n_ops, arena, &table->arguments, error);
-    return status;
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < table->n_ops; i++)
+        table->category[i] =
+            (uint8_t)tracelens_category(model, model->strings, host_name(model, table->ops[i]), table->ops[i]);
+    TRY(launch_model_busy_time(model, table->ops, table->n_ops, arena, table->busy, error));
+    return op_arguments_read(table->input->context, model, table->ops, table->n_ops, arena, &table->arguments, error);
 }
 
 /* ---- Each kernel ---- */
@@ -355,7 +259,8 @@ static void add_operator(const struct kernel_table *from, row_t kernel, struct s
     const struct launch_model *model = from->model;
     row_t op = from->op[kernel], index = from->index[kernel];
     row_t count = model->links.first[model->hosts.end[op]] - model->links.first[op];
-    const char *category = op_category_names[category_by_name(model, op)];
+    /* TraceLens lists kernels before it knows the kernels of operators: the category is by name alone. */
+    const char *category = op_category_names[tracelens_category(model, model->strings, host_name(model, op), ROW_NONE)];
     double busy_us = launch_model_us(model, from->busy[index]);
     table_real(table, (double)model->hosts.event[op]);
     table_string(table, model->strings, host_name(model, op));
@@ -364,7 +269,7 @@ static void add_operator(const struct kernel_table *from, row_t kernel, struct s
     table_text(table, "", 0);
     table_real(table, busy_us);
     table_real(table, count);
-    table_real(table, count == 1 ? 100 : activity_dur_us(model, from->device[kernel]) / busy_us * 100);
+    table_real(table, count == 1 ? 100 : kernel_us(model, from->device[kernel]) / busy_us * 100);
     table_text(table, category, strlen(category));
 }
 
@@ -375,8 +280,8 @@ static void add_kernels(const struct kernel_table *from, struct sutra_table *tab
         table_integer(table, event);
         table_string(table, model->strings, model->events->name[event]);
         table_real(table, number_as_double(number_at(model->events->ts, event)));
-        table_real(table, activity_dur_us(model, from->device[i]));
-        op_table_stream(from->input, from->device[i], table);
+        table_real(table, kernel_us(model, from->device[i]));
+        table_stream(from->input->context, model, from->device[i], table);
         if (call == ROW_NONE) {
             add_missing(table, 2);
         } else {
@@ -480,14 +385,14 @@ static enum sutra_status sum_groups(const struct kernel_table *from, const struc
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
-            values[i] = activity_dur_us(from->model, from->device[groups->member[groups->first[g] + i]]);
+            values[i] = kernel_us(from->model, from->device[groups->member[groups->first[g] + i]]);
         struct value_stats stats = pandas_stats(values, n, order, values + n);
         sums->sum[g] = stats.sum;
         sums->min[g] = stats.min;
         sums->max[g] = stats.max;
     }
     for (row_t i = 0; i < from->n; i++)
-        values[i] = activity_dur_us(from->model, from->device[i]);
+        values[i] = kernel_us(from->model, from->device[i]);
     sums->all = numpy_sum(values, from->n);
     return SUTRA_OK;
 }
@@ -513,7 +418,7 @@ static enum sutra_status add_summary(const struct kernel_table *from, double tot
         table_words(table, category_text(&keys[first]));
         table_words(table, operator_text(from->model, &keys[first]));
         table_string(table, from->model->strings, (uint32_t)keys[first].part[2]);
-        op_table_stream(from->input, from->device[first], table);
+        table_stream(from->input->context, from->model, from->device[first], table);
         table_number(table, sums.sum[g]);
         table_integer(table, n);
         table_real(table, sums.sum[g] / n);
@@ -525,7 +430,7 @@ static enum sutra_status add_summary(const struct kernel_table *from, double tot
     return status;
 }
 
-enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_kernels(const struct tracelens_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
     enum { TOTAL_ROW = 5 };
     static const char *const times[] = {"Kernel duration (µs)_sum", "Kernel duration (µs)_min",

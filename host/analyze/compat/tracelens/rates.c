@@ -1,5 +1,5 @@
 /*
- * tracelens_rates.c - the operators with a model in TraceLens, and the table of their rates.
+ * rates.c - the operators with a model in TraceLens, and the table of their rates.
  *
  *     operators with a model --> variants (name, arguments, transposes), kernels below, gradients --> rates
  *
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/operators/tracelens_rates.h"
+#include "analyze/compat/tracelens/tracelens.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "match/row_groups.h"
@@ -151,9 +151,84 @@ static enum sutra_status find_variants(struct tracelens_models *models, struct a
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* ---- Gradients ---- */
+/*
+ * ---- Operators of autograd that evaluate an operator's gradient, by TraceLens' rules ----
+ *
+ *     thread 1   aten::linear 7 ... aten::addmm 7                                  the last one on another thread
+ *     thread 2                                      evaluate_function: AddmmBackward0 7     the first one
+ *
+ * Both have the same sequence number. O(operators).
+ */
 
-static enum sutra_status find_gradients(const struct op_input *input, struct tracelens_models *models,
+#define EVALUATES "autograd::engine::evaluate_function:"
+
+/* Operators of one sequence number: rows of hosts, or ROW_NONE. */
+struct autograd_sequence {
+    row_t evaluates, forward;
+};
+
+static bool precedes(const struct host_rows *hosts, row_t row, row_t other) {
+    return other == ROW_NONE || hosts->event[row] < hosts->event[other];
+}
+
+static enum sutra_status find_gradient_events(struct sutra_context *context, const struct launch_model *model,
+                                              const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                              struct sutra_error *error) {
+    static const struct requested_field field = {"Sequence number", ASK_KEY, false};
+    const struct host_rows *rows = &model->hosts;
+    uint32_t *number_of = arena_alloc(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
+    struct tuples numbers = {0};
+    struct requested_column column;
+    if (arena->failed)
+        return error_memory(error);
+    enum sutra_status status =
+        event_columns_request(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
+    for (row_t row = 0; row < rows->n && !status; row++) {
+        value_key key = column.key[rows->event[row]];
+        bool known = key != KEY_ABSENT && key != KEY_NULL;
+        number_of[row] = known ? tuples_number(&numbers, (struct tuple){{key, 0, 0, 0}}) : TUPLE_NONE;
+        if (known && number_of[row] == TUPLE_NONE)
+            status = error_memory(error);
+    }
+    uint32_t n_numbers = numbers.n;
+    tuples_free(&numbers);
+    struct autograd_sequence *list = arena_alloc(arena, n_numbers, sizeof *list);
+    if (status)
+        return status;
+    if (!list)
+        return error_memory(error);
+    for (uint32_t i = 0; i < n_numbers; i++)
+        list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
+
+    /* the first operator that evaluates, then the last operator on another thread */
+    for (row_t row = 0; row < rows->n; row++) {
+        if (number_of[row] == TUPLE_NONE ||
+            !text_compare(model->strings, host_name(model, row), TEXT_BEGINS, EVALUATES))
+            continue;
+        struct autograd_sequence *sequence = &list[number_of[row]];
+        if (precedes(rows, row, sequence->evaluates))
+            sequence->evaluates = row;
+    }
+    for (row_t row = 0; row < rows->n; row++) {
+        if (number_of[row] == TUPLE_NONE)
+            continue;
+        struct autograd_sequence *sequence = &list[number_of[row]];
+        row_t best = sequence->forward;
+        if (sequence->evaluates == ROW_NONE || rows->thread[row] == rows->thread[sequence->evaluates])
+            continue;
+        bool later = best == ROW_NONE || rows->start[row] > rows->start[best];
+        if (later || (rows->start[row] == rows->start[best] && precedes(rows, row, best)))
+            sequence->forward = row;
+    }
+    for (row_t i = 0; i < n; i++) {
+        uint32_t number = number_of[hosts[i]];
+        bool has_gradient = number != TUPLE_NONE && list[number].forward == hosts[i];
+        gradient[i] = has_gradient ? list[number].evaluates : ROW_NONE;
+    }
+    return SUTRA_OK;
+}
+
+static enum sutra_status find_gradients(const struct tracelens_input *input, struct tracelens_models *models,
                                         struct arena *arena, struct sutra_error *error) {
     row_t n = models->works.n, n_found = 0;
     row_t *found = arena_alloc(arena, n, sizeof *found);
@@ -164,7 +239,7 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
-        tracelens_gradients(input->context, models->model, models->host, n, arena, models->gradient, error);
+        find_gradient_events(input->context, models->model, models->host, n, arena, models->gradient, error);
     for (row_t perf_model = 0; perf_model < n && !status; perf_model++)
         if (models->gradient[perf_model] != ROW_NONE)
             found[n_found++] = models->gradient[perf_model];
@@ -192,7 +267,7 @@ static enum sutra_status find_gradients(const struct op_input *input, struct tra
 
 /* ---- All models ---- */
 
-enum sutra_status tracelens_models_make(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_models_make(const struct tracelens_input *input, struct arena *arena,
                                         struct tracelens_models *models, struct sutra_error *error) {
     const struct launch_model *model = input->model;
     const struct launch_links *links = &model->links;
@@ -312,8 +387,8 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
     return status;
 }
 
-enum sutra_status tracelens_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
-                                  struct sutra_error *error) {
+enum sutra_status tracelens_rates(const struct tracelens_input *input, struct arena *arena,
+                                  struct sutra_operators *operators, struct sutra_error *error) {
     const struct tracelens_models *models = input->models;
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_RATES);
     struct arena_mark mark = arena_mark(arena);

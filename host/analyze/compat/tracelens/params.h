@@ -1,13 +1,13 @@
 /*
- * tracelens_params.h - the parameters by which TraceLens' performance models describe an operator.
+ * params.h - the parameters by which TraceLens' performance models describe an operator.
  *
  *     aten::mm of (141, 512) and (512, 64)   -->   M 141, N 64, K 512, bias False, stride_A (512, 1), ..., B 1
  *
  * TraceLens groups operators by these parameters and prints them: as columns "param: M" of a sheet for each kind of
  * operator, and as a dictionary in the column "perf_params". Cost: O(dimensions).
  */
-#ifndef FACTS_TRACELENS_PARAMS_H
-#define FACTS_TRACELENS_PARAMS_H
+#ifndef ANALYZE_COMPAT_TRACELENS_PARAMS_H
+#define ANALYZE_COMPAT_TRACELENS_PARAMS_H
 
 #include "base/memory.h"
 #include "facts/op_categories.h"

@@ -1,5 +1,5 @@
 /*
- * tracelens_unified.c - TraceLens' unified_perf_summary: the operators that represent the GPU activity of a trace, with
+ * unified.c - TraceLens' unified_perf_summary: the operators that represent the GPU activity of a trace, with
  * their kernel time, FLOPs and bytes, joined if names and arguments are equal.
  *
  *     outermost operators --> walk down to the operators that represent their activity --> groups --> rows
@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/tracelens_rates.h"
-#include "analyze/operators/tracelens_sheets.h"
-#include "analyze/statistics.h"
+#include "analyze/compat/tracelens/tracelens.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
@@ -198,8 +196,8 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
         return error_memory(error);
     for (row_t row = 0; row < n_hosts; row++)
         marked[row] = is_operator(of, row);
-    enum sutra_status status = find_marked_ancestors(of->model, marked, arena, enclosing, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    find_enclosing(of->model, marked, enclosing);
+    for (row_t i = 0; i < devices->n; i++) {
         if (devices->class[i] == DEVICE_NO_WORK || devices->class[i] == DEVICE_COMMUNICATION || of->covered[i] ||
             devices->call[i] == ROW_NONE)
             continue;
@@ -210,23 +208,23 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
         call[n_orphans] = devices->call[i];
         orphan[n_orphans++] = i;
     }
-    if (!status)
-        status = row_groups_number(call, n_orphans, n_hosts, arena, &groups, error);
-    for (row_t i = 0; i < n_orphans && !status; i++)
+    TRY(row_groups_number(call, n_orphans, n_hosts, arena, &groups, error));
+    for (row_t i = 0; i < n_orphans; i++)
         add_synthetic(of, call[groups.member[i]], orphan[groups.member[i]]);
-    for (row_t i = 0; i < n_others && !status; i++)
+    for (row_t i = 0; i < n_others; i++)
         add_synthetic(of, operator_above(of, enclosing, devices->call[other[i]]), other[i]);
-    return status;
+    return SUTRA_OK;
 }
 
-static enum sutra_status collect_ops(const struct tracelens_models *models, struct arena *arena,
+static enum sutra_status collect_ops(const struct tracelens_input *input, struct arena *arena,
                                      struct collected_op **list, row_t *n_list, struct sutra_error *error) {
-    const struct launch_model *model = models->model;
+    const struct tracelens_models *models = input->models;
+    const struct launch_model *model = input->model;
     const struct host_rows *hosts = &model->hosts;
     row_t n = hosts->n;
     struct collector of = {.model = model,
                            .models = models,
-                           .n = n - hosts->n_skipped,
+                           .n = n - input->n_skipped,
                            .below_model = arena_zeros(arena, n, sizeof *of.below_model),
                            .launches = arena_zeros(arena, n, sizeof *of.launches),
                            .sole = arena_zeros(arena, models->works.n, sizeof *of.sole),
@@ -271,7 +269,7 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
 /* ---- The table ---- */
 
 struct unified {
-    const struct op_input *input;
+    const struct tracelens_input *input;
     const struct launch_model *model;
     const struct tracelens_models *models;
     struct collected_op *list; /* entries */
@@ -307,20 +305,6 @@ static uint32_t synthetic_name(struct unified *of, const struct collected_op *op
     return text->failed ? STRING_NONE : strings_intern(&of->names, text->bytes, text->length);
 }
 
-/* The category in TraceLens: by the name, else by the first kernel that the operator itself launched. */
-static uint8_t category_of(const struct unified *of, const struct collected_op *op, const char *name, size_t length) {
-    const struct attribution_table *attributions = &of->model->attributions;
-    row_t attribution = attributions->of_host[op->host];
-    if (op->kind == COLLECTED_GRADIENT)
-        return OP_SDPA_BWD;
-    if (attribution == ROW_NONE)
-        return (uint8_t)op_category_find(name, length, NULL, 0, OP_TABLE_TRACELENS);
-    uint32_t kernel =
-        of->model->events->name[of->model->devices.event[attributions->device[attributions->first[attribution]]]];
-    return (uint8_t)op_category_find(name, length, strings_text(of->model->strings, kernel),
-                                     strings_length(of->model->strings, kernel), OP_TABLE_TRACELENS);
-}
-
 /* Numbers names, categories, threads and arguments. */
 static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struct arena *arena,
                                    struct sutra_error *error) {
@@ -341,7 +325,9 @@ static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struc
         ok = name != STRING_NONE && where != TUPLE_NONE;
         of->name[i] = name;
         of->n_real += synthetic ? 0 : 1U;
-        of->category[i] = ok ? category_of(of, op, strings_text(strings, name), strings_length(strings, name)) : 0;
+        of->category[i] = OP_SDPA_BWD;
+        if (ok && op->kind != COLLECTED_GRADIENT)
+            of->category[i] = (uint8_t)tracelens_category(of->model, strings, name, op->host);
         keys[i] = (struct tuple){{(value_key)name * 2 + synthetic, of->category[i], where, of->arguments.of[i]}};
     }
     tuples_free(&threads);
@@ -596,11 +582,11 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
     return SUTRA_OK;
 }
 
-enum sutra_status tracelens_unified(const struct op_input *input, struct arena *arena,
+enum sutra_status tracelens_unified(const struct tracelens_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct unified of = {.input = input, .model = input->model, .models = input->models};
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = collect_ops(of.models, arena, &of.list, &of.n, error);
+    enum sutra_status status = collect_ops(input, arena, &of.list, &of.n, error);
     row_t *hosts = status ? NULL : arena_alloc(arena, of.n, sizeof *hosts);
     struct tuple *keys = status ? NULL : arena_alloc(arena, of.n, sizeof *keys);
     if (!status)

@@ -1,6 +1,6 @@
 /*
- * tracelens_exchange.c - TraceLens' tables of all-to-all-v: each exchange, totals by group and type, and the bytes that
- * each rank sends to each rank of its group.
+ * collectives_exchange.c - TraceLens' tables of all-to-all-v: each exchange, totals by group and type, and the bytes
+ * that each rank sends to each rank of its group.
  *
  *     ids --> struct nccl_exchange each: sizes, durations, throughputs --> tables;   split sizes of rows --> heat map
  */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collectives/tracelens.h"
+#include "analyze/compat/tracelens/collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 
@@ -226,7 +226,7 @@ static void add_summaries(struct nccl_work *work, const struct nccl_exchange *li
         qsort(rows, n_rows, sizeof *rows, compare_data);
     for (uint64_t i = 1; i < n_rows; i++)
         order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
-    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV);
+    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_ALL2ALLV);
     if (n_rows)
         qsort_r(rows, n_rows, sizeof *rows, compare_exchanged, work);
     for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
@@ -276,10 +276,10 @@ static void add_heatmap(struct nccl_work *work) {
         if (nccl_kind_of(work, &work->all.list[i]) == NCCL_ALL_TO_ALL_V &&
             !add_parts(work, &work->all.list[i], &sent, &n, &capacity))
             return;
-    if (n == 0 || work->of->tasks.n > MAX_HEATMAP_RANKS)
+    if (n == 0 || work->n_ranks > MAX_HEATMAP_RANKS)
         return;
     qsort(sent, n, sizeof *sent, compare_sent);
-    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_HEATMAP);
+    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_HEATMAP);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         double bytes = 0;
         for (end = begin; end < n && compare_sent(&sent[begin], &sent[end]) == 0; end++)
@@ -300,14 +300,14 @@ void nccl_exchange_make(struct nccl_work *work) {
         if (nccl_kind_of(work, nccl_row_at(work, id, 0)) == NCCL_ALL_TO_ALL_V)
             list[n++] = measure(work, id);
     if (n > 0) {
-        size_t n_ranks = work->of->tasks.n;
+        size_t n_ranks = work->n_ranks;
         const struct nccl_row **row_of = arena_alloc(work->arena, n_ranks, sizeof(void *));
         struct nccl_columns columns;
         if (!row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
             return;
         for (uint64_t i = 0; i < n; i++)
             nccl_columns_add(work, &columns, list[i].id);
-        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, general,
+        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_TRACELENS_NCCL_ALL2ALLV, general,
                                                        sizeof general / sizeof *general, of_ranks);
         for (uint64_t i = 0; i < n && table; i++)
             add_exchange(work, &list[i], &columns, row_of, table);
