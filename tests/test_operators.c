@@ -547,7 +547,7 @@ static int64_t check_sums(const struct launch_model *model) {
         assert_int_equal(seen[i], model->devices.launcher[i] != ROW_NONE);
         sum += seen[i] ? 0 : length_of(model, i);
     }
-    assert_true((wide_t)sum == op_reading_device_time(model));
+    assert_true((wide_t)sum == sum_device_time(model));
     free(seen);
     return sum;
 }

@@ -22,8 +22,8 @@
 
 /* ---- The part of one trace: its collectives, and the compute time of its GPU ---- */
 
-static enum sutra_status sum_work(struct collective_part *part, const struct sutra_device_trace *trace,
-                                  struct sutra_error *error) {
+static enum sutra_status sum_activity(struct collective_part *part, const struct sutra_device_trace *trace,
+                                      struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     const struct strings *strings = &trace->strings;
     struct arena scratch = {0};
@@ -59,7 +59,7 @@ enum sutra_status collective_part_read(struct collective_part *part, struct sutr
         return error_memory(error);
     part->calls.keep_unrecorded = true;
     TRY(collective_calls_read(&part->calls, context, trace, rank, error));
-    return sum_work(part, trace, error);
+    return sum_activity(part, trace, error);
 }
 
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number) {

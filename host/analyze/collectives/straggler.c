@@ -32,14 +32,14 @@ static const char *const phase_names[N_PHASES] = {"forward", "backward", "optimi
 
 /* An operator in a phase, in both traces: 0 is the straggler's. */
 struct excess_row {
-    uint32_t name; /* of struct excess_work.names */
+    uint32_t name; /* of struct excess_run.names */
     enum step_phase phase;
     bool on_host;
     uint64_t calls[2];
     double ns[2];
 };
 
-struct excess_work {
+struct excess_run {
     struct strings names;
     struct pair_table known; /* by name, and phase and side */
     struct excess_row *rows;
@@ -49,31 +49,31 @@ struct excess_work {
 
 /* ---- One trace ---- */
 
-static bool add(struct excess_work *work, const struct launch_model *model, row_t host, enum step_phase phase,
+static bool add(struct excess_run *run, const struct launch_model *model, row_t host, enum step_phase phase,
                 bool on_host, int side, double ns) {
     uint32_t name = model->events->name[model->hosts.event[host]];
     uint32_t number =
-        strings_intern(&work->names, strings_text(model->strings, name), strings_length(model->strings, name));
+        strings_intern(&run->names, strings_text(model->strings, name), strings_length(model->strings, name));
     struct pair_entry *entry =
-        number == STRING_NONE ? NULL : pair_table_insert(&work->known, number, 2 * (uint32_t)phase + on_host);
+        number == STRING_NONE ? NULL : pair_table_insert(&run->known, number, 2 * (uint32_t)phase + on_host);
     if (!entry)
         return false;
     if (entry->number == PAIR_NONE) {
-        if (!column_grow(&work->rows, work->n, &work->capacity, sizeof *work->rows))
+        if (!column_grow(&run->rows, run->n, &run->capacity, sizeof *run->rows))
             return false;
-        work->rows[work->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
-        entry->number = (uint32_t)work->n++;
+        run->rows[run->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
+        entry->number = (uint32_t)run->n++;
     }
-    struct excess_row *row = &work->rows[entry->number];
+    struct excess_row *row = &run->rows[entry->number];
     row->calls[side]++;
     row->ns[side] += ns;
-    (on_host ? work->host_ns : work->device_ns)[side] += ns;
+    (on_host ? run->host_ns : run->device_ns)[side] += ns;
     return true;
 }
 
 /* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
  * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
-static bool add_operators(struct excess_work *work, const struct launch_model *model, int side, struct arena *arena) {
+static bool add_operators(struct excess_run *run, const struct launch_model *model, int side, struct arena *arena) {
     static const struct {
         const char *word;
         enum step_phase phase;
@@ -102,15 +102,15 @@ static bool add_operators(struct excess_work *work, const struct launch_model *m
     }
     for (row_t i = 0; i < devices->n && done; i++)
         if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
-            done = add(work, model, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
+            done = add(run, model, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
                        launch_model_us(model, devices->stop[i] - devices->start[i]) * 1e3);
     for (row_t i = 0; i < hosts->n && done; i++)
         if (hosts->kind[i] == HOST_OPERATOR)
-            done = add(work, model, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
+            done = add(run, model, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
     return done;
 }
 
-static enum sutra_status add_trace(struct excess_work *work, struct sutra_context *context, const char *path, int side,
+static enum sutra_status add_trace(struct excess_run *run, struct sutra_context *context, const char *path, int side,
                                    struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
@@ -118,7 +118,7 @@ static enum sutra_status add_trace(struct excess_work *work, struct sutra_contex
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
         status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
-    if (!status && !add_operators(work, &model, side, &arena))
+    if (!status && !add_operators(run, &model, side, &arena))
         status = error_memory(error);
     sutra_device_trace_free(trace);
     arena_free(&arena);
@@ -141,32 +141,32 @@ static int compare_excess(const void *left, const void *right) {
 }
 
 /* Finds where most of the excess is, on the CPU or the GPU, and makes the table. */
-static void find_excess(struct sutra_collectives *of, struct excess_work *work) {
+static void find_excess(struct sutra_collectives *of, struct excess_run *run) {
     struct sutra_collectives_straggler *straggler = &of->straggler;
-    if (work->n > 0)
-        qsort(work->rows, work->n, sizeof *work->rows, compare_excess);
-    double device_us = (work->device_ns[0] - work->device_ns[1]) / 1e3;
-    double host_us = (work->host_ns[0] - work->host_ns[1]) / 1e3;
+    if (run->n > 0)
+        qsort(run->rows, run->n, sizeof *run->rows, compare_excess);
+    double device_us = (run->device_ns[0] - run->device_ns[1]) / 1e3;
+    double host_us = (run->host_ns[0] - run->host_ns[1]) / 1e3;
     straggler->on_host = device_us < MIN_DEVICE_SHARE * straggler->wait_caused_us && host_us > device_us;
-    for (uint64_t i = 0; i < work->n; i++) {
-        const struct excess_row *row = &work->rows[i];
+    for (uint64_t i = 0; i < run->n; i++) {
+        const struct excess_row *row = &run->rows[i];
         if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * straggler->wait_caused_us)
             continue;
         const char *name =
-            arena_text(&of->arena, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
+            arena_text(&of->arena, strings_text(&run->names, row->name), strings_length(&run->names, row->name));
         straggler->phase = phase_names[row->phase];
         straggler->operator_name = name ? name : "";
         straggler->excess_us = excess_of(row) / 1e3;
         break;
     }
     struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_EXCESS);
-    for (uint64_t i = 0; i < work->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
-        const struct excess_row *row = &work->rows[i];
+    for (uint64_t i = 0; i < run->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
+        const struct excess_row *row = &run->rows[i];
         if (row->on_host != straggler->on_host || excess_of(row) <= 0)
             continue;
         table_words(table, row->on_host ? "host" : "device");
         table_words(table, phase_names[row->phase]);
-        table_text(table, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
+        table_text(table, strings_text(&run->names, row->name), strings_length(&run->names, row->name));
         table_integer(table, (int64_t)row->calls[0]);
         table_real(table, row->ns[0] / 1e3);
         table_integer(table, (int64_t)row->calls[1]);
@@ -178,18 +178,17 @@ static void find_excess(struct sutra_collectives *of, struct excess_work *work) 
 /* If a trace cannot be read again, as from a pipe, no operator is reported. */
 static enum sutra_status compare_operators(struct sutra_collectives *of, struct sutra_context *context,
                                            const char *const paths[2], struct sutra_error *error) {
-    struct excess_work work = {0};
+    struct excess_run run = {0};
     struct sutra_error why;
-    enum sutra_status status =
-        strings_init(&work.names) && pair_table_init(&work.known) ? SUTRA_OK : error_memory(&why);
+    enum sutra_status status = strings_init(&run.names) && pair_table_init(&run.known) ? SUTRA_OK : error_memory(&why);
     for (int side = 0; side < 2 && !status; side++)
         status = strcmp(paths[side], "-") == 0 ? error_set(&why, SUTRA_NO_INPUT, "standard input cannot be read again")
-                                               : add_trace(&work, context, paths[side], side, &why);
+                                               : add_trace(&run, context, paths[side], side, &why);
     if (!status)
-        find_excess(of, &work);
-    strings_free(&work.names);
-    pair_table_free(&work.known);
-    free(work.rows);
+        find_excess(of, &run);
+    strings_free(&run.names);
+    pair_table_free(&run.known);
+    free(run.rows);
     return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
 }
 

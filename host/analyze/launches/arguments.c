@@ -292,9 +292,9 @@ bool op_arguments_parse(const struct op_arguments *arguments, row_t i, struct op
     return op_inputs_parse(parser, &texts, inputs);
 }
 
-bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
+bool op_costs_inputs(const struct op_costs *costs, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs) {
-    return op_arguments_parse(&works->arguments, works->groups.member[works->groups.first[group]], parser, inputs);
+    return op_arguments_parse(&costs->arguments, costs->groups.member[costs->groups.first[group]], parser, inputs);
 }
 
 /* By operator of the list: the name of the enclosing iteration, for attention with paged keys and values, or
@@ -341,10 +341,10 @@ static enum sutra_status find_iterations(const struct launch_model *model, const
 }
 
 enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
-                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *works,
+                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *costs,
                                 struct sutra_error *error) {
-    *works = (struct op_costs){.n = n, .host = hosts};
-    enum sutra_status status = op_arguments_read(context, model, hosts, n, arena, &works->arguments, error);
+    *costs = (struct op_costs){.n = n, .host = hosts};
+    enum sutra_status status = op_arguments_read(context, model, hosts, n, arena, &costs->arguments, error);
     if (status)
         return status;
     struct tuple *keys = arena_alloc(arena, n, sizeof *keys);
@@ -355,29 +355,29 @@ enum sutra_status op_costs_read(struct sutra_context *context, const struct laun
         return status;
     for (row_t i = 0; i < n; i++)
         keys[i] = (struct tuple){
-            {host_name(model, hosts[i]), works->arguments.of[i], iterations ? iterations[i] : STRING_NONE, 0}};
-    if ((status = row_groups_make(keys, n, arena, &works->groups, error)))
+            {host_name(model, hosts[i]), costs->arguments.of[i], iterations ? iterations[i] : STRING_NONE, 0}};
+    if ((status = row_groups_make(keys, n, arena, &costs->groups, error)))
         return status;
-    works->flops = arena_alloc(arena, works->groups.n, sizeof *works->flops);
-    if (!works->flops)
+    costs->flops = arena_alloc(arena, costs->groups.n, sizeof *costs->flops);
+    if (!costs->flops)
         return error_memory(error);
     struct op_inputs_parser parser = {0};
-    for (uint32_t g = 0; g < works->groups.n && !status; g++) {
+    for (uint32_t g = 0; g < costs->groups.n && !status; g++) {
         struct op_inputs inputs;
-        row_t member = works->groups.member[works->groups.first[g]], host = hosts[member];
-        if (!op_costs_inputs(works, g, &parser, &inputs)) {
+        row_t member = costs->groups.member[costs->groups.first[g]], host = hosts[member];
+        if (!op_costs_inputs(costs, g, &parser, &inputs)) {
             status = error_memory(error);
             continue;
         }
         inputs.name = strings_text(model->strings, host_name(model, host));
         if (iterations && iterations[member] != STRING_NONE)
             inputs.annotation = strings_text(model->strings, iterations[member]);
-        works->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
+        costs->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
     }
     op_inputs_parser_free(&parser);
     return status;
 }
 
-void op_costs_free(struct op_costs *works) {
-    op_arguments_free(&works->arguments);
+void op_costs_free(struct op_costs *costs) {
+    op_arguments_free(&costs->arguments);
 }

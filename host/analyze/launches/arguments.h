@@ -91,15 +91,15 @@ const struct op_kind *op_cost_formula(const struct launch_model *model, row_t ho
 /* Whether a row is an operator whose name has a formula. known[], by string, caches the answers; zeros at first. */
 bool op_cost_is_known(const struct launch_model *model, row_t host, enum flops_rules rules, uint8_t *known);
 
-/* Computes each group once. `works` needs op_costs_free() in any case. O(operators + bytes of distinct arguments).
+/* Computes each group once. `costs` needs op_costs_free() in any case. O(operators + bytes of distinct arguments).
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
-                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *works,
+                                row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *costs,
                                 struct sutra_error *error);
-void op_costs_free(struct op_costs *works);
+void op_costs_free(struct op_costs *costs);
 
 /* Parses the inputs of a group's operators, which are valid until the next call. False: out of memory. */
-bool op_costs_inputs(const struct op_costs *works, uint32_t group, struct op_inputs_parser *parser,
+bool op_costs_inputs(const struct op_costs *costs, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);
 
 #endif

@@ -13,14 +13,14 @@
 #include "base/error.h"
 #include "facts/op_categories.h"
 
-static enum op_category category_by_work(const struct launch_model *model, row_t attribution) {
+static enum op_category category_by_kernel(const struct launch_model *model, row_t attribution) {
     row_t device = model->attributions.device[model->attributions.first[attribution]],
           first = model->devices.event[device];
     if (model->devices.class[device] == DEVICE_COMMUNICATION)
         return OP_COMMUNICATION;
-    uint32_t name = host_name(model, model->attributions.host[attribution]), work = model->events->name[first];
+    uint32_t name = host_name(model, model->attributions.host[attribution]), kernel = model->events->name[first];
     return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name),
-                            strings_text(model->strings, work), strings_length(model->strings, work), OP_TABLE_ALL);
+                            strings_text(model->strings, kernel), strings_length(model->strings, kernel), OP_TABLE_ALL);
 }
 
 /* Caches of the search. Rows that a search has passed are cut from later paths. */
@@ -79,7 +79,8 @@ enum sutra_status categorize_launchers(const struct launch_model *model, struct 
             compress_path(search.above, row, known);
         }
         bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
-        made[i] = found ? (uint8_t)(search.of_name[host_name(model, known)] - 1) : (uint8_t)category_by_work(model, i);
+        made[i] =
+            found ? (uint8_t)(search.of_name[host_name(model, known)] - 1) : (uint8_t)category_by_kernel(model, i);
     }
     arena_release(scratch, mark);
     return SUTRA_OK;

@@ -64,7 +64,7 @@ enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank
     if (!graphs)
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(arena);
-    double all = (double)op_reading_device_time(model);
+    double all = (double)sum_device_time(model);
     enum sutra_status status = sum_kernels(model, by_operator, arena, &sums, &order, &n, error);
     for (uint32_t k = 0; k < n && !status; k++) {
         const struct graph_sum *sum = &sums[order[k]];

@@ -41,7 +41,7 @@
 static const char *const class_names[] = {"compute", "communication", "copy"};
 
 /* GPU activity of one configuration, or of one name and class. */
-struct work_group {
+struct activity_group {
     row_t n, n_short, n_delays;
     wide_t ticks, delays; /* durations; from the ends of calls to the starts */
     double recorded;      /* total of recorded occupancies */
@@ -52,12 +52,12 @@ struct work_group {
     uint32_t n_configurations; /* of a name */
 };
 
-struct work_groups {
+struct activity_groups {
     uint64_t n, capacity;
-    struct work_group *list;
+    struct activity_group *list;
 };
 
-struct work_tables {
+struct kernels_run {
     const struct op_input *input;
     const struct launch_model *model;
     struct launch_configs launches;
@@ -65,7 +65,7 @@ struct work_tables {
     size_t n_limits;
     struct requested_column limits_of; /* "limitingFactors" of the first activity of each configuration */
     struct requested_column device;    /* ids of devices that the events' column does not contain */
-    struct work_groups names, configurations;
+    struct activity_groups names, configurations;
     uint32_t *configuration_of;             /* by row of devices */
     struct description *durations, *delays; /* of each name */
     struct shortened *shorts;               /* of each name */
@@ -74,12 +74,12 @@ struct work_tables {
 /* ---- Reading ---- */
 
 /* The group of a key; NULL: out of memory. */
-static struct work_group *group_at(struct tuples *keys, struct tuple key, struct work_groups *groups) {
+static struct activity_group *group_at(struct tuples *keys, struct tuple key, struct activity_groups *groups) {
     uint32_t number = tuples_number(keys, key);
     if (number == TUPLE_NONE || !column_grow(&groups->list, groups->n, &groups->capacity, sizeof *groups->list))
         return NULL;
     if (number == groups->n)
-        groups->list[groups->n++] = (struct work_group){0};
+        groups->list[groups->n++] = (struct activity_group){0};
     return &groups->list[number];
 }
 
@@ -94,7 +94,7 @@ static int64_t delay_of(const struct launch_model *model, row_t device) {
 }
 
 /* Groups by all parameters of the launch. */
-static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status group_activities(struct kernels_run *tables, struct arena *arena, struct sutra_error *error) {
     const struct launch_model *model = tables->model;
     const struct device_rows *devices = &model->devices;
     struct tuples keys = {0};
@@ -108,7 +108,7 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
         const struct tuple key = {{model->events->name[event],
                                    launcher == ROW_NONE ? STRING_NONE : host_name(model, launcher),
                                    model->events->stream[event], shape * DEVICE_N_CLASSES + devices->class[i]}};
-        struct work_group *group = group_at(&keys, key, &tables->configurations);
+        struct activity_group *group = group_at(&keys, key, &tables->configurations);
         ok = group;
         if (!ok)
             break;
@@ -132,16 +132,16 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
 }
 
 /* Groups configurations by name. */
-static enum sutra_status group_names(struct work_tables *tables, struct sutra_error *error) {
+static enum sutra_status group_names(struct kernels_run *tables, struct sutra_error *error) {
     const struct launch_model *model = tables->model;
-    struct work_group *list = tables->configurations.list;
+    struct activity_group *list = tables->configurations.list;
     struct tuples keys = {0};
     bool ok = true;
     for (uint32_t c = 0; c < tables->configurations.n && ok; c++) {
         row_t device = list[c].first;
         const struct tuple key = {
             {model->events->name[model->devices.event[device]], model->devices.class[device], 0, 0}};
-        struct work_group *name = group_at(&keys, key, &tables->names);
+        struct activity_group *name = group_at(&keys, key, &tables->names);
         ok = name;
         if (!ok)
             break;
@@ -161,7 +161,8 @@ static enum sutra_status group_names(struct work_tables *tables, struct sutra_er
 }
 
 /* Describes the durations of each name, and the delays of activity whose calls are known. */
-static enum sutra_status describe_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status describe_activities(struct kernels_run *tables, struct arena *arena,
+                                             struct sutra_error *error) {
     const struct device_rows *devices = &tables->model->devices;
     const struct engine *engine = &tables->input->context->engine;
     int64_t *ticks = arena_alloc(arena, devices->n, sizeof *ticks),
@@ -190,13 +191,13 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
                : describe_integers(engine, arena, of_delay, delays, n_delays, n_names, per_us, tables->delays, error);
 }
 
-static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status read_activities(struct kernels_run *tables, struct arena *arena, struct sutra_error *error) {
     static const struct requested_field field = {"device", ASK_INT, false},
                                         limiting = {"limitingFactors", ASK_STRING, false};
     const struct launch_model *model = tables->model;
     enum sutra_status status = launch_configs_read(tables->input->context, model, arena, &tables->launches, error);
     if (!status)
-        status = group_work(tables, arena, error);
+        status = group_activities(tables, arena, error);
     if (!status)
         status = group_names(tables, error);
     if (status)
@@ -229,7 +230,7 @@ static enum sutra_status read_work(struct work_tables *tables, struct arena *are
     for (uint32_t g = 0; g < n_names; g++)
         names[g] = strings_text(model->strings, model->events->name[model->devices.event[tables->names.list[g].first]]);
     short_names(names, n_names, NAME_WIDTH, tables->shorts);
-    return describe_work(tables, arena, error);
+    return describe_activities(tables, arena, error);
 }
 
 /* ---- Rows ---- */
@@ -238,7 +239,7 @@ static void add_share(struct sutra_table *table, double part, double whole) {
     table_real(table, whole > 0 ? part / whole * 100 : (double)NAN);
 }
 
-static struct kernel_occupancy occupancy_at(const struct work_tables *tables, row_t event,
+static struct kernel_occupancy occupancy_at(const struct kernels_run *tables, row_t event,
                                             const struct kernel_shape *shape) {
     uint16_t device = tables->model->events->device[event];
     value_key id = device == DEVICE_OTHER    ? tables->device.key[event]
@@ -251,7 +252,7 @@ static struct kernel_occupancy occupancy_at(const struct work_tables *tables, ro
 }
 
 /* The launch's parameters: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
-static void add_configuration(const struct work_tables *from, const struct work_group *group,
+static void add_configuration(const struct kernels_run *from, const struct activity_group *group,
                               struct sutra_table *table) {
     const struct launch_model *model = from->model;
     const struct launch_config *launch = &from->launches.list[from->launches.of[group->first]];
@@ -275,9 +276,9 @@ static void add_configuration(const struct work_tables *from, const struct work_
     table_words(table, limits == STRING_NONE ? "" : strings_text(texts, limits));
 }
 
-static void add_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
+static void add_name(const struct kernels_run *from, uint32_t g, struct sutra_table *table) {
     const struct launch_model *model = from->model;
-    const struct work_group *group = &from->names.list[g];
+    const struct activity_group *group = &from->names.list[g];
     const struct description *durations = &from->durations[g], *delays = &from->delays[g];
     const char *class = class_names[model->devices.class[group->first]];
     table_integer(table, from->input->options.rank);
@@ -298,9 +299,9 @@ static void add_name(const struct work_tables *from, uint32_t g, struct sutra_ta
     table_string(table, model->strings, model->events->name[model->devices.event[group->first]]);
 }
 
-static void add_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
+static void add_configured(const struct kernels_run *from, uint32_t c, struct sutra_table *table) {
     const struct launch_model *model = from->model;
-    const struct work_group *group = &from->configurations.list[c];
+    const struct activity_group *group = &from->configurations.list[c];
     const struct shortened *name = &from->shorts[group->name];
     table_integer(table, from->input->options.rank);
     table_text(table, name->text, strlen(name->text));
@@ -312,8 +313,8 @@ static void add_configured(const struct work_tables *from, uint32_t c, struct su
     add_configuration(from, group, table);
 }
 
-static enum sutra_status add_groups(const struct work_tables *from, const struct work_groups *groups,
-                                    void (*add)(const struct work_tables *from, uint32_t group,
+static enum sutra_status add_groups(const struct kernels_run *from, const struct activity_groups *groups,
+                                    void (*add)(const struct kernels_run *from, uint32_t group,
                                                 struct sutra_table *table),
                                     struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
     uint32_t n = (uint32_t)groups->n;
@@ -342,7 +343,7 @@ static int64_t bin_end(unsigned bin) {
 
 #define N_BINS 54 /* up to 5e17 ns */
 
-static void add_durations(const struct work_tables *from, struct sutra_table *table) {
+static void add_durations(const struct kernels_run *from, struct sutra_table *table) {
     const struct device_rows *devices = &from->model->devices;
     row_t counts[N_BINS] = {0};
     wide_t ticks[N_BINS] = {0};
@@ -372,9 +373,9 @@ static void add_durations(const struct work_tables *from, struct sutra_table *ta
 
 enum sutra_status operators_kernels(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    struct work_tables from = {.input = input, .model = input->model};
+    struct kernels_run from = {.input = input, .model = input->model};
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = read_work(&from, arena, error);
+    enum sutra_status status = read_activities(&from, arena, error);
     if (!status)
         status = add_groups(&from, &from.names, add_name, arena,
                             result_table_begin(&operators->result, SUTRA_KERNELS_BY_NAME), error);
@@ -651,7 +652,7 @@ struct counter_sum {
     double sum, min, max;
 };
 
-struct counter_work {
+struct counter_run {
     const struct op_input *input;
     struct strings names;
     struct tuples keys; /* device, counter, string of the kernel or -1, index of the step or -1 */
@@ -659,13 +660,13 @@ struct counter_work {
     uint64_t n, capacity;
 };
 
-static bool add_sample(struct counter_work *work, struct tuple key, double value) {
-    uint32_t number = tuples_number(&work->keys, key);
-    if (number == TUPLE_NONE || !column_grow(&work->sums, work->n, &work->capacity, sizeof *work->sums))
+static bool add_sample(struct counter_run *run, struct tuple key, double value) {
+    uint32_t number = tuples_number(&run->keys, key);
+    if (number == TUPLE_NONE || !column_grow(&run->sums, run->n, &run->capacity, sizeof *run->sums))
         return false;
-    if (number == work->n)
-        work->sums[work->n++] = (struct counter_sum){.min = value, .max = value};
-    struct counter_sum *sum = &work->sums[number];
+    if (number == run->n)
+        run->sums[run->n++] = (struct counter_sum){.min = value, .max = value};
+    struct counter_sum *sum = &run->sums[number];
     sum->n++;
     sum->sum += value;
     sum->min = fmin(value, sum->min);
@@ -674,15 +675,15 @@ static bool add_sample(struct counter_work *work, struct tuple key, double value
 }
 
 /* Adds each member of a sample's "args"; a member without a name is the counter that the event names. */
-static bool add_samples(struct counter_work *work, row_t event, row_t kernel, value_key step) {
-    const struct launch_model *model = work->input->model;
+static bool add_samples(struct counter_run *run, row_t event, row_t kernel, value_key step) {
+    const struct launch_model *model = run->input->model;
     const struct document *document = &model->trace->document;
-    struct field_reader reader = {.source = &document->source, .values = &work->input->context->values};
+    struct field_reader reader = {.source = &document->source, .values = &run->input->context->values};
     struct json_span args = document_member_of(document, model->events->text[event], "args");
     if (!args.at || document->source.bytes[args.at] != '{')
         return true;
     bool ok = true;
-    value_key device = device_of_sample(work->input, event);
+    value_key device = device_of_sample(run->input, event);
     uint32_t event_name = model->events->name[event];
     struct json_walker walker = walk_from(&document->source, args.at);
     for (bool more = walk_object(&walker); more && ok; more = walk_member_end(&walker)) {
@@ -692,34 +693,33 @@ static bool add_samples(struct counter_work *work, row_t event, row_t kernel, va
         const char *name = field_string(&reader, key, &length);
         if (!field_time(document->source.bytes + value.at, &number))
             continue;
-        uint32_t counter = length ? strings_intern(&work->names, name, length)
-                                  : strings_intern(&work->names, strings_text(model->strings, event_name),
+        uint32_t counter = length ? strings_intern(&run->names, name, length)
+                                  : strings_intern(&run->names, strings_text(model->strings, event_name),
                                                    strings_length(model->strings, event_name));
         double real = number_as_double(number);
-        ok = counter != STRING_NONE && add_sample(work, (struct tuple){{device, counter, -1, -1}}, real);
+        ok = counter != STRING_NONE && add_sample(run, (struct tuple){{device, counter, -1, -1}}, real);
         if (ok && kernel != ROW_NONE)
             ok = add_sample(
-                work, (struct tuple){{device, counter, model->events->name[model->devices.event[kernel]], -1}}, real);
+                run, (struct tuple){{device, counter, model->events->name[model->devices.event[kernel]], -1}}, real);
         if (ok && step >= 0)
-            ok = add_sample(work, (struct tuple){{device, counter, -1, step}}, real);
+            ok = add_sample(run, (struct tuple){{device, counter, -1, step}}, real);
     }
     ok = ok && !reader.failed;
     buffer_free(&reader.scratch);
     return ok;
 }
 
-static void add_counter_row(const struct counter_work *work, const struct profiler_steps *steps, uint32_t i,
+static void add_counter_row(const struct counter_run *run, const struct profiler_steps *steps, uint32_t i,
                             struct sutra_table *table) {
-    const struct launch_model *model = work->input->model;
-    const value_key *key = work->keys.list[i].part;
-    const struct counter_sum *sum = &work->sums[i];
+    const struct launch_model *model = run->input->model;
+    const value_key *key = run->keys.list[i].part;
+    const struct counter_sum *sum = &run->sums[i];
     char number[NUMBER_TEXT_MAX];
     size_t length = 0;
-    const char *device =
-        key_is_value(key[0]) ? values_text(&work->input->context->values, key[0], number, &length) : "";
-    table_integer(table, work->input->options.rank);
+    const char *device = key_is_value(key[0]) ? values_text(&run->input->context->values, key[0], number, &length) : "";
+    table_integer(table, run->input->options.rank);
     table_text(table, device, length);
-    table_string(table, &work->names, (uint32_t)key[1]);
+    table_string(table, &run->names, (uint32_t)key[1]);
     if (key[2] < 0)
         table_words(table, "");
     else
@@ -755,11 +755,11 @@ enum sutra_status operators_counters(const struct op_input *input, struct arena 
         return SUTRA_OK;
     }
     const struct step_rows rows = host_step_rows(model, ~(1u << HOST_CALL));
-    struct counter_work work = {.input = input};
+    struct counter_run run = {.input = input};
     struct profiler_steps steps = {0};
     struct kernel_bounds bounds;
     struct exact_times times = {0};
-    bool ok = strings_init(&work.names) && find_kernel_bounds(model, arena, &bounds) &&
+    bool ok = strings_init(&run.names) && find_kernel_bounds(model, arena, &bounds) &&
               profiler_steps_find(&rows, STEPS_OVERVIEW, arena, &steps);
     int64_t *step_start = ok ? arena_alloc(arena, steps.n, sizeof *step_start) : NULL;
     ok = ok && step_start;
@@ -775,20 +775,20 @@ enum sutra_status operators_counters(const struct op_input *input, struct arena 
         bool in_step = n && model->hosts.stop[steps.row[n - 1]] > moment;
         if (!launch_model_includes(model, moment))
             continue;
-        if (!add_samples(&work, event, kernel_alone(&bounds, device_of_sample(input, event), moment),
+        if (!add_samples(&run, event, kernel_alone(&bounds, device_of_sample(input, event), moment),
                          in_step ? (value_key)n - 1 : -1))
             status = error_memory(error);
     }
     /* All samples of each counter, then by kernel, then by step. */
     for (int part = 0; part < 3 && !status; part++)
-        for (uint32_t i = 0; i < work.n; i++) {
-            const value_key *key = work.keys.list[i].part;
+        for (uint32_t i = 0; i < run.n; i++) {
+            const value_key *key = run.keys.list[i].part;
             if ((part == 1) == (key[2] >= 0) && (part == 2) == (key[3] >= 0))
-                add_counter_row(&work, &steps, i, table);
+                add_counter_row(&run, &steps, i, table);
         }
-    strings_free(&work.names);
-    tuples_free(&work.keys);
-    free(work.sums);
+    strings_free(&run.names);
+    tuples_free(&run.keys);
+    free(run.sums);
     arena_release(arena, mark);
     return status;
 }

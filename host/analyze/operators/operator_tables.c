@@ -55,7 +55,7 @@ static enum sutra_status order_by_device_time(const struct launcher_sum *sums, u
     return status ? status : row_groups_order(device, n, arena, *order, error);
 }
 
-wide_t op_reading_device_time(const struct launch_model *model) {
+wide_t sum_device_time(const struct launch_model *model) {
     wide_t sum = 0;
     for (row_t i = 0; i < model->devices.n; i++)
         sum += model->devices.stop[i] - model->devices.start[i];
@@ -319,19 +319,19 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
 
 /* ---- By path ---- */
 
-/* Paths as numbers: each is a name and the path of its caller. */
-struct call_paths {
+/* Call paths of equal names as numbers: each is a name and the number of its caller. */
+struct path_numbers {
     struct tuples steps; /* (path of the caller plus 1, or 0; name) */
-    uint32_t *of_way;
+    uint32_t *of_path;   /* by call path */
 };
 
 static void add_path(const struct op_input *input, const void *source, row_t attribution, struct sutra_table *table) {
-    const struct call_paths *paths = source;
+    const struct path_numbers *numbers = source;
     uint32_t steps[PATH_SHOWN], n = 0;
     struct buffer text = {0};
-    uint32_t at = paths->of_way[input->ways.of_launcher[attribution]] + 1;
-    for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
-        steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
+    uint32_t at = numbers->of_path[input->paths.of_launcher[attribution]] + 1;
+    for (; at && n < PATH_SHOWN && numbers->steps.list; at = (uint32_t)numbers->steps.list[at - 1].part[0])
+        steps[n++] = (uint32_t)numbers->steps.list[at - 1].part[1];
     if (at)
         buffer_append_text(&text, "... / ");
     while (n--) {
@@ -346,28 +346,28 @@ static void add_path(const struct op_input *input, const void *source, row_t att
 
 enum sutra_status operators_by_path(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_ways *ways = &input->ways;
+    const struct call_paths *paths = &input->paths;
     row_t n = input->model->attributions.n;
     struct arena_mark mark = arena_mark(arena);
-    struct call_paths paths = {.of_way = arena_alloc(arena, ways->n, sizeof *paths.of_way)};
+    struct path_numbers numbers = {.of_path = arena_alloc(arena, paths->n, sizeof *numbers.of_path)};
     uint32_t *path_of = arena_alloc(arena, n, sizeof *path_of);
     struct row_groups groups;
     enum sutra_status status = arena_status(arena, error);
-    for (row_t way = 0; way < ways->n && !status; way++) {
-        row_t above = ways->above[way];
-        struct tuple step = {{above == ROW_NONE ? 0 : (value_key)paths.of_way[above] + 1,
-                              host_name(input->model, ways->host[way]), 0, 0}};
-        paths.of_way[way] = tuples_number(&paths.steps, step);
-        status = paths.of_way[way] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
+    for (row_t path = 0; path < paths->n && !status; path++) {
+        row_t above = paths->above[path];
+        struct tuple step = {{above == ROW_NONE ? 0 : (value_key)numbers.of_path[above] + 1,
+                              host_name(input->model, paths->host[path]), 0, 0}};
+        numbers.of_path[path] = tuples_number(&numbers.steps, step);
+        status = numbers.of_path[path] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
     }
     for (row_t i = 0; i < n && !status; i++)
-        path_of[i] = paths.of_way[ways->of_launcher[i]];
+        path_of[i] = numbers.of_path[paths->of_launcher[i]];
     if (!status)
-        status = row_groups_number(path_of, n, paths.steps.n, arena, &groups, error);
+        status = row_groups_number(path_of, n, numbers.steps.n, arena, &groups, error);
     if (!status)
-        status = add_groups(input, &groups, &paths, add_path, arena,
+        status = add_groups(input, &groups, &numbers, add_path, arena,
                             result_table_begin(&operators->result, SUTRA_OPERATORS_BY_PATH), error);
-    tuples_free(&paths.steps);
+    tuples_free(&numbers.steps);
     arena_release(arena, mark);
     return status;
 }

@@ -13,10 +13,10 @@
 #include "base/options.h"
 #include "columns/rows.h"
 
-/* ---- Call paths of launchers, see operators.h. O(hosts / 64 + ways + launchers). ---- */
+/* ---- Call paths of launchers, see operators.h. O(hosts / 64 + paths + launchers). ---- */
 
-static enum sutra_status op_ways_make(const struct launch_model *model, struct arena *arena, struct arena *scratch,
-                                      struct op_ways *ways, struct sutra_error *error) {
+static enum sutra_status find_call_paths(const struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                         struct call_paths *paths, struct sutra_error *error) {
     const struct attribution_table *attributions = &model->attributions;
     const row_t *enclosing = model->hosts.around;
     struct arena_mark mark = arena_mark(scratch);
@@ -26,19 +26,19 @@ static enum sutra_status op_ways_make(const struct launch_model *model, struct a
     for (row_t i = 0; i < attributions->n; i++) /* enclosing rows of a row in the set are in the set, too */
         for (row_t row = attributions->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
             row = enclosing[row];
-    ways->n = row_ranks_count(&ranks);
-    ways->host = arena_alloc(arena, ways->n, sizeof *ways->host);
-    ways->above = arena_alloc(arena, ways->n, sizeof *ways->above);
-    ways->of_launcher = arena_alloc(arena, attributions->n, sizeof *ways->of_launcher);
+    paths->n = row_ranks_count(&ranks);
+    paths->host = arena_alloc(arena, paths->n, sizeof *paths->host);
+    paths->above = arena_alloc(arena, paths->n, sizeof *paths->above);
+    paths->of_launcher = arena_alloc(arena, attributions->n, sizeof *paths->of_launcher);
     if (arena->failed)
         return error_memory(error);
-    row_ranks_list(&ranks, ways->host);
-    for (row_t way = 0; way < ways->n; way++) {
-        row_t row = enclosing[ways->host[way]];
-        ways->above[way] = row == ROW_NONE ? ROW_NONE : row_rank(&ranks, row);
+    row_ranks_list(&ranks, paths->host);
+    for (row_t path = 0; path < paths->n; path++) {
+        row_t row = enclosing[paths->host[path]];
+        paths->above[path] = row == ROW_NONE ? ROW_NONE : row_rank(&ranks, row);
     }
     for (row_t i = 0; i < attributions->n; i++)
-        ways->of_launcher[i] = row_rank(&ranks, attributions->host[i]);
+        paths->of_launcher[i] = row_rank(&ranks, attributions->host[i]);
     arena_release(scratch, mark);
     return SUTRA_OK;
 }
@@ -174,7 +174,7 @@ static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *erro
 static enum sutra_status make_tables(struct op_input *input, const struct launch_model *model, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
-    struct rates_work rates = {0};
+    struct rates_run rates = {0};
     size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS + N_OF_BOTH;
     struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
@@ -183,10 +183,10 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
         return status;
     input->model = model;
     input->categories = categories;
-    input->device_ticks = op_reading_device_time(model);
+    input->device_ticks = sum_device_time(model);
     made->n_untimed = model->n_untimed;
     if (operators) {
-        if ((status = op_ways_make(model, arena, scratch, &input->ways, error)))
+        if ((status = find_call_paths(model, arena, scratch, &input->paths, error)))
             return status;
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;

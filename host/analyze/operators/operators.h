@@ -20,21 +20,21 @@
  *     hosts      0 linear   1 addmm   2 launch   3 relu   4 loss   5 backward   6 mm   7 launch
  *     enclosing  -          0         1          -        -        -            5      6
  *     launchers             ^ 0                                                 ^ 1
- *     ways       0          1                                      2            3           above  -  0  -  2
+ *     paths      0          1                                      2            3           above  -  0  -  2
  *                                                                                           of_launcher  1  3
  */
 
-struct op_ways {
+struct call_paths {
     row_t n;
-    row_t *host;        /* by way: its row of hosts, ascending */
-    row_t *above;       /* by way: the way of the enclosing operator, which is lower, or ROW_NONE */
+    row_t *host;        /* by path: its row of hosts, ascending */
+    row_t *above;       /* by path: the path of the enclosing operator, which is lower, or ROW_NONE */
     row_t *of_launcher; /* by launcher */
 };
 
 /* The durations of all GPU activity, attributed or not. */
-wide_t op_reading_device_time(const struct launch_model *model);
+wide_t sum_device_time(const struct launch_model *model);
 
-struct rates_work;
+struct rates_run;
 
 /* The input of makers. */
 struct op_input {
@@ -43,8 +43,8 @@ struct op_input {
     const struct launch_model *model;
     const uint8_t *categories; /* by launcher of `model`: enum op_category */
     wide_t device_ticks;       /* the durations of all GPU activity */
-    struct op_ways ways;
-    const struct rates_work *rates; /* input of operators_rates() */
+    struct call_paths paths;
+    const struct rates_run *rates; /* input of operators_rates() */
 };
 
 struct sutra_operators {

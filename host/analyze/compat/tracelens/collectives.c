@@ -232,11 +232,11 @@ static int compare_reals(double a, double b) {
     return (a > b) - (a < b);
 }
 
-static bool is_text(const struct nccl_work *work, uint32_t text, const char *words) {
-    return text && strcmp(strings_text(&work->all.strings, text - 1), words) == 0;
+static bool is_text(const struct nccl_job *job, uint32_t text, const char *words) {
+    return text && strcmp(strings_text(&job->all.strings, text - 1), words) == 0;
 }
 
-enum nccl_kind nccl_kind_of(const struct nccl_work *work, const struct nccl_row *row) {
+enum nccl_kind nccl_kind_of(const struct nccl_job *job, const struct nccl_row *row) {
     static const struct {
         const char *name;
         enum nccl_kind kind;
@@ -253,58 +253,58 @@ enum nccl_kind nccl_kind_of(const struct nccl_work *work, const struct nccl_row 
                  {"all_to_all", NCCL_ALL_TO_ALL},
                  {"all_to_allv", NCCL_ALL_TO_ALL_V}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (is_text(work, row->text[NCCL_WHAT], kinds[i].name))
+        if (is_text(job, row->text[NCCL_WHAT], kinds[i].name))
             return kinds[i].kind;
     return NCCL_NONE;
 }
 
-double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, double n_elements) {
+double nccl_megabytes(const struct nccl_job *job, const struct nccl_row *row, double n_elements) {
     static const struct {
         const char *name;
         double bytes;
     } types[] = {{"Float", 4}, {"Int", 4},    {"Long", 8}, {"BFloat16", 2}, {"Bool", 1},
                  {"Byte", 1},  {"Double", 8}, {"Half", 2}, {"Short", 2}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is_text(work, row->text[NCCL_TYPE], types[i].name))
+        if (is_text(job, row->text[NCCL_TYPE], types[i].name))
             return isnan(row->n_in) ? (double)NAN : n_elements * types[i].bytes / (1024.0 * 1024.0);
     return (double)NAN;
 }
 
-void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+void nccl_add_text(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text) {
     uint32_t string = row->text[text];
     if (text == NCCL_GROUP && !string)
-        table_words(table, work->simplified ? "all" : "Unknown_Group");
+        table_words(table, job->simplified ? "all" : "Unknown_Group");
     else
-        table_text(table, string ? strings_text(&work->all.strings, string - 1) : "",
-                   string ? strings_length(&work->all.strings, string - 1) : 0);
+        table_text(table, string ? strings_text(&job->all.strings, string - 1) : "",
+                   string ? strings_length(&job->all.strings, string - 1) : 0);
 }
 
-void nccl_add_collective(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row) {
-    nccl_add_text(work, table, row, NCCL_GROUP);
-    nccl_add_text(work, table, row, NCCL_MEMBERS);
-    nccl_add_text(work, table, row, NCCL_WHAT);
+void nccl_add_collective(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row) {
+    nccl_add_text(job, table, row, NCCL_GROUP);
+    nccl_add_text(job, table, row, NCCL_MEMBERS);
+    nccl_add_text(job, table, row, NCCL_WHAT);
     table_real(table, row->size);
-    nccl_add_text(work, table, row, NCCL_TYPE);
+    nccl_add_text(job, table, row, NCCL_TYPE);
 }
 
-void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row) {
+void nccl_add_id(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row) {
     uint32_t string = row->text[NCCL_GROUP];
-    const char *group = work->simplified ? "" : string ? strings_text(&work->all.strings, string - 1) : "Unknown_Group";
+    const char *group = job->simplified ? "" : string ? strings_text(&job->all.strings, string - 1) : "Unknown_Group";
     size_t size = strlen(group) + 16;
     char *text = malloc(size);
     table->failed |= !text;
     if (!text)
         return;
-    int n = snprintf(text, size, "%s%s%" PRIu32, group, work->simplified ? "" : "_", row->index);
+    int n = snprintf(text, size, "%s%s%" PRIu32, group, job->simplified ? "" : "_", row->index);
     table_text(table, text, (size_t)n);
     free(text);
 }
 
-int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
+int nccl_compare_texts(const struct nccl_job *job, const struct nccl_row *a, const struct nccl_row *b,
                        enum nccl_text text, const char *missing) {
-    const char *of_a = a->text[text] ? strings_text(&work->all.strings, a->text[text] - 1) : missing;
-    const char *of_b = b->text[text] ? strings_text(&work->all.strings, b->text[text] - 1) : missing;
+    const char *of_a = a->text[text] ? strings_text(&job->all.strings, a->text[text] - 1) : missing;
+    const char *of_b = b->text[text] ? strings_text(&job->all.strings, b->text[text] - 1) : missing;
     return strcmp(of_a, of_b);
 }
 
@@ -321,10 +321,10 @@ static int compare_sorted(const void *left, const void *right) {
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool ascending) {
-    struct nccl_sorted *rows = arena_alloc(work->arena, table->n_rows, sizeof *rows);
-    uint64_t *order = arena_alloc(work->arena, table->n_rows, sizeof *order);
-    table->failed |= work->arena->failed;
+void nccl_sort(struct nccl_job *job, struct sutra_table *table, uint32_t column, bool ascending) {
+    struct nccl_sorted *rows = arena_alloc(job->arena, table->n_rows, sizeof *rows);
+    uint64_t *order = arena_alloc(job->arena, table->n_rows, sizeof *order);
+    table->failed |= job->arena->failed;
     if (table->failed)
         return;
     for (uint64_t i = 0; i < table->n_rows; i++)
@@ -335,23 +335,23 @@ void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t colum
     table_reorder(table, order);
 }
 
-bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event) {
-    size_t n_ranks = work->n_ranks;
+bool nccl_columns_init(struct nccl_job *job, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event) {
+    size_t n_ranks = job->n_ranks;
     *columns = (struct nccl_columns){.n_per_rank = n_per_rank,
                                      .n_of_event = n_of_event,
-                                     .ranks = arena_alloc(work->arena, n_ranks, sizeof *columns->ranks),
-                                     .index = arena_alloc(work->arena, n_ranks, sizeof *columns->index),
-                                     .cells = arena_alloc(work->arena, n_ranks * n_per_rank, sizeof *columns->cells)};
-    if (work->arena->failed)
+                                     .ranks = arena_alloc(job->arena, n_ranks, sizeof *columns->ranks),
+                                     .index = arena_alloc(job->arena, n_ranks, sizeof *columns->index),
+                                     .cells = arena_alloc(job->arena, n_ranks * n_per_rank, sizeof *columns->cells)};
+    if (job->arena->failed)
         return false;
     memset(columns->index, 0xff, n_ranks * sizeof *columns->index);
     return true;
 }
 
-void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns, uint64_t id) {
+void nccl_columns_add(const struct nccl_job *job, struct nccl_columns *columns, uint64_t id) {
     uint32_t first = columns->n;
-    for (uint64_t i = 0; i < nccl_rows_of(work, id); i++) {
-        uint32_t rank = nccl_row_at(work, id, i)->rank;
+    for (uint64_t i = 0; i < nccl_rows_of(job, id); i++) {
+        uint32_t rank = nccl_row_at(job, id, i)->rank;
         if (columns->index[rank] != UINT32_MAX)
             continue;
         for (uint32_t cell = 0; cell < columns->n_of_event; cell++)
@@ -364,22 +364,22 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
             columns->cells[columns->n_cells++] = columns->n_per_rank * first + cell;
 }
 
-struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
+struct sutra_table *nccl_columns_table(struct nccl_job *job, const struct nccl_columns *columns,
                                        enum sutra_tracelens_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks) {
     uint32_t n = n_general + columns->n_cells;
-    struct column_spec *all = arena_alloc(work->arena, n, sizeof *all);
+    struct column_spec *all = arena_alloc(job->arena, n, sizeof *all);
     if (!all)
         return NULL;
     memcpy(all, general, n_general * sizeof *all);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         const char *what = of_ranks[columns->cells[i] % columns->n_per_rank];
-        const char *column = arena_format(work->arena, "rank_%" PRIu32 "_%s",
+        const char *column = arena_format(job->arena, "rank_%" PRIu32 "_%s",
                                           columns->ranks[columns->cells[i] / columns->n_per_rank], what);
         all[n_general + i] =
             (struct column_spec){column, strstr(what, "split") ? SUTRA_COLUMN_TEXT : SUTRA_COLUMN_REAL};
     }
-    return work->arena->failed ? NULL : result_table_begin_with(work->result, id, all, n);
+    return job->arena->failed ? NULL : result_table_begin_with(job->result, id, all, n);
 }
 
 /* ---- Collectives among the rows ---- */
@@ -414,17 +414,17 @@ ORDER_BY(compare_in_group, struct nccl_key, ASCENDING(group) ASCENDING(rank) ASC
 ORDER_BY(compare_ids, struct nccl_key, ASCENDING(group) ASCENDING(index) ASCENDING(row))
 ORDER_BY(compare_firsts, struct nccl_key, ASCENDING(id_first) ASCENDING(row))
 
-static bool find_ids(struct nccl_work *work) {
-    uint64_t n = work->all.n;
-    struct nccl_key *keys = arena_alloc(work->arena, n, sizeof *keys);
-    work->order = arena_alloc(work->arena, n, sizeof *work->order);
-    work->first = arena_alloc(work->arena, n + 1, sizeof *work->first);
-    if (work->arena->failed)
+static bool find_ids(struct nccl_job *job) {
+    uint64_t n = job->all.n;
+    struct nccl_key *keys = arena_alloc(job->arena, n, sizeof *keys);
+    job->order = arena_alloc(job->arena, n, sizeof *job->order);
+    job->first = arena_alloc(job->arena, n + 1, sizeof *job->first);
+    if (job->arena->failed)
         return false;
     for (uint64_t i = 0; i < n; i++) {
-        const struct nccl_row *row = &work->all.list[i];
+        const struct nccl_row *row = &job->all.list[i];
         /* as in TraceLens a missing group is equal to a group with this name */
-        bool unknown = work->simplified || is_text(work, row->text[NCCL_GROUP], "Unknown_Group");
+        bool unknown = job->simplified || is_text(job, row->text[NCCL_GROUP], "Unknown_Group");
         keys[i] =
             (struct nccl_key){.group = unknown ? 0 : row->text[NCCL_GROUP], .rank = row->rank, .row = i, .ts = row->ts};
     }
@@ -432,7 +432,7 @@ static bool find_ids(struct nccl_work *work) {
         qsort(keys, n, sizeof *keys, compare_in_group);
     for (uint64_t i = 0; i < n; i++) {
         bool same = i > 0 && keys[i].group == keys[i - 1].group && keys[i].rank == keys[i - 1].rank;
-        keys[i].index = work->all.list[keys[i].row].index = same ? keys[i - 1].index + 1 : 0;
+        keys[i].index = job->all.list[keys[i].row].index = same ? keys[i - 1].index + 1 : 0;
     }
     if (n > 0)
         qsort(keys, n, sizeof *keys, compare_ids);
@@ -444,47 +444,47 @@ static bool find_ids(struct nccl_work *work) {
         qsort(keys, n, sizeof *keys, compare_firsts);
     for (uint64_t i = 0; i < n; i++) {
         if (i == 0 || keys[i].id_first != keys[i - 1].id_first)
-            work->first[work->n_ids++] = i;
-        work->order[i] = keys[i].row;
+            job->first[job->n_ids++] = i;
+        job->order[i] = keys[i].row;
     }
-    work->first[work->n_ids] = n;
+    job->first[job->n_ids] = n;
     return true;
 }
 
 /* ---- Long tables ---- */
 
-static void add_all_rows(struct nccl_work *work) {
-    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_LONG);
-    for (uint64_t i = 0; i < work->all.n; i++) {
-        const struct nccl_row *row = &work->all.list[i];
-        nccl_add_id(work, table, row);
+static void add_all_rows(struct nccl_job *job) {
+    struct sutra_table *table = result_table_begin(job->result, SUTRA_TRACELENS_NCCL_LONG);
+    for (uint64_t i = 0; i < job->all.n; i++) {
+        const struct nccl_row *row = &job->all.list[i];
+        nccl_add_id(job, table, row);
         table_integer(table, row->index);
         table_integer(table, row->rank);
-        nccl_add_collective(work, table, row);
+        nccl_add_collective(job, table, row);
         table_real(table, row->n_in);
-        table_real(table, nccl_megabytes(work, row, row->n_in));
+        table_real(table, nccl_megabytes(job, row, row->n_in));
         table_real(table, row->n_out);
-        table_real(table, nccl_megabytes(work, row, row->n_out));
-        nccl_add_text(work, table, row, NCCL_IN_SPLIT);
-        nccl_add_text(work, table, row, NCCL_OUT_SPLIT);
+        table_real(table, nccl_megabytes(job, row, row->n_out));
+        nccl_add_text(job, table, row, NCCL_IN_SPLIT);
+        nccl_add_text(job, table, row, NCCL_OUT_SPLIT);
         table_real(table, row->stream);
         table_real(table, row->ts);
         table_real(table, row->dur);
     }
 }
 
-static int compare_keys(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b) {
+static int compare_keys(const struct nccl_job *job, const struct nccl_row *a, const struct nccl_row *b) {
     static const enum nccl_text texts[] = {NCCL_GROUP, NCCL_MEMBERS, NCCL_WHAT};
-    const char *unknown = work->simplified ? "all" : "Unknown_Group";
+    const char *unknown = job->simplified ? "all" : "Unknown_Group";
     int order = (a->rank > b->rank) - (a->rank < b->rank);
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !order; i++)
-        order = nccl_compare_texts(work, a, b, texts[i], unknown);
+        order = nccl_compare_texts(job, a, b, texts[i], unknown);
     order = order ? order : compare_reals(a->size, b->size);
-    order = order ? order : nccl_compare_texts(work, a, b, NCCL_TYPE, "");
+    order = order ? order : nccl_compare_texts(job, a, b, NCCL_TYPE, "");
     order = order ? order : compare_reals(a->n_in, b->n_in);
     order = order ? order : compare_reals(a->n_out, b->n_out);
-    order = order ? order : nccl_compare_texts(work, a, b, NCCL_IN_SPLIT, "");
-    order = order ? order : nccl_compare_texts(work, a, b, NCCL_OUT_SPLIT, "");
+    order = order ? order : nccl_compare_texts(job, a, b, NCCL_IN_SPLIT, "");
+    order = order ? order : nccl_compare_texts(job, a, b, NCCL_OUT_SPLIT, "");
     return order ? order : compare_reals(a->stream, b->stream);
 }
 
@@ -494,13 +494,13 @@ static int compare_rows(const void *left, const void *right, void *arg) {
     return order ? order : (*a > *b) - (*a < *b);
 }
 
-static void add_summaries(struct nccl_work *work) {
-    const struct nccl_row **rows = arena_alloc(work->arena, work->all.n, sizeof(void *));
-    double *values = arena_alloc(work->arena, 2 * work->all.n, sizeof *values);
+static void add_summaries(struct nccl_job *job) {
+    const struct nccl_row **rows = arena_alloc(job->arena, job->all.n, sizeof(void *));
+    double *values = arena_alloc(job->arena, 2 * job->all.n, sizeof *values);
     enum group_order order = GROUPS_SORTED;
     uint64_t n = 0;
-    for (uint64_t i = 0; i < work->all.n && rows; i++) {
-        const struct nccl_row *row = &work->all.list[i];
+    for (uint64_t i = 0; i < job->all.n && rows; i++) {
+        const struct nccl_row *row = &job->all.list[i];
         bool has_key = !isnan(row->size) && !isnan(row->n_in) && !isnan(row->n_out) && !isnan(row->stream);
         for (int text = 0; text < N_NCCL_TEXTS; text++)
             has_key &= row->text[text] != 0 || text == NCCL_GROUP;
@@ -510,27 +510,27 @@ static void add_summaries(struct nccl_work *work) {
     }
     if (!values)
         return;
-    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_LONG);
+    struct sutra_table *table = result_table_begin(job->result, SUTRA_TRACELENS_NCCL_SUMMARY_LONG);
     for (uint64_t i = 1; i < n; i++)
-        order = compare_keys(work, rows[i - 1], rows[i]) > 0 ? GROUPS_MIXED : order;
+        order = compare_keys(job, rows[i - 1], rows[i]) > 0 ? GROUPS_MIXED : order;
     if (n)
-        qsort_r(rows, n, sizeof(void *), compare_rows, work);
+        qsort_r(rows, n, sizeof(void *), compare_rows, job);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && compare_keys(work, rows[begin], rows[end]) == 0;)
+        for (end = begin; end < n && compare_keys(job, rows[begin], rows[end]) == 0;)
             end++;
         const struct nccl_row *row = rows[begin];
         for (uint64_t i = begin; i < end; i++)
             values[i - begin] = rows[i]->dur;
         struct value_stats stats = pandas_stats(values, end - begin, order, values + (end - begin));
         table_integer(table, row->rank);
-        nccl_add_collective(work, table, row);
+        nccl_add_collective(job, table, row);
         table_real(table, row->n_in);
         table_real(table, row->n_out);
-        nccl_add_text(work, table, row, NCCL_IN_SPLIT);
-        nccl_add_text(work, table, row, NCCL_OUT_SPLIT);
+        nccl_add_text(job, table, row, NCCL_IN_SPLIT);
+        nccl_add_text(job, table, row, NCCL_OUT_SPLIT);
         table_real(table, row->stream);
-        table_real(table, nccl_megabytes(work, row, row->n_in));
-        table_real(table, nccl_megabytes(work, row, row->n_out));
+        table_real(table, nccl_megabytes(job, row, row->n_in));
+        table_real(table, nccl_megabytes(job, row, row->n_out));
         table_real(table, stats.sum);
         table_real(table, stats.mean);
         table_real(table, stats.std);
@@ -538,7 +538,7 @@ static void add_summaries(struct nccl_work *work) {
         table_real(table, stats.max);
         table_integer(table, (int64_t)(end - begin));
     }
-    nccl_sort(work, table, 13, false);
+    nccl_sort(job, table, 13, false);
 }
 
 /* ---- All tables ---- */
@@ -566,10 +566,10 @@ static const char *span_of(const char *ranks, int64_t per_node) {
 }
 
 /* Turns columns into integers and adds the nodes of ranks, with per_node ranks each; 0: unknown. */
-static void finish_tables(struct nccl_work *work, int64_t per_node) {
+static void finish_tables(struct nccl_job *job, int64_t per_node) {
     for (int id = 0; id < SUTRA_TRACELENS_NCCL_N_TABLES; id++) {
-        struct sutra_table *table = &work->result->tables[id];
-        if (!work->result->made[id] || table->failed)
+        struct sutra_table *table = &job->result->tables[id];
+        if (!job->result->made[id] || table->failed)
             continue;
         for (uint32_t column = 0; column < table->n_columns; column++) {
             const char *name = table->columns[column].spec.name;
@@ -584,9 +584,9 @@ static void finish_tables(struct nccl_work *work, int64_t per_node) {
         bool has_rank = rank < table->n_columns, has_members = members < table->n_columns;
         if (per_node <= 0 || table->n_rows == 0)
             continue;
-        int64_t *nodes = arena_alloc(work->arena, table->n_rows, sizeof *nodes);
-        const char **spans = arena_alloc(work->arena, table->n_rows, sizeof *spans);
-        table->failed |= work->arena->failed;
+        int64_t *nodes = arena_alloc(job->arena, table->n_rows, sizeof *nodes);
+        const char **spans = arena_alloc(job->arena, table->n_rows, sizeof *spans);
+        table->failed |= job->arena->failed;
         for (uint64_t row = 0; row < table->n_rows && !table->failed; row++) {
             size_t length;
             nodes[row] = has_rank ? table_get_integer(table, rank, row) / per_node : 0;
@@ -617,13 +617,13 @@ struct sutra_tracelens_collectives {
 
 /* Makes all tables of the parts. */
 static enum sutra_status make_tables(struct sutra_tracelens_collectives *of, struct sutra_error *error) {
-    struct nccl_work work = {.result = &of->result, .n_ranks = of->tasks.n, .arena = &of->arena};
+    struct nccl_job job = {.result = &of->result, .n_ranks = of->tasks.n, .arena = &of->arena};
     int64_t per_node = (int64_t)of->ranks_per_host;
-    bool done = strings_init(&work.all.strings);
+    bool done = strings_init(&job.all.strings);
     for (size_t i = 0; i < of->tasks.n && done; i++) {
         struct nccl_part *part = task_result(&of->tasks, i);
         for (uint64_t k = 0; part->rows && k < part->rows->n && done; k++)
-            done = translate_row(&work.all, part->rows, part->rows->list[k], (uint32_t)i);
+            done = translate_row(&job.all, part->rows, part->rows->list[k], (uint32_t)i);
         nccl_rows_free(part->rows);
         part->rows = NULL;
         if (i == 0 && per_node == 0)
@@ -631,26 +631,26 @@ static enum sutra_status make_tables(struct sutra_tracelens_collectives *of, str
     }
     /* simplified: no row records its group, and each rank has one stream */
     double stream = (double)NAN;
-    work.simplified = done;
-    for (uint64_t i = 0; i < work.all.n && work.simplified; i++) {
-        const struct nccl_row *row = &work.all.list[i];
+    job.simplified = done;
+    for (uint64_t i = 0; i < job.all.n && job.simplified; i++) {
+        const struct nccl_row *row = &job.all.list[i];
         if (i > 0 && row->rank != row[-1].rank)
             stream = (double)NAN;
-        bool has_group = row->text[NCCL_GROUP] && !is_text(&work, row->text[NCCL_GROUP], "Unknown_Group");
+        bool has_group = row->text[NCCL_GROUP] && !is_text(&job, row->text[NCCL_GROUP], "Unknown_Group");
         bool is_other = !isnan(row->stream) && !isnan(stream) && row->stream != stream;
-        work.simplified = !has_group && !is_other;
+        job.simplified = !has_group && !is_other;
         stream = isnan(row->stream) ? stream : row->stream;
     }
-    done = done && find_ids(&work);
-    if (done && work.all.n > 0) {
-        add_all_rows(&work);
-        add_summaries(&work);
-        nccl_sync_make(&work);
-        nccl_exchange_make(&work);
-        finish_tables(&work, per_node);
+    done = done && find_ids(&job);
+    if (done && job.all.n > 0) {
+        add_all_rows(&job);
+        add_summaries(&job);
+        nccl_sync_make(&job);
+        nccl_exchange_make(&job);
+        finish_tables(&job, per_node);
     }
-    strings_free(&work.all.strings);
-    free(work.all.list);
+    strings_free(&job.all.strings);
+    free(job.all.list);
     return done && !of->arena.failed ? result_status(&of->result, error) : error_memory(error);
 }
 

@@ -40,7 +40,7 @@ void nccl_rows_free(struct nccl_rows *rows);
 /* Kinds of collectives in which all ranks wait. */
 enum nccl_kind { NCCL_NONE, NCCL_ALL_REDUCE, NCCL_REDUCE_SCATTER, NCCL_ALL_GATHER, NCCL_ALL_TO_ALL, NCCL_ALL_TO_ALL_V };
 
-struct nccl_work {
+struct nccl_job {
     struct sutra_result *result;
     size_t n_ranks;       /* traces */
     struct nccl_rows all; /* of all ranks */
@@ -50,30 +50,30 @@ struct nccl_work {
     struct arena *arena;
 };
 
-static inline const struct nccl_row *nccl_row_at(const struct nccl_work *work, uint64_t id, uint64_t i) {
-    return &work->all.list[work->order[work->first[id] + i]];
+static inline const struct nccl_row *nccl_row_at(const struct nccl_job *job, uint64_t id, uint64_t i) {
+    return &job->all.list[job->order[job->first[id] + i]];
 }
 
-static inline uint64_t nccl_rows_of(const struct nccl_work *work, uint64_t id) {
-    return work->first[id + 1] - work->first[id];
+static inline uint64_t nccl_rows_of(const struct nccl_job *job, uint64_t id) {
+    return job->first[id + 1] - job->first[id];
 }
 
-enum nccl_kind nccl_kind_of(const struct nccl_work *work, const struct nccl_row *row);
+enum nccl_kind nccl_kind_of(const struct nccl_job *job, const struct nccl_row *row);
 
 /* Megabytes of a number of elements of the row's type; NaN: unknown type. */
-double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, double n_elements);
+double nccl_megabytes(const struct nccl_job *job, const struct nccl_row *row, double n_elements);
 
-void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+void nccl_add_text(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text);
 /* The group, its members, the collective, the group's size and the type of a row. */
-void nccl_add_collective(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
-void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
+void nccl_add_collective(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row);
+void nccl_add_id(const struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row);
 
 /* Sorts a table by a column of numbers, ascending or descending. */
-void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool ascending);
+void nccl_sort(struct nccl_job *job, struct sutra_table *table, uint32_t column, bool ascending);
 
 /* Compares a text of two rows; `missing` replaces missing texts. */
-int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
+int nccl_compare_texts(const struct nccl_job *job, const struct nccl_row *a, const struct nccl_row *b,
                        enum nccl_text text, const char *missing);
 
 /* Columns of ranks, as pandas orders the keys of dictionaries: an id adds the first n_of_event cells of each new rank,
@@ -87,16 +87,16 @@ struct nccl_columns {
 };
 
 /* False: out of memory. */
-bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event);
-void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns, uint64_t id);
+bool nccl_columns_init(struct nccl_job *job, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event);
+void nccl_columns_add(const struct nccl_job *job, struct nccl_columns *columns, uint64_t id);
 
 /* Initializes a table with n_general columns and the columns of ranks, whose names end with of_ranks[]. NULL: out of
  * memory. */
-struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
+struct sutra_table *nccl_columns_table(struct nccl_job *job, const struct nccl_columns *columns,
                                        enum sutra_tracelens_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks);
 
 /* Make the tables of collectives in which all ranks wait, and of all-to-all-v. */
-void nccl_sync_make(struct nccl_work *work);
-void nccl_exchange_make(struct nccl_work *work);
+void nccl_sync_make(struct nccl_job *job);
+void nccl_exchange_make(struct nccl_job *job);
 #endif

@@ -22,9 +22,9 @@ struct nccl_exchange {
     double data, elements, wall, longest, shortest, mean_dur, throughput, fastest, slowest, imbalance;
 };
 
-static struct nccl_exchange measure(const struct nccl_work *work, uint64_t id) {
-    const struct nccl_row *first = nccl_row_at(work, id, 0);
-    uint64_t n = nccl_rows_of(work, id);
+static struct nccl_exchange measure(const struct nccl_job *job, uint64_t id) {
+    const struct nccl_row *first = nccl_row_at(job, id, 0);
+    uint64_t n = nccl_rows_of(job, id);
     struct nccl_exchange made = {.id = id,
                                  .first_start = first->ts,
                                  .last_start = first->ts,
@@ -37,8 +37,8 @@ static struct nccl_exchange measure(const struct nccl_work *work, uint64_t id) {
                                  .imbalance = (double)NAN};
     double durations = 0, largest = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const struct nccl_row *row = nccl_row_at(work, id, i);
-        double size = nccl_megabytes(work, row, row->n_in), end = row->ts + row->dur;
+        const struct nccl_row *row = nccl_row_at(job, id, i);
+        double size = nccl_megabytes(job, row, row->n_in), end = row->ts + row->dur;
         made.first_start = fmin(made.first_start, row->ts);
         made.last_start = fmax(made.last_start, row->ts);
         made.first_end = fmin(made.first_end, end);
@@ -100,9 +100,9 @@ static const struct column_spec general[] = {
     REAL("skew in end time"),
 };
 
-static void add_exchange(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_columns *columns,
+static void add_exchange(struct nccl_job *job, const struct nccl_exchange *made, const struct nccl_columns *columns,
                          const struct nccl_row **row_of, struct sutra_table *table) {
-    const struct nccl_row *first = nccl_row_at(work, made->id, 0);
+    const struct nccl_row *first = nccl_row_at(job, made->id, 0);
     enum { IN_SPLIT = 6, OUT_SPLIT };
     const struct nccl_row none = {.ts = NAN, .dur = NAN, .n_in = NAN, .n_out = NAN};
     const double values[] = {made->data,
@@ -117,14 +117,14 @@ static void add_exchange(struct nccl_work *work, const struct nccl_exchange *mad
                              made->imbalance,
                              made->last_start - made->first_start,
                              made->last_end - made->first_end};
-    nccl_add_id(work, table, first);
-    nccl_add_collective(work, table, first);
+    nccl_add_id(job, table, first);
+    nccl_add_collective(job, table, first);
     table_real(table, first->stream);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         table_real(table, values[i]);
     memset(row_of, 0, columns->n * sizeof(void *));
-    for (uint64_t i = 0; i < nccl_rows_of(work, made->id); i++) {
-        const struct nccl_row *row = nccl_row_at(work, made->id, i);
+    for (uint64_t i = 0; i < nccl_rows_of(job, made->id); i++) {
+        const struct nccl_row *row = nccl_row_at(job, made->id, i);
         row_of[columns->index[row->rank]] = row;
     }
     for (uint32_t i = 0; i < columns->n_cells; i++) {
@@ -134,14 +134,14 @@ static void add_exchange(struct nccl_work *work, const struct nccl_exchange *mad
                                          row->dur,
                                          row->n_in,
                                          row->n_out,
-                                         nccl_megabytes(work, row, row->n_in),
-                                         nccl_megabytes(work, row, row->n_out),
+                                         nccl_megabytes(job, row, row->n_in),
+                                         nccl_megabytes(job, row, row->n_out),
                                          0,
                                          0,
                                          row->ts - made->first_start,
                                          made->last_end - (row->ts + row->dur)};
         if (cell == IN_SPLIT || cell == OUT_SPLIT)
-            nccl_add_text(work, table, row, cell == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
+            nccl_add_text(job, table, row, cell == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
         else
             table_real(table, of_rank[cell]);
     }
@@ -155,10 +155,9 @@ struct nccl_exchanged {
     uint64_t index;
 };
 
-static int compare_groups(const struct nccl_work *work, const struct nccl_exchanged *a,
-                          const struct nccl_exchanged *b) {
-    int order = nccl_compare_texts(work, a->row, b->row, NCCL_GROUP, "Unknown_Group");
-    return order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "");
+static int compare_groups(const struct nccl_job *job, const struct nccl_exchanged *a, const struct nccl_exchanged *b) {
+    int order = nccl_compare_texts(job, a->row, b->row, NCCL_GROUP, "Unknown_Group");
+    return order ? order : nccl_compare_texts(job, a->row, b->row, NCCL_TYPE, "");
 }
 
 /* By group; the largest first, as in the table of exchanges. */
@@ -172,11 +171,11 @@ static int compare_exchanged(const void *left, const void *right, void *arg) {
 
 enum { VALUE_DATA, VALUE_WALL, VALUE_THROUGHPUT, VALUE_IMBALANCE, VALUE_LONGEST, VALUE_SKEW, VALUE_END_SKEW, N_VALUES };
 
-static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, uint64_t n, enum group_order order,
+static void add_run(struct nccl_job *job, const struct nccl_exchanged *run, uint64_t n, enum group_order order,
                     double *values, struct sutra_table *table) {
     double wall_us = 0;
-    nccl_add_text(work, table, run->row, NCCL_GROUP);
-    nccl_add_text(work, table, run->row, NCCL_TYPE);
+    nccl_add_text(job, table, run->row, NCCL_GROUP);
+    nccl_add_text(job, table, run->row, NCCL_TYPE);
     for (int value = 0; value < N_VALUES; value++) {
         for (uint64_t i = 0; i < n; i++) {
             const struct nccl_exchange *one = run[i].exchange;
@@ -200,8 +199,8 @@ static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
             table_real(table, wall_us = spread.sum);
     }
     table_integer(table, (int64_t)n);
-    nccl_add_text(work, table, run->row, NCCL_MEMBERS);
-    nccl_add_text(work, table, run->row, NCCL_WHAT);
+    nccl_add_text(job, table, run->row, NCCL_MEMBERS);
+    nccl_add_text(job, table, run->row, NCCL_WHAT);
     table_real(table, run->row->size);
     table_real(table, wall_us / 1000);
 }
@@ -209,14 +208,14 @@ static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
 /* The order of the table of exchanges: the largest first. */
 ORDER_BY(compare_data, struct nccl_exchanged, DESCENDING(exchange->data) ASCENDING(index))
 
-static void add_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
-    struct nccl_exchanged *rows = arena_alloc(work->arena, n, sizeof *rows);
-    double *values = arena_alloc(work->arena, 2 * n, sizeof *values);
+static void add_summaries(struct nccl_job *job, const struct nccl_exchange *list, uint64_t n) {
+    struct nccl_exchanged *rows = arena_alloc(job->arena, n, sizeof *rows);
+    double *values = arena_alloc(job->arena, 2 * n, sizeof *values);
     uint64_t n_rows = 0;
-    if (work->arena->failed)
+    if (job->arena->failed)
         return;
     for (uint64_t i = 0; i < n; i++) {
-        const struct nccl_row *first = nccl_row_at(work, list[i].id, 0);
+        const struct nccl_row *first = nccl_row_at(job, list[i].id, 0);
         if (first->text[NCCL_TYPE]) /* groups without a type are dropped */
             rows[n_rows++] = (struct nccl_exchanged){&list[i], first, i};
     }
@@ -225,16 +224,16 @@ static void add_summaries(struct nccl_work *work, const struct nccl_exchange *li
     if (n_rows)
         qsort(rows, n_rows, sizeof *rows, compare_data);
     for (uint64_t i = 1; i < n_rows; i++)
-        order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
-    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_ALL2ALLV);
+        order = compare_groups(job, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
+    struct sutra_table *table = result_table_begin(job->result, SUTRA_TRACELENS_NCCL_SUMMARY_ALL2ALLV);
     if (n_rows)
-        qsort_r(rows, n_rows, sizeof *rows, compare_exchanged, work);
+        qsort_r(rows, n_rows, sizeof *rows, compare_exchanged, job);
     for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
-        for (end = begin; end < n_rows && compare_groups(work, &rows[begin], &rows[end]) == 0;)
+        for (end = begin; end < n_rows && compare_groups(job, &rows[begin], &rows[end]) == 0;)
             end++;
-        add_run(work, rows + begin, end - begin, order, values, table);
+        add_run(job, rows + begin, end - begin, order, values, table);
     }
-    nccl_sort(work, table, table->n_columns - 1, false);
+    nccl_sort(job, table, table->n_columns - 1, false);
 }
 
 /* ---- The heat map: bytes from rank to rank ---- */
@@ -249,37 +248,36 @@ ORDER_BY(compare_sent, struct nccl_sent, ASCENDING(from) ASCENDING(to))
 
 /* Adds the split sizes of a row; malformed sizes, and sizes that do not match the group, are skipped. False: out of
  * memory. */
-static bool add_parts(struct nccl_work *work, const struct nccl_row *row, struct nccl_sent **sent, uint64_t *n,
+static bool add_parts(struct nccl_job *job, const struct nccl_row *row, struct nccl_sent **sent, uint64_t *n,
                       uint64_t *capacity) {
     uint32_t string = row->text[NCCL_IN_SPLIT];
-    double bytes =
-        nccl_megabytes(work, &(struct nccl_row){.text = {[NCCL_TYPE] = row->text[NCCL_TYPE]}}, 1024.0 * 1024);
+    double bytes = nccl_megabytes(job, &(struct nccl_row){.text = {[NCCL_TYPE] = row->text[NCCL_TYPE]}}, 1024.0 * 1024);
     size_t n_parts;
     if (!string || isnan(bytes))
         return true;
-    const int64_t *parts = collective_list_read(strings_text(&work->all.strings, string - 1),
-                                                strings_length(&work->all.strings, string - 1), work->arena, &n_parts);
+    const int64_t *parts = collective_list_read(strings_text(&job->all.strings, string - 1),
+                                                strings_length(&job->all.strings, string - 1), job->arena, &n_parts);
     if (!isnan(row->size) && row->size != (double)n_parts)
         return parts;
     for (size_t i = 0; parts && i < n_parts; i++) {
-        if (!arena_grow(work->arena, sent, *n, capacity, sizeof **sent))
+        if (!arena_grow(job->arena, sent, *n, capacity, sizeof **sent))
             return false;
         (*sent)[(*n)++] = (struct nccl_sent){row->rank, (uint32_t)i, (double)parts[i] * bytes};
     }
     return parts;
 }
 
-static void add_heatmap(struct nccl_work *work) {
+static void add_heatmap(struct nccl_job *job) {
     struct nccl_sent *sent = NULL;
     uint64_t n = 0, capacity = 0;
-    for (uint64_t i = 0; i < work->all.n; i++)
-        if (nccl_kind_of(work, &work->all.list[i]) == NCCL_ALL_TO_ALL_V &&
-            !add_parts(work, &work->all.list[i], &sent, &n, &capacity))
+    for (uint64_t i = 0; i < job->all.n; i++)
+        if (nccl_kind_of(job, &job->all.list[i]) == NCCL_ALL_TO_ALL_V &&
+            !add_parts(job, &job->all.list[i], &sent, &n, &capacity))
             return;
-    if (n == 0 || work->n_ranks > MAX_HEATMAP_RANKS)
+    if (n == 0 || job->n_ranks > MAX_HEATMAP_RANKS)
         return;
     qsort(sent, n, sizeof *sent, compare_sent);
-    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_NCCL_HEATMAP);
+    struct sutra_table *table = result_table_begin(job->result, SUTRA_TRACELENS_NCCL_HEATMAP);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         double bytes = 0;
         for (end = begin; end < n && compare_sent(&sent[begin], &sent[end]) == 0; end++)
@@ -293,27 +291,27 @@ static void add_heatmap(struct nccl_work *work) {
     }
 }
 
-void nccl_exchange_make(struct nccl_work *work) {
-    struct nccl_exchange *list = arena_alloc(work->arena, work->n_ids, sizeof *list);
+void nccl_exchange_make(struct nccl_job *job) {
+    struct nccl_exchange *list = arena_alloc(job->arena, job->n_ids, sizeof *list);
     uint64_t n = 0;
-    for (uint64_t id = 0; id < work->n_ids && list; id++)
-        if (nccl_kind_of(work, nccl_row_at(work, id, 0)) == NCCL_ALL_TO_ALL_V)
-            list[n++] = measure(work, id);
+    for (uint64_t id = 0; id < job->n_ids && list; id++)
+        if (nccl_kind_of(job, nccl_row_at(job, id, 0)) == NCCL_ALL_TO_ALL_V)
+            list[n++] = measure(job, id);
     if (n > 0) {
-        size_t n_ranks = work->n_ranks;
-        const struct nccl_row **row_of = arena_alloc(work->arena, n_ranks, sizeof(void *));
+        size_t n_ranks = job->n_ranks;
+        const struct nccl_row **row_of = arena_alloc(job->arena, n_ranks, sizeof(void *));
         struct nccl_columns columns;
-        if (!row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
+        if (!row_of || !nccl_columns_init(job, &columns, N_CELLS, N_OF_EVENT))
             return;
         for (uint64_t i = 0; i < n; i++)
-            nccl_columns_add(work, &columns, list[i].id);
-        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_TRACELENS_NCCL_ALL2ALLV, general,
+            nccl_columns_add(job, &columns, list[i].id);
+        struct sutra_table *table = nccl_columns_table(job, &columns, SUTRA_TRACELENS_NCCL_ALL2ALLV, general,
                                                        sizeof general / sizeof *general, of_ranks);
         for (uint64_t i = 0; i < n && table; i++)
-            add_exchange(work, &list[i], &columns, row_of, table);
+            add_exchange(job, &list[i], &columns, row_of, table);
         if (table)
-            nccl_sort(work, table, 7, false);
-        add_summaries(work, list, n);
+            nccl_sort(job, table, 7, false);
+        add_summaries(job, list, n);
     }
-    add_heatmap(work);
+    add_heatmap(job);
 }

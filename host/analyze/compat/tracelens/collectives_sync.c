@@ -22,14 +22,13 @@ struct nccl_sync {
     double latency, skew, wait_mean, end_skew, full, algorithm, bus, latest_ts;
 };
 
-static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
-    const struct nccl_row *first = nccl_row_at(work, id, 0);
-    struct nccl_sync sync = {
-        .id = id, .kind = nccl_kind_of(work, first), .latency = first->dur, .latest_ts = first->ts};
+static struct nccl_sync measure(const struct nccl_job *job, uint64_t id) {
+    const struct nccl_row *first = nccl_row_at(job, id, 0);
+    struct nccl_sync sync = {.id = id, .kind = nccl_kind_of(job, first), .latency = first->dur, .latest_ts = first->ts};
     double first_end = first->ts + first->dur, last_end = first_end, sum = 0;
-    uint64_t n = nccl_rows_of(work, id);
+    uint64_t n = nccl_rows_of(job, id);
     for (uint64_t i = 0; i < n; i++) {
-        const struct nccl_row *row = nccl_row_at(work, id, i);
+        const struct nccl_row *row = nccl_row_at(job, id, i);
         double end = row->ts + row->dur;
         sync.latest_ts = fmax(sync.latest_ts, row->ts);
         sync.latency = fmin(sync.latency, row->dur);
@@ -38,7 +37,7 @@ static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
     }
     sync.skew = -1;
     for (uint64_t i = 0; i < n; i++) {
-        const struct nccl_row *row = nccl_row_at(work, id, i);
+        const struct nccl_row *row = nccl_row_at(job, id, i);
         double wait = sync.latest_ts - row->ts;
         sum += wait;
         if (wait >= sync.skew) { /* the last rank of equal ones; rows are ordered by rank */
@@ -51,7 +50,7 @@ static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
     sync.full = sync.algorithm = sync.bus = (double)NAN;
     if (sync.kind == NCCL_NONE)
         return sync;
-    sync.full = nccl_megabytes(work, first, sync.kind == NCCL_ALL_GATHER ? first->n_out : first->n_in);
+    sync.full = nccl_megabytes(job, first, sync.kind == NCCL_ALL_GATHER ? first->n_out : first->n_in);
     if (sync.latency > 0)
         sync.algorithm = (sync.full / 1024) / (sync.latency / 1e6);
     double factor = sync.kind == NCCL_ALL_REDUCE ? 2 : 1;
@@ -74,15 +73,15 @@ static const struct column_spec general[] = {TEXT("collective_id"),       TEXT("
                                              REAL("algo bw (GB/s)"),      REAL("bus bw (GB/s)")};
 static const char *const of_ranks[N_CELLS] = {"ts", "dur", "wait_time"};
 
-static void add_collective(struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
+static void add_collective(struct nccl_job *job, const struct nccl_sync *sync, const struct nccl_columns *columns,
                            const struct nccl_row **row_of, struct sutra_table *table) {
-    const struct nccl_row *first = nccl_row_at(work, sync->id, 0);
-    nccl_add_id(work, table, first);
-    nccl_add_collective(work, table, first);
+    const struct nccl_row *first = nccl_row_at(job, sync->id, 0);
+    nccl_add_id(job, table, first);
+    nccl_add_collective(job, table, first);
     table_real(table, first->n_in);
     table_real(table, first->n_out);
-    table_real(table, nccl_megabytes(work, first, first->n_in));
-    table_real(table, nccl_megabytes(work, first, first->n_out));
+    table_real(table, nccl_megabytes(job, first, first->n_in));
+    table_real(table, nccl_megabytes(job, first, first->n_out));
     table_real(table, sync->full);
     table_real(table, sync->latency);
     table_real(table, sync->skew);
@@ -92,8 +91,8 @@ static void add_collective(struct nccl_work *work, const struct nccl_sync *sync,
     table_real(table, sync->algorithm);
     table_real(table, sync->bus);
     memset(row_of, 0, columns->n * sizeof(void *));
-    for (uint64_t i = 0; i < nccl_rows_of(work, sync->id); i++) {
-        const struct nccl_row *row = nccl_row_at(work, sync->id, i);
+    for (uint64_t i = 0; i < nccl_rows_of(job, sync->id); i++) {
+        const struct nccl_row *row = nccl_row_at(job, sync->id, i);
         row_of[columns->index[row->rank]] = row;
     }
     for (uint32_t i = 0; i < columns->n_cells; i++) {
@@ -112,9 +111,9 @@ struct nccl_summed {
     uint64_t index;
 };
 
-static int compare_kinds(const struct nccl_work *work, const struct nccl_summed *a, const struct nccl_summed *b) {
-    int order = nccl_compare_texts(work, a->row, b->row, NCCL_WHAT, "Unknown");
-    order = order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "Unknown");
+static int compare_kinds(const struct nccl_job *job, const struct nccl_summed *a, const struct nccl_summed *b) {
+    int order = nccl_compare_texts(job, a->row, b->row, NCCL_WHAT, "Unknown");
+    order = order ? order : nccl_compare_texts(job, a->row, b->row, NCCL_TYPE, "Unknown");
     if (order)
         return order;
     double x = a->row->n_in, y = b->row->n_in;
@@ -135,10 +134,10 @@ static double value_of(const struct nccl_sync *sync, int value) {
     return values[value];
 }
 
-static void add_or_unknown(struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+static void add_or_unknown(struct nccl_job *job, struct sutra_table *table, const struct nccl_row *row,
                            enum nccl_text text) {
     if (row->text[text])
-        nccl_add_text(work, table, row, text);
+        nccl_add_text(job, table, row, text);
     else
         table_words(table, "Unknown");
 }
@@ -153,15 +152,15 @@ static double first_known(const struct nccl_summed *run, uint64_t n, bool full) 
     return (double)NAN;
 }
 
-static void add_run(struct nccl_work *work, const struct nccl_summed *run, uint64_t n, const bool *has,
+static void add_run(struct nccl_job *job, const struct nccl_summed *run, uint64_t n, const bool *has,
                     const bool *has_nan, enum group_order order, double *values, struct sutra_table *table) {
     double total = 0;
     char elements[32];
     snprintf(elements, sizeof elements, "%.0f", run->row->n_in);
-    add_or_unknown(work, table, run->row, NCCL_WHAT);
-    add_or_unknown(work, table, run->row, NCCL_TYPE);
+    add_or_unknown(job, table, run->row, NCCL_WHAT);
+    add_or_unknown(job, table, run->row, NCCL_TYPE);
     table_words(table, isnan(run->row->n_in) ? "Unknown" : elements);
-    nccl_add_text(work, table, run->row, NCCL_GROUP);
+    nccl_add_text(job, table, run->row, NCCL_GROUP);
     table_real(table, first_known(run, n, false));
     table_real(table, first_known(run, n, true));
     for (int value = 0; value < N_VALUES; value++) {
@@ -180,7 +179,7 @@ static void add_run(struct nccl_work *work, const struct nccl_summed *run, uint6
     table_real(table, total / 1000);
 }
 
-static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n) {
+static void add_summaries(struct nccl_job *job, const struct nccl_sync *syncs, uint64_t n) {
     static const char *const names[N_VALUES][4] = {
         {"comm_latency_mean", "comm_latency_median", "comm_latency_min", "comm_latency_max"},
         {"skew in start time_mean", "skew in start time_median", "skew in start time_min", "skew in start time_max"},
@@ -191,19 +190,19 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
                                                    TEXT("In msg nelems"),   TEXT("Process Group Name"),
                                                    REAL("Group size"),      REAL("Full msg size (MB)")};
     uint32_t n_columns = 6;
-    struct nccl_summed *rows = arena_alloc(work->arena, n, sizeof *rows);
-    double *values = arena_alloc(work->arena, 2 * n, sizeof *values);
+    struct nccl_summed *rows = arena_alloc(job->arena, n, sizeof *rows);
+    double *values = arena_alloc(job->arena, 2 * n, sizeof *values);
     bool has[N_VALUES] = {true, true, true}, has_nan[N_VALUES] = {false}; /* bandwidths have columns if one is known */
-    if (work->arena->failed)
+    if (job->arena->failed)
         return;
     for (uint64_t i = 0; i < n; i++)
-        rows[i] = (struct nccl_summed){&syncs[i], nccl_row_at(work, syncs[i].id, 0), i};
+        rows[i] = (struct nccl_summed){&syncs[i], nccl_row_at(job, syncs[i].id, 0), i};
     for (int value = 0; value < N_VALUES; value++)
         for (uint64_t i = 0; i < n; i++) {
             has[value] |= !isnan(value_of(&syncs[i], value));
             has_nan[value] |= isnan(value_of(&syncs[i], value));
         }
-    qsort_r(rows, n, sizeof *rows, compare_summed, work);
+    qsort_r(rows, n, sizeof *rows, compare_summed, job);
     enum group_order order = GROUPS_SORTED;
     for (uint64_t i = 1; i < n; i++)
         order = rows[i].index < rows[i - 1].index ? GROUPS_MIXED : order;
@@ -213,13 +212,13 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
     specs[n_columns++] = (struct column_spec)INTEGER("count");
     specs[n_columns++] = (struct column_spec)REAL("Total comm latency (ms)");
     struct sutra_table *table =
-        result_table_begin_with(work->result, SUTRA_TRACELENS_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
+        result_table_begin_with(job->result, SUTRA_TRACELENS_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
+        for (end = begin; end < n && compare_kinds(job, &rows[begin], &rows[end]) == 0;)
             end++;
-        add_run(work, rows + begin, end - begin, has, has_nan, order, values, table);
+        add_run(job, rows + begin, end - begin, has, has_nan, order, values, table);
     }
-    nccl_sort(work, table, table->n_columns - 1, false);
+    nccl_sort(job, table, table->n_columns - 1, false);
 }
 
 /* ---- Waits of each rank ---- */
@@ -236,20 +235,20 @@ static double tenth(double value) {
     return rint(value * 10) / 10;
 }
 
-static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
+static void add_stragglers(struct nccl_job *job, const struct nccl_sync *syncs, uint64_t n,
                            const struct nccl_columns *columns) {
-    const struct nccl_row *rows = work->all.list;
-    uint64_t n_rows = work->all.n;
-    struct nccl_waits *waits = arena_zeros(work->arena, work->n_ranks, sizeof *waits);
-    double *wait = arena_alloc(work->arena, n, sizeof *wait);
-    double *durations = arena_alloc(work->arena, n_rows, sizeof *durations);
-    uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
-    if (work->arena->failed)
+    const struct nccl_row *rows = job->all.list;
+    uint64_t n_rows = job->all.n;
+    struct nccl_waits *waits = arena_zeros(job->arena, job->n_ranks, sizeof *waits);
+    double *wait = arena_alloc(job->arena, n, sizeof *wait);
+    double *durations = arena_alloc(job->arena, n_rows, sizeof *durations);
+    uint64_t *sync_of = arena_zeros(job->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
+    if (job->arena->failed)
         return;
     for (uint64_t i = 0; i < n; i++) {
         uint32_t last = UINT32_MAX;
-        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++) {
-            const struct nccl_row *row = nccl_row_at(work, syncs[i].id, k);
+        for (uint64_t k = 0; k < nccl_rows_of(job, syncs[i].id); k++) {
+            const struct nccl_row *row = nccl_row_at(job, syncs[i].id, k);
             sync_of[row - rows] = i + 1;
             waits[row->rank].n++;
             if (syncs[i].latest_ts - row->ts == 0 &&
@@ -270,8 +269,8 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
         waits[rows[begin].rank].total = numpy_sum(wait, n);
         waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
     }
-    struct sutra_table *table = result_table_begin(work->result, SUTRA_TRACELENS_STRAGGLER_SUMMARY);
-    for (size_t rank = 0; rank < work->n_ranks; rank++) {
+    struct sutra_table *table = result_table_begin(job->result, SUTRA_TRACELENS_STRAGGLER_SUMMARY);
+    for (size_t rank = 0; rank < job->n_ranks; rank++) {
         if (waits[rank].n == 0)
             continue;
         table_integer(table, (int64_t)rank);
@@ -283,27 +282,27 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
         table_integer(table, (int64_t)n);
         table_real(table, tenth(waits[rank].dur));
     }
-    nccl_sort(work, table, 1, true);
+    nccl_sort(job, table, 1, true);
 }
 
-void nccl_sync_make(struct nccl_work *work) {
-    struct nccl_sync *syncs = arena_alloc(work->arena, work->n_ids, sizeof *syncs);
-    const struct nccl_row **row_of = arena_alloc(work->arena, work->n_ranks, sizeof(void *));
+void nccl_sync_make(struct nccl_job *job) {
+    struct nccl_sync *syncs = arena_alloc(job->arena, job->n_ids, sizeof *syncs);
+    const struct nccl_row **row_of = arena_alloc(job->arena, job->n_ranks, sizeof(void *));
     struct nccl_columns columns;
     uint64_t n = 0;
-    for (uint64_t id = 0; id < work->n_ids && syncs; id++) {
-        enum nccl_kind kind = nccl_kind_of(work, nccl_row_at(work, id, 0));
-        if (kind != NCCL_ALL_TO_ALL_V && (kind != NCCL_NONE || work->simplified))
-            syncs[n++] = measure(work, id);
+    for (uint64_t id = 0; id < job->n_ids && syncs; id++) {
+        enum nccl_kind kind = nccl_kind_of(job, nccl_row_at(job, id, 0));
+        if (kind != NCCL_ALL_TO_ALL_V && (kind != NCCL_NONE || job->simplified))
+            syncs[n++] = measure(job, id);
     }
-    if (n == 0 || !row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
+    if (n == 0 || !row_of || !nccl_columns_init(job, &columns, N_CELLS, N_OF_EVENT))
         return;
     for (uint64_t i = 0; i < n; i++)
-        nccl_columns_add(work, &columns, syncs[i].id);
-    struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_TRACELENS_NCCL_IMPLICIT_SYNC, general,
+        nccl_columns_add(job, &columns, syncs[i].id);
+    struct sutra_table *table = nccl_columns_table(job, &columns, SUTRA_TRACELENS_NCCL_IMPLICIT_SYNC, general,
                                                    sizeof general / sizeof *general, of_ranks);
     for (uint64_t i = 0; i < n && table; i++)
-        add_collective(work, &syncs[i], &columns, row_of, table);
-    add_summaries(work, syncs, n);
-    add_stragglers(work, syncs, n, &columns);
+        add_collective(job, &syncs[i], &columns, row_of, table);
+    add_summaries(job, syncs, n);
+    add_stragglers(job, syncs, n, &columns);
 }

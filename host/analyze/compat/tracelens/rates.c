@@ -109,9 +109,9 @@ static bool make_variant(struct variant_search *search, uint32_t group, struct g
     struct tracelens_models *models = search->models;
     struct op_inputs inputs;
     const struct op_kind *kind =
-        tracelens_model_kind(models, models->works.groups.member[models->works.groups.first[group]]);
+        tracelens_model_kind(models, models->costs.groups.member[models->costs.groups.first[group]]);
     if (!arena_grow(arena, &models->variants, models->n_variants, &search->capacity, sizeof *models->variants) ||
-        !op_costs_inputs(&models->works, group, &search->parser, &inputs) ||
+        !op_costs_inputs(&models->costs, group, &search->parser, &inputs) ||
         !tracelens_params_find(kind, &inputs, transposes, &search->params))
         return false;
     search->text.length = 0;
@@ -128,13 +128,13 @@ static enum sutra_status find_variants(struct tracelens_models *models, struct a
     struct variant_search search = {.models = models};
     search.gemm_name = arena_zeros(arena, models->model->strings->n, sizeof *search.gemm_name);
     search.gemm_below = rows_none(arena, models->model->hosts.n);
-    models->variant_of = arena_alloc(arena, models->works.n, sizeof *models->variant_of);
+    models->variant_of = arena_alloc(arena, models->costs.n, sizeof *models->variant_of);
     bool ok = !arena->failed && strings_init(&models->texts);
     if (ok)
         find_gemms_below(&search);
-    for (row_t perf_model = 0; perf_model < models->works.n && ok; perf_model++) {
+    for (row_t perf_model = 0; perf_model < models->costs.n && ok; perf_model++) {
         struct gemm_transposes transposes = {0};
-        uint32_t group = models->works.groups.of[perf_model];
+        uint32_t group = models->costs.groups.of[perf_model];
         row_t device = search.gemm_below[models->host[perf_model]];
         if (tracelens_model_kind(models, perf_model)->category == OP_GEMM && device != ROW_NONE)
             transposes = transposes_of_name(&search, kernel_name(models->model, device));
@@ -230,12 +230,12 @@ static enum sutra_status find_gradient_events(struct sutra_context *context, con
 
 static enum sutra_status find_gradients(const struct tracelens_input *input, struct tracelens_models *models,
                                         struct arena *arena, struct sutra_error *error) {
-    row_t n = models->works.n, n_found = 0;
+    row_t n = models->costs.n, n_found = 0;
     row_t *found = arena_alloc(arena, n, sizeof *found);
     int64_t *ticks = arena_alloc(arena, n, sizeof *ticks);
     models->gradient = arena_alloc(arena, n, sizeof *models->gradient);
     models->gradient_busy = arena_alloc(arena, n, sizeof *models->gradient_busy);
-    models->gradient_flops = arena_alloc(arena, models->works.groups.n, sizeof *models->gradient_flops);
+    models->gradient_flops = arena_alloc(arena, models->costs.groups.n, sizeof *models->gradient_flops);
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
@@ -254,12 +254,12 @@ static enum sutra_status find_gradients(const struct tracelens_input *input, str
     /* FLOPs of the gradients of each group, if there is a formula */
     struct op_inputs_parser parser = {0};
     bool ok = true;
-    for (uint32_t g = 0; ok && g < models->works.groups.n; g++) {
+    for (uint32_t g = 0; ok && g < models->costs.groups.n; g++) {
         struct op_inputs inputs;
-        ok = op_costs_inputs(&models->works, g, &parser, &inputs);
+        ok = op_costs_inputs(&models->costs, g, &parser, &inputs);
         if (ok)
             models->gradient_flops[g] = op_flops_gradient(
-                tracelens_model_kind(models, models->works.groups.member[models->works.groups.first[g]]), &inputs);
+                tracelens_model_kind(models, models->costs.groups.member[models->costs.groups.first[g]]), &inputs);
     }
     op_inputs_parser_free(&parser);
     return ok ? SUTRA_OK : error_memory(error);
@@ -296,7 +296,7 @@ enum sutra_status tracelens_models_make(const struct tracelens_input *input, str
     if (!models->busy)
         return error_memory(error);
     enum sutra_status status =
-        op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->works, error);
+        op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->costs, error);
     if (!status)
         status = launch_model_busy_time(model, models->host, n, arena, models->busy, error);
     if (!status)
@@ -307,7 +307,7 @@ enum sutra_status tracelens_models_make(const struct tracelens_input *input, str
 }
 
 void tracelens_models_free(struct tracelens_models *models) {
-    op_costs_free(&models->works);
+    op_costs_free(&models->costs);
     strings_free(&models->texts);
     thread_labels_free(&models->labels);
 }
@@ -333,16 +333,16 @@ struct rate_sum {
 /* Operators with equal names and parameters are one row; without known parameters, operators with equal arguments. */
 static enum sutra_status add_rates(const struct tracelens_models *models, bool gradients, struct arena *arena,
                                    struct sutra_table *table, struct sutra_error *error) {
-    const struct op_flops *flops_of = gradients ? models->gradient_flops : models->works.flops;
+    const struct op_flops *flops_of = gradients ? models->gradient_flops : models->costs.flops;
     const int64_t *busy_of = gradients ? models->gradient_busy : models->busy;
-    row_t n = models->works.n;
+    row_t n = models->costs.n;
     struct tuples keys = {0};
     struct rate_sum *sums = arena_zeros(arena, n, sizeof *sums);
     double *busy = arena_alloc(arena, n, sizeof *busy);
     uint32_t *order = arena_alloc(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
     for (row_t perf_model = 0; perf_model < n && !status; perf_model++) {
-        const struct op_flops *flops = &flops_of[models->works.groups.of[perf_model]];
+        const struct op_flops *flops = &flops_of[models->costs.groups.of[perf_model]];
         const struct model_variant *variant = &models->variants[models->variant_of[perf_model]];
         bool known_params = strings_length(&models->texts, variant->params) > 2;
         if (flops->missing || (gradients && models->gradient[perf_model] == ROW_NONE))
@@ -372,7 +372,7 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
     for (uint32_t i = 0; i < keys.n && !status; i++) {
         const struct rate_sum *sum = &sums[order[i]];
         row_t host = models->host[sum->perf_model];
-        struct model_figures figures = tracelens_figures(&flops_of[models->works.groups.of[sum->perf_model]], 0);
+        struct model_figures figures = tracelens_figures(&flops_of[models->costs.groups.of[sum->perf_model]], 0);
         table_string(table, models->model->strings, host_name(models->model, host));
         table_integer(table, models->model->hosts.event[host]);
         table_real(table, figures.giga_flops);

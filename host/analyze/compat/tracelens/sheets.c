@@ -105,7 +105,7 @@ static enum sheet_family family_of(const struct op_kind *kind) {
 static const struct op_flops *flops_of(const struct sheet *sheet, row_t perf_model) {
     const struct tracelens_models *models = sheet->models;
     bool own = !sheet->gradients || sheet->spec->family == SHEET_REDUCE;
-    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[perf_model]];
+    return &(own ? models->costs.flops : models->gradient_flops)[models->costs.groups.of[perf_model]];
 }
 
 static double busy_us_of(const struct sheet *sheet, row_t perf_model) {
@@ -115,10 +115,10 @@ static double busy_us_of(const struct sheet *sheet, row_t perf_model) {
 
 static enum sutra_status group_operators(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
     const struct tracelens_models *models = sheet->models;
-    struct tuple *keys = arena_alloc(arena, models->works.n, sizeof *keys);
-    sheet->perf_model = arena_alloc(arena, models->works.n, sizeof *sheet->perf_model);
+    struct tuple *keys = arena_alloc(arena, models->costs.n, sizeof *keys);
+    sheet->perf_model = arena_alloc(arena, models->costs.n, sizeof *sheet->perf_model);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t perf_model = 0; perf_model < models->works.n && !status; perf_model++) {
+    for (row_t perf_model = 0; perf_model < models->costs.n && !status; perf_model++) {
         const struct op_kind *kind = tracelens_model_kind(models, perf_model);
         if (family_of(kind) != sheet->spec->family || flops_of(sheet, perf_model)->missing ||
             (sheet->gradients && !(tracelens_has_gradient(kind) && models->gradient[perf_model] != ROW_NONE)))
@@ -140,7 +140,7 @@ static bool find_params(struct sheet *sheet, uint32_t group) {
     const struct tracelens_models *models = sheet->models;
     const struct model_variant *variant = &models->variants[models->variant_of[sheet_member(sheet, group, 0)]];
     struct op_inputs inputs;
-    return op_costs_inputs(&models->works, variant->group, &sheet->parser, &inputs) &&
+    return op_costs_inputs(&models->costs, variant->group, &sheet->parser, &inputs) &&
            tracelens_params_find(tracelens_model_kind(models, sheet_member(sheet, group, 0)), &inputs,
                                  variant->transposes, &sheet->found);
 }
@@ -420,7 +420,7 @@ static void append_as_lists(struct buffer *out, const char *text, size_t length)
 static void add_argument(struct sheet_rows *rows, uint32_t group, enum op_argument argument,
                          struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
-    const struct op_arguments *arguments = &sheet->models->works.arguments;
+    const struct op_arguments *arguments = &sheet->models->costs.arguments;
     uint32_t text = 0;
     for (row_t i = 0; i < sheet_group_size(sheet, group) && !text; i++)
         text = op_argument_text(arguments, argument, sheet_member(sheet, group, i));

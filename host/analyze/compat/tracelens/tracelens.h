@@ -75,7 +75,7 @@ tracelens_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tr
 
 /* A name with arguments and the transposes in the kernels' names. */
 struct model_variant {
-    uint32_t group; /* of `works` */
+    uint32_t group; /* of `costs` */
     struct gemm_transposes transposes;
     uint32_t params;  /* their dictionary, a string of `texts` */
     const char *spec; /* "matrix_bf16" */
@@ -83,13 +83,13 @@ struct model_variant {
 
 struct tracelens_models {
     const struct launch_model *model;
-    struct op_costs works;           /* operators in the order of the file, whether their FLOPs are known or not */
+    struct op_costs costs;           /* operators in the order of the file, whether their FLOPs are known or not */
     row_t *host;                     /* by model (index in that list): a row of hosts, */
     uint32_t *variant_of;            /* the variant, */
     int64_t *busy;                   /* how long anything runs below, in ticks, */
     row_t *gradient;                 /* the event that evaluates the gradient, a row of hosts, or ROW_NONE, */
     int64_t *gradient_busy;          /* and how long anything runs below that */
-    struct op_flops *gradient_flops; /* by group of works; of attention */
+    struct op_flops *gradient_flops; /* by group of costs; of attention */
     row_t *model_of;                 /* by row of hosts: the model, or ROW_NONE */
     uint32_t n_variants;
     struct model_variant *variants;

@@ -125,7 +125,7 @@ static row_t gradient_of(struct collector *of, row_t row) {
         return ROW_NONE;
     if (of->sole[perf_model] == UNKNOWN)
         of->sole[perf_model] =
-            !of->models->gradient_flops[of->models->works.groups.of[perf_model]].missing && count_backward(of, row) == 1
+            !of->models->gradient_flops[of->models->costs.groups.of[perf_model]].missing && count_backward(of, row) == 1
                 ? YES
                 : NO;
     return of->sole[perf_model] == YES ? perf_model : ROW_NONE;
@@ -227,7 +227,7 @@ static enum sutra_status collect_ops(const struct tracelens_input *input, struct
                            .n = n - input->n_skipped,
                            .below_model = arena_zeros(arena, n, sizeof *of.below_model),
                            .launches = arena_zeros(arena, n, sizeof *of.launches),
-                           .sole = arena_zeros(arena, models->works.n, sizeof *of.sole),
+                           .sole = arena_zeros(arena, models->costs.n, sizeof *of.sole),
                            .forward = rows_none(arena, n),
                            .covered = arena_zeros(arena, model->devices.n, sizeof *of.covered),
                            .outermost = rows_none(arena, n),
@@ -237,7 +237,7 @@ static enum sutra_status collect_ops(const struct tracelens_input *input, struct
     uint8_t *inside = arena_alloc(arena, n, sizeof *inside); /* by row: an operator encloses it */
     if (arena->failed)
         return error_memory(error);
-    for (row_t perf_model = 0; perf_model < models->works.n; perf_model++)
+    for (row_t perf_model = 0; perf_model < models->costs.n; perf_model++)
         if (models->gradient[perf_model] != ROW_NONE)
             of.forward[models->gradient[perf_model]] = perf_model;
     mark_ancestors(&of);
@@ -342,8 +342,8 @@ static bool has_model(const struct collected_op *op) {
 static const struct op_flops *flops_of(const struct unified *of, const struct collected_op *op) {
     if (!has_model(op))
         return NULL;
-    const struct op_flops *flops = op->kind == COLLECTED_MODEL ? of->models->works.flops : of->models->gradient_flops;
-    flops += of->models->works.groups.of[op->perf_model];
+    const struct op_flops *flops = op->kind == COLLECTED_MODEL ? of->models->costs.flops : of->models->gradient_flops;
+    flops += of->models->costs.groups.of[op->perf_model];
     return flops->missing ? NULL : flops;
 }
 
