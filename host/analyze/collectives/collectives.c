@@ -327,11 +327,8 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         of->ranks_per_host = (int64_t)of->options.ranks_per_host;
     if (of->options.link_gb_per_s > 0)
         of->link_gb_per_s = of->options.link_gb_per_s;
-    enum sutra_status status = collective_matches_find(&of->calls, &of->arena, &of->matches, error);
-    if (!status)
-        status = rank_clocks_find(&of->calls, &of->matches, &of->arena, &of->clocks, &of->n_clocks, error);
-    if (status)
-        return status;
+    TRY(collective_matches_find(&of->calls, &of->arena, &of->matches, error));
+    TRY(rank_clocks_find(&of->calls, &of->matches, &of->arena, &of->clocks, &of->n_clocks, error));
     uint64_t n_impossible[2];
     of->clock_set = rank_clocks_set(&of->calls, &of->matches, of->clocks, of->n_clocks, &of->arena, n_impossible);
     if (!of->clock_set)
@@ -357,16 +354,11 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         return error_memory(error);
     for (size_t i = 0; i < n_analyzed; i++)
         ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
-    status = collective_checks_find(&of->calls, &of->matches, ranks, n_analyzed, &of->arena, &of->checks, error);
-    if (!status)
-        status = collective_ranks_make(of, error);
-    if (!status)
-        status = collective_tables_make(of, error);
-    if (!status)
-        status = collective_kinds_make(of, error);
-    if (!status)
-        status = collective_straggler_find(of, context, error);
-    return status;
+    TRY(collective_checks_find(&of->calls, &of->matches, ranks, n_analyzed, &of->arena, &of->checks, error));
+    TRY(collective_ranks_make(of, error));
+    TRY(collective_tables_make(of, error));
+    TRY(collective_kinds_make(of, error));
+    return collective_straggler_find(of, context, error);
 }
 
 /* ---- The run ---- */

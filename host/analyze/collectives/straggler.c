@@ -229,10 +229,10 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
                                             struct sutra_error *error) {
     struct sutra_collectives_straggler *found = &of->straggler;
     double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
-    enum sutra_status status = arena_status(&of->arena, error);
+    TRY(arena_status(&of->arena, error));
     *found = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
-    if (!status && of->n_clocks > 1) {
+    if (of->n_clocks > 1) {
         /* the rank of the median compute time, without the straggler */
         row_t slowest = find_straggler_candidate(of->sums, of->n_clocks), median = ROW_NONE, n = 0;
         for (row_t i = 0; i < of->n_clocks; i++)
@@ -252,9 +252,9 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
         if (found->rank >= 0 && median != ROW_NONE && of->parts[slowest]) {
             const char *const paths[2] = {of->parts[slowest]->rank.path, of->parts[median]->rank.path};
             found->median_rank = of->clocks[median].rank;
-            status = compare_operators(of, context, paths, error);
+            TRY(compare_operators(of, context, paths, error));
         }
     }
     write_sentence(of);
-    return status;
+    return SUTRA_OK;
 }

@@ -331,51 +331,46 @@ static enum sutra_status find_iterations(const struct launch_model *model, const
             *known = flops_iteration_is_known(strings_text(model->strings, rows->name[row])) ? 2 : 1;
         marked[row] = *known == 2;
     }
-    enum sutra_status status = find_marked_ancestors(model, marked, arena, around, error);
+    TRY(find_marked_ancestors(model, marked, arena, around, error));
     for (row_t i = 0; i < n; i++) {
-        row_t row = needs[rows->name[hosts[i]]] == 2 && !status ? around[hosts[i]] : ROW_NONE;
+        row_t row = needs[rows->name[hosts[i]]] == 2 ? around[hosts[i]] : ROW_NONE;
         found[i] = row == ROW_NONE ? STRING_NONE : rows->name[row];
     }
     *iterations = found;
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status op_costs_read(struct sutra_context *context, const struct launch_model *model, const row_t *hosts,
                                 row_t n, enum flops_rules rules, struct arena *arena, struct op_costs *costs,
                                 struct sutra_error *error) {
     *costs = (struct op_costs){.n = n, .host = hosts};
-    enum sutra_status status = op_arguments_read(context, model, hosts, n, arena, &costs->arguments, error);
-    if (status)
-        return status;
+    TRY(op_arguments_read(context, model, hosts, n, arena, &costs->arguments, error));
     struct tuple *keys = arena_alloc(arena, n, sizeof *keys);
     const uint32_t *iterations = NULL;
-    if (!keys)
-        return error_memory(error);
-    if (rules == FLOPS_OURS && (status = find_iterations(model, hosts, n, arena, &iterations, error)))
-        return status;
+    TRY(arena_status(arena, error));
+    if (rules == FLOPS_OURS)
+        TRY(find_iterations(model, hosts, n, arena, &iterations, error));
     for (row_t i = 0; i < n; i++)
         keys[i] = (struct tuple){
             {host_name(model, hosts[i]), costs->arguments.of[i], iterations ? iterations[i] : STRING_NONE, 0}};
-    if ((status = row_groups_make(keys, n, arena, &costs->groups, error)))
-        return status;
+    TRY(row_groups_make(keys, n, arena, &costs->groups, error));
     costs->flops = arena_alloc(arena, costs->groups.n, sizeof *costs->flops);
-    if (!costs->flops)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     struct op_inputs_parser parser = {0};
-    for (uint32_t g = 0; g < costs->groups.n && !status; g++) {
+    bool ok = true;
+    for (uint32_t g = 0; g < costs->groups.n && ok; g++) {
         struct op_inputs inputs;
         row_t member = costs->groups.member[costs->groups.first[g]], host = hosts[member];
-        if (!op_costs_inputs(costs, g, &parser, &inputs)) {
-            status = error_memory(error);
-            continue;
-        }
+        ok = op_costs_inputs(costs, g, &parser, &inputs);
+        if (!ok)
+            break;
         inputs.name = strings_text(model->strings, host_name(model, host));
         if (iterations && iterations[member] != STRING_NONE)
             inputs.annotation = strings_text(model->strings, iterations[member]);
         costs->flops[g] = op_flops_find(op_cost_formula(model, host, rules), &inputs, rules);
     }
     op_inputs_parser_free(&parser);
-    return status;
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 void op_costs_free(struct op_costs *costs) {

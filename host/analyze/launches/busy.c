@@ -15,8 +15,8 @@ enum sutra_status merge_busy_intervals(const struct launch_model *model, const u
             *end = arena_alloc(scratch, devices->n, sizeof *end);
     uint32_t *class = arena_alloc(scratch, devices->n, sizeof *class);
     row_t n = 0;
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t k = 0; k < devices->n && !status; k++) {
+    TRY(arena_status(scratch, error));
+    for (row_t k = 0; k < devices->n; k++) {
         row_t i = devices->by_start[k];
         if (classes[i] == DEVICE_NO_WORK || (counts && !counts[i]))
             continue;
@@ -26,10 +26,9 @@ enum sutra_status merge_busy_intervals(const struct launch_model *model, const u
         n += start[n] < end[n];
     }
     struct merge_intervals_step merge = {start, end, class, n, DEVICE_N_CLASSES, merged};
-    if (!status)
-        status = engine->merge_intervals(engine->state, &merge, error);
+    TRY(engine->merge_intervals(engine->state, &merge, error));
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Time of the states that have a class of `with` and none of `without`. */

@@ -72,17 +72,15 @@ static enum sutra_status sort_calls(const struct host_rows *hosts, row_t *rows, 
                                     struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = hosts->event[rows[i]];
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = integer_sort_key(hosts->start[rows[i]]);
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error));
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Lists the calls of a role, sorted. */
@@ -138,10 +136,7 @@ static enum sutra_status read_fields(struct capture_build *build, struct sutra_e
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] == HOST_CALL)
             events[n++] = hosts->event[row];
-    enum sutra_status status =
-        event_columns_request(build->context, capture->trace, fields, 2, events, n, columns, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(build->context, capture->trace, fields, 2, events, n, columns, error));
     build->name = columns[0];
     for (row_t row = 0; row < hosts->n; row++) {
         value_key node = hosts->kind[row] == HOST_CALL ? columns[1].key[hosts->event[row]] : KEY_ABSENT;
@@ -169,12 +164,10 @@ static enum sutra_status read_arguments(struct capture_build *build, struct sutr
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] != HOST_CALL)
             events[n++] = hosts->event[row];
-    enum sutra_status status =
-        event_columns_request(build->context, capture->trace, &field, 1, events, n, &column, error);
+    TRY(event_columns_request(build->context, capture->trace, &field, 1, events, n, &column, error));
     arena_release(build->scratch, mark);
-    if (!status)
-        capture->arguments = column.string;
-    return status;
+    capture->arguments = column.string;
+    return SUTRA_OK;
 }
 
 /* Lists the dispatches with their symbols. */
@@ -182,9 +175,7 @@ static enum sutra_status list_dispatches(struct capture_build *build, struct sut
     struct graph_capture *capture = build->capture;
     const struct host_rows *hosts = &capture->model.hosts;
     const struct strings *recorded = event_columns_strings(capture->trace);
-    enum sutra_status status = list_calls(build, CALL_DISPATCHES, &build->calls, &build->n_calls, error);
-    if (status)
-        return status;
+    TRY(list_calls(build, CALL_DISPATCHES, &build->calls, &build->n_calls, error));
     build->starts = arena_alloc(build->scratch, build->n_calls, sizeof *build->starts);
     build->symbol = arena_alloc(build->scratch, build->n_calls, sizeof *build->symbol);
     if (build->scratch->failed)
@@ -238,22 +229,17 @@ static enum sutra_status add_segments(struct capture_build *build, struct sutra_
     const struct step_rows rows = host_step_rows(&build->capture->model, 1u << HOST_ANNOTATION);
     struct profiler_steps steps;
     row_t *begins, *ends, n_begins, n_ends;
-    enum sutra_status status = list_calls(build, CALL_BEGINS, &begins, &n_begins, error);
-    if (!status)
-        status = list_calls(build, CALL_ENDS, &ends, &n_ends, error);
-    if (status)
-        return status;
-    for (row_t i = 0; i < n_begins && i < n_ends && !status; i++)
-        status = add_segment(build, hosts->stop[begins[i]], hosts->start[ends[i]], error);
-    if (status || n_begins)
-        return status;
+    TRY(list_calls(build, CALL_BEGINS, &begins, &n_begins, error));
+    TRY(list_calls(build, CALL_ENDS, &ends, &n_ends, error));
+    for (row_t i = 0; i < n_begins && i < n_ends; i++)
+        TRY(add_segment(build, hosts->stop[begins[i]], hosts->start[ends[i]], error));
+    if (n_begins)
+        return SUTRA_OK;
     if (!profiler_steps_find(&rows, STEPS_OVERVIEW, build->scratch, &steps))
         return error_memory(error);
-    for (row_t i = 0; i < steps.n && !status; i++)
-        status = add_segment(build, hosts->start[steps.row[i]], hosts->stop[steps.row[i]], error);
-    if (!status && steps.n == 0)
-        status = add_segment(build, INT64_MIN, INT64_MAX, error);
-    return status;
+    for (row_t i = 0; i < steps.n; i++)
+        TRY(add_segment(build, hosts->start[steps.row[i]], hosts->stop[steps.row[i]], error));
+    return steps.n ? SUTRA_OK : add_segment(build, INT64_MIN, INT64_MAX, error);
 }
 
 /* Finds for all rows of hosts the innermost operator, module, and either of them. */
@@ -276,12 +262,22 @@ static enum sutra_status find_enclosing(struct capture_build *build, struct sutr
             bool is_op = hosts->kind[row] == HOST_OPERATOR && hosts->name[row] != ignored;
             marked[row] = (k != 1 && is_op) || (k != 0 && is_module[row]);
         }
-        enum sutra_status status = find_marked_ancestors(model, marked, build->scratch, found, error);
-        if (status)
-            return status;
+        TRY(find_marked_ancestors(model, marked, build->scratch, found, error));
         *results[k] = found;
     }
     return SUTRA_OK;
+}
+
+/* Reads what the trace records about the segments. */
+static enum sutra_status read_segments(struct capture_build *build, struct sutra_error *error) {
+    struct graph_capture *capture = build->capture;
+    TRY(launch_model_build(build->context, capture->trace, 0, build->arena, build->scratch, &capture->model, error));
+    TRY(find_roles(build, error));
+    TRY(read_fields(build, error));
+    TRY(list_dispatches(build, error));
+    TRY(add_segments(build, error));
+    TRY(find_enclosing(build, error));
+    return read_arguments(build, error);
 }
 
 static enum sutra_status read_capture(struct sutra_context *context, const char *path, struct graph_capture *capture,
@@ -292,26 +288,12 @@ static enum sutra_status read_capture(struct sutra_context *context, const char 
     context->prefetch_columns = PREFETCH_ARGUMENTS;
     enum sutra_status status = sutra_device_trace_read(context, path, &capture->trace, error);
     context->prefetch_columns = PREFETCH_NOTHING;
-    if (status)
-        return status;
+    TRY(status);
     if (!strings_init(&capture->names) || !pair_table_init(&capture->nodes))
         return error_memory(error);
-    status = launch_model_build(context, capture->trace, 0, arena, &scratch, &capture->model, error);
-    if (!status)
-        status = find_roles(&build, error);
-    if (!status)
-        status = read_fields(&build, error);
-    if (!status)
-        status = list_dispatches(&build, error);
-    if (!status)
-        status = add_segments(&build, error);
-    if (!status)
-        status = find_enclosing(&build, error);
-    if (!status)
-        status = read_arguments(&build, error);
+    status = read_segments(&build, error);
     arena_free(&scratch);
-    if (status)
-        return status;
+    TRY(status);
 
     enum sutra_rank_source source;
     const struct host_rows *hosts = &capture->model.hosts;
@@ -329,12 +311,8 @@ enum sutra_status graph_captures_read(struct sutra_context *context, const char 
     captures->list = arena_zeros(&captures->arena, n, sizeof *captures->list);
     if (!captures->list)
         return error_memory(error);
-    for (size_t i = 0; i < n; i++) {
-        enum sutra_status status =
-            read_capture(context, paths[i], &captures->list[captures->n++], &captures->arena, error);
-        if (status)
-            return status;
-    }
+    for (size_t i = 0; i < n; i++)
+        TRY(read_capture(context, paths[i], &captures->list[captures->n++], &captures->arena, error));
     return SUTRA_OK;
 }
 

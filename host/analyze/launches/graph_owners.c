@@ -84,13 +84,10 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
         return error_memory(error);
     for (row_t i = 0; i < launches->n; i++)
         keys[i] = hosts->event[launches->call[i]];
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, launches->call, launches->n}, error);
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, launches->call, launches->n}, error));
     for (row_t i = 0; i < launches->n; i++)
         keys[i] = integer_sort_key(hosts->start[launches->call[i]]);
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, launches->call, launches->n}, error);
-    if (status)
-        return status;
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, launches->call, launches->n}, error));
     for (row_t i = 0; i < launches->n; i++)
         of_host[launches->call[i]] = i;
 
@@ -248,9 +245,7 @@ static enum sutra_status choose_sets(struct capture_search *search, struct sutra
         for (row_t row = 0; row < hosts->n; row++)
             marked[row] = hosts->kind[row] == HOST_ANNOTATION &&
                           graph_iteration_size(strings_text(model->strings, hosts->name[row])) >= 0;
-        enum sutra_status status = find_marked_ancestors(model, marked, search->scratch, around, error);
-        if (status)
-            return status;
+        TRY(find_marked_ancestors(model, marked, search->scratch, around, error));
         for (row_t i = 0; i < launches->n; i++) {
             row_t row = around[launches->call[i]];
             if (row == ROW_NONE)
@@ -412,11 +407,9 @@ static enum sutra_status read_nodes(const struct capture_search *search, const v
         return error_memory(error);
     for (row_t k = 0; k < n; k++)
         events[k] = search->model->devices.event[launches->device[k]];
-    enum sutra_status status =
-        event_columns_request(search->context, search->model->trace, &field, 1, events, n, &column, error);
-    if (!status)
-        *nodes = column.key;
-    return status;
+    TRY(event_columns_request(search->context, search->model->trace, &field, 1, events, n, &column, error));
+    *nodes = column.key;
+    return SUTRA_OK;
 }
 
 static enum sutra_status match_captures(struct capture_search *search, struct sutra_error *error) {
@@ -538,11 +531,10 @@ static enum sutra_status name_owners(struct launch_model *model, struct graph_ke
                                      struct arena *scratch, struct sutra_error *error) {
     struct graph_names names = {model, graphs};
     uint32_t n_strings = model->strings->n;
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t c = 0; graphs->captures && c < graphs->captures->n && !status; c++)
-        status = name_owners_of(&names, c, scratch, error);
-    if (status || model->strings->n == n_strings)
-        return status;
+    for (uint32_t c = 0; graphs->captures && c < graphs->captures->n; c++)
+        TRY(name_owners_of(&names, c, scratch, error));
+    if (model->strings->n == n_strings)
+        return SUTRA_OK;
     struct string_roles *roles = arena_zeros(arena, model->strings->n, sizeof *roles); /* new names have no roles */
     if (!roles)
         return error_memory(error);
@@ -559,10 +551,10 @@ enum sutra_status graph_kernels_find(struct sutra_context *context, struct launc
     struct arena_mark mark = arena_mark(scratch);
     row_t *launch_of = NULL, n = model->devices.n;
     *graphs = (struct graph_kernels){.captures = captures};
-    enum sutra_status status = list_launches(model, scratch, &search.launches, &launch_of, error);
-    if (status || search.launches.n == 0) {
+    TRY(list_launches(model, scratch, &search.launches, &launch_of, error));
+    if (search.launches.n == 0) {
         arena_release(scratch, mark);
-        return status;
+        return SUTRA_OK;
     }
     graphs->n_kernels = search.launches.first[search.launches.n];
     graphs->method = arena_zeros(arena, n, sizeof *graphs->method);
@@ -574,13 +566,11 @@ enum sutra_status graph_kernels_find(struct sutra_context *context, struct launc
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         graphs->method[i] = launch_of[i] == ROW_NONE ? GRAPH_NONE : GRAPH_UNMATCHED;
-    status = captures ? match_captures(&search, error) : graph_landmarks_find(model, launch_of, scratch, graphs, error);
-    if (!status)
-        status = name_owners(model, graphs, arena, scratch, error);
+    TRY(captures ? match_captures(&search, error) : graph_landmarks_find(model, launch_of, scratch, graphs, error));
+    TRY(name_owners(model, graphs, arena, scratch, error));
     arena_release(scratch, mark);
-    if (!status)
-        model->graphs = graphs;
-    return status;
+    model->graphs = graphs;
+    return SUTRA_OK;
 }
 
 void graph_kernels_free(struct graph_kernels *graphs) {

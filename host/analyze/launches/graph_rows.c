@@ -233,9 +233,7 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
         return SUTRA_OK;
     }
     qsort(insertion.kernels, insertion.n_kernels, sizeof *insertion.kernels, compare_owned);
-    enum sutra_status status = name_captures(&insertion, &name_of, error);
-    if (status)
-        return status;
+    TRY(name_captures(&insertion, &name_of, error));
     if (!make_rows(&insertion, name_of))
         return error_memory(error);
     if (insertion.n + model->hosts.n > ROW_LIMIT)
@@ -245,9 +243,7 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
     row_t *at_of_new = arena_alloc(scratch, insertion.n, sizeof *at_of_new);
     if (!at_of_new)
         return error_memory(error);
-    status = merge_rows(&insertion, moved, at_of_new, arena, error);
-    if (status)
-        return status;
+    TRY(merge_rows(&insertion, moved, at_of_new, arena, error));
 
     /* Calls and links in the numbers of the new rows. */
     devices->replayed = rows_none(arena, devices->n);
@@ -265,9 +261,9 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
         link[device] = at_of_new[insertion.innermost[k]];
         devices->replayed[device] = at_of_new[insertion.op[k]];
     }
-    status = order_launch_links(model, link, NULL, devices->n, arena, error);
+    TRY(order_launch_links(model, link, NULL, devices->n, arena, error));
     arena_release(scratch, mark);
     for (row_t i = 0; i < devices->n; i++)
         devices->launcher[i] = ROW_NONE;
-    return status ? status : launch_model_attribute(model, arena, scratch, error);
+    return launch_model_attribute(model, arena, scratch, error);
 }

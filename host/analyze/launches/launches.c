@@ -30,15 +30,14 @@
 enum sutra_status sort_devices(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     uint64_t *keys = arena_alloc(scratch, rows->n, sizeof *keys);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < rows->n && !status; i++) {
+    TRY(arena_status(scratch, error));
+    for (row_t i = 0; i < rows->n; i++) {
         keys[i] = integer_sort_key(rows->start[i]);
         rows->by_start[i] = i;
     }
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows->by_start, rows->n}, error);
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows->by_start, rows->n}, error));
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Makes rows of the listed events with known times, in file order and without calls, and sorts them by start. */
@@ -88,10 +87,9 @@ enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sut
                                  const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error) {
     static const struct requested_field field = {"id", ASK_KEY, true};
     struct requested_column column;
-    enum sutra_status status = event_columns_request(context, trace, &field, 1, arrows, n, &column, error);
-    if (!status)
-        *ids = column.key;
-    return status;
+    TRY(event_columns_request(context, trace, &field, 1, arrows, n, &column, error));
+    *ids = column.key;
+    return SUTRA_OK;
 }
 
 /* Returns in *n_missing the number of activities without a call. */
@@ -119,9 +117,7 @@ static enum sutra_status find_calls_by_correlation(const struct engine *engine, 
     for (row_t i = 0; i < devices->n; i++)
         wanted[i] = events->correlation[devices->event[i]];
     struct join_step step = {keys, n_keys, wanted, devices->n, devices->call};
-    enum sutra_status status = engine->join(engine->state, &step, error);
-    if (status)
-        return status;
+    TRY(engine->join(engine->state, &step, error));
     for (row_t i = 0; i < devices->n; i++) {
         *n_missing += devices->call[i] == ROW_NONE;
         if (devices->call[i] != ROW_NONE)
@@ -421,10 +417,7 @@ static enum sutra_status number_launchers(struct launch_model *model, struct are
         attributions->of_host[host] = attributions->n;
         attributions->host[attributions->n++] = host;
     }
-    enum sutra_status status =
-        cpu_sort_keys(NULL, &(struct sort_keys_step){keys, attributions->host, attributions->n}, error);
-    if (status)
-        return status;
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, attributions->host, attributions->n}, error));
     for (row_t i = 0; i < attributions->n; i++)
         attributions->of_host[attributions->host[i]] = i;
     arena_release(scratch, mark);

@@ -65,8 +65,8 @@ enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(arena);
     double all = (double)sum_device_time(model);
-    enum sutra_status status = sum_kernels(model, by_operator, arena, &sums, &order, &n, error);
-    for (uint32_t k = 0; k < n && !status; k++) {
+    TRY(sum_kernels(model, by_operator, arena, &sums, &order, &n, error));
+    for (uint32_t k = 0; k < n; k++) {
         const struct graph_sum *sum = &sums[order[k]];
         uint8_t method = graphs->method[sum->first];
         table_integer(table, rank);
@@ -83,7 +83,7 @@ enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank
         table_real(table, all > 0 ? (double)sum->ticks / all * 100 : (double)NAN);
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status operators_graphs(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,

@@ -184,24 +184,17 @@ static enum sutra_status describe_activities(struct kernels_run *tables, struct 
     }
     double per_us = tables->model->ticks_per_us;
     uint32_t n_names = (uint32_t)tables->names.n;
-    enum sutra_status status =
-        describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error);
-    return status
-               ? status
-               : describe_integers(engine, arena, of_delay, delays, n_delays, n_names, per_us, tables->delays, error);
+    TRY(describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error));
+    return describe_integers(engine, arena, of_delay, delays, n_delays, n_names, per_us, tables->delays, error);
 }
 
 static enum sutra_status read_activities(struct kernels_run *tables, struct arena *arena, struct sutra_error *error) {
     static const struct requested_field field = {"device", ASK_INT, false},
                                         limiting = {"limitingFactors", ASK_STRING, false};
     const struct launch_model *model = tables->model;
-    enum sutra_status status = launch_configs_read(tables->input->context, model, arena, &tables->launches, error);
-    if (!status)
-        status = group_activities(tables, arena, error);
-    if (!status)
-        status = group_names(tables, error);
-    if (status)
-        return status;
+    TRY(launch_configs_read(tables->input->context, model, arena, &tables->launches, error));
+    TRY(group_activities(tables, arena, error));
+    TRY(group_names(tables, error));
     uint32_t n_names = (uint32_t)tables->names.n;
     row_t *events = arena_alloc(arena, tables->configurations.n, sizeof *events), n = 0;
     const char **names = arena_alloc(arena, n_names, sizeof *names);
@@ -212,9 +205,9 @@ static enum sutra_status read_activities(struct kernels_run *tables, struct aren
     /* request what limits the occupancy of each configuration */
     for (uint32_t c = 0; c < tables->configurations.n; c++)
         events[n++] = model->devices.event[tables->configurations.list[c].first];
-    if (n && (status = event_columns_request(tables->input->context, model->trace, &limiting, 1, events, n,
-                                             &tables->limits_of, error)))
-        return status;
+    if (n)
+        TRY(event_columns_request(tables->input->context, model->trace, &limiting, 1, events, n, &tables->limits_of,
+                                  error));
     n = 0;
 
     /* request the device ids of configurations whose column does not contain them */
@@ -224,9 +217,8 @@ static enum sutra_status read_activities(struct kernels_run *tables, struct aren
         if (model->events->device[event] == DEVICE_OTHER)
             events[n++] = event;
     }
-    if (n && (status = event_columns_request(tables->input->context, model->trace, &field, 1, events, n,
-                                             &tables->device, error)))
-        return status;
+    if (n)
+        TRY(event_columns_request(tables->input->context, model->trace, &field, 1, events, n, &tables->device, error));
     for (uint32_t g = 0; g < n_names; g++)
         names[g] = strings_text(model->strings, model->events->name[model->devices.event[tables->names.list[g].first]]);
     short_names(names, n_names, NAME_WIDTH, tables->shorts);
@@ -320,14 +312,13 @@ static enum sutra_status add_groups(const struct kernels_run *from, const struct
     uint32_t n = (uint32_t)groups->n;
     double *times = arena_alloc(arena, n, sizeof *times);
     uint32_t *order = arena_alloc(arena, n, sizeof *order);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < n && !status; g++)
+    TRY(arena_status(arena, error));
+    for (uint32_t g = 0; g < n; g++)
         times[g] = (double)groups->list[g].ticks;
-    if (!status)
-        status = row_groups_order(times, n, arena, order, error);
-    for (uint32_t i = 0; i < n && !status; i++)
+    TRY(row_groups_order(times, n, arena, order, error));
+    for (uint32_t i = 0; i < n; i++)
         add(from, order[i], table);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Histogram of durations ---- */
@@ -472,18 +463,17 @@ static enum sutra_status find_groups(const struct op_input *input, const row_t *
         return error_memory(error);
     for (row_t row = 0; row < hosts->n; row++)
         marked[row] = hosts->name[row] == name && hosts->kind[row] == HOST_OPERATOR;
-    enum sutra_status status = find_marked_ancestors(model, marked, arena, around, error);
-    for (row_t k = 0; k < n && !status; k++) {
+    TRY(find_marked_ancestors(model, marked, arena, around, error));
+    for (row_t k = 0; k < n; k++) {
         row_t call = model->devices.call[devices[k]];
         row_t row = groups[k] == STRING_NONE && call != ROW_NONE ? around[call] : ROW_NONE;
         events[k] = row == ROW_NONE ? ROW_NONE : hosts->event[row];
     }
-    if (!status)
-        status = event_columns_request(input->context, model->trace, &field, 1, events, n, &column, error);
-    for (row_t k = 0; k < n && !status; k++)
+    TRY(event_columns_request(input->context, model->trace, &field, 1, events, n, &column, error));
+    for (row_t k = 0; k < n; k++)
         if (events[k] != ROW_NONE && !is_empty_text(texts, column.string[events[k]]))
             groups[k] = column.string[events[k]];
-    return status;
+    return SUTRA_OK;
 }
 
 /* Parts of the key of a row. */
@@ -512,14 +502,11 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
         return error_memory(error);
     for (row_t k = 0; k < n; k++)
         events[k] = devices->event[list[k]];
-    enum sutra_status status =
-        n ? event_columns_request(input->context, model->trace, fields, 2, events, n, columns, error) : SUTRA_OK;
-    if (!status && n)
-        status = find_groups(input, list, n, arena, columns[1].string, groups_of, error);
-    if (!status)
-        status = find_compute_union(model, arena, &compute, error);
-    if (status)
-        return status;
+    if (n) {
+        TRY(event_columns_request(input->context, model->trace, fields, 2, events, n, columns, error));
+        TRY(find_groups(input, list, n, arena, columns[1].string, groups_of, error));
+    }
+    TRY(find_compute_union(model, arena, &compute, error));
 
     /* Group by library, collective, phase, fused and process group. */
     const struct strings *texts = event_columns_strings(model->trace);
@@ -535,17 +522,15 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
         keys[k].part[KEY_GROUP] = groups_of[k];
     }
     struct row_groups groups;
-    status = row_groups_make(keys, n, arena, &groups, error);
+    TRY(row_groups_make(keys, n, arena, &groups, error));
     double *device_ticks = arena_zeros(arena, groups.n, sizeof *device_ticks);
     uint32_t *order = arena_alloc(arena, groups.n, sizeof *order);
     row_t *members = arena_alloc(arena, n, sizeof *members);
-    if (!status)
-        status = arena_status(arena, error);
-    for (row_t k = 0; k < n && !status; k++)
+    TRY(arena_status(arena, error));
+    for (row_t k = 0; k < n; k++)
         device_ticks[groups.of[k]] += (double)(devices->stop[list[k]] - devices->start[list[k]]);
-    if (!status)
-        status = row_groups_order(device_ticks, groups.n, arena, order, error);
-    for (uint32_t i = 0; i < groups.n && !status; i++) {
+    TRY(row_groups_order(device_ticks, groups.n, arena, order, error));
+    for (uint32_t i = 0; i < groups.n; i++) {
         uint32_t g = order[i];
         row_t first = groups.first[g], n_kernels = groups.first[g + 1] - first;
         const struct tuple *key = &keys[groups.member[first]];
@@ -566,7 +551,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
         table_real(table, launch_model_us(model, exposed_of(model, &compute, members, n_kernels)));
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Counters ---- */

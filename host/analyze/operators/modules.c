@@ -70,17 +70,12 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
         keys[n] = integer_sort_key(hosts->start[row]);
         rows[n++] = row;
     }
-    enum sutra_status status = find_marked_ancestors(model, is_engine, arena, search->engine, error);
-    if (status)
-        return status;
+    TRY(find_marked_ancestors(model, is_engine, arena, search->engine, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (is_engine[row])
             search->engine[row] = row;
-    status = event_columns_request(context, model->trace, &field, 1, events, n, &sequence, error);
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(context, model->trace, &field, 1, events, n, &sequence, error));
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error));
 
     /* walk the operators by start, with the last operator outside of the engine by sequence number */
     struct pair_table last;
@@ -124,9 +119,7 @@ static void add_up_durations(struct work_list *list, row_t n) {
 static enum sutra_status list_forward(const struct launch_model *model, struct arena *arena, struct work_list *list,
                                       struct sutra_error *error) {
     const struct launch_links *links = &model->links;
-    enum sutra_status status = activity_list_init(links->first, links->n, arena, list, error);
-    if (status)
-        return status;
+    TRY(activity_list_init(links->first, links->n, arena, list, error));
     for (row_t i = 0; i < links->n; i++) {
         list->start[i] = model->devices.start[links->device[i]];
         list->stop[i] = model->devices.stop[links->device[i]];
@@ -148,9 +141,7 @@ static enum sutra_status list_backward(const struct engine_search *search, struc
     const struct device_rows *devices = &search->model->devices;
     row_t n_hosts = search->model->hosts.n;
     row_t *first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *first);
-    enum sutra_status status = activity_list_init(first, devices->n, arena, list, error);
-    if (status)
-        return status;
+    TRY(activity_list_init(first, devices->n, arena, list, error));
     for (row_t i = 0; i < devices->n; i++) {
         row_t row = forward_of(search, i);
         if (row != ROW_NONE)
@@ -175,14 +166,13 @@ static enum sutra_status measure(struct frame_table *table, const struct work_li
     const struct launch_model *model = table->model;
     row_t *first = arena_alloc(arena, table->n, sizeof *first), *last = arena_alloc(arena, table->n, sizeof *last);
     *busy = arena_alloc(arena, table->n, sizeof **busy);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < table->n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < table->n; i++) {
         first[i] = list->first[table->host[i]];
         last[i] = list->first[model->hosts.end[table->host[i]]];
     }
-    return status ? status
-                  : range_cover(list->start, list->stop, list->first[model->hosts.n], first, last, table->n, arena,
-                                *busy, error);
+    return range_cover(list->start, list->stop, list->first[model->hosts.n], first, last, table->n, arena, *busy,
+                       error);
 }
 
 /* ---- Rows ---- */
@@ -296,10 +286,10 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
         sums[g] = sum;
         times[g] = (double)sum.device[0] + (double)sum.device[1];
     }
-    enum sutra_status status = row_groups_order(times, n, arena, order, error);
-    for (uint32_t i = 0; i < n && !status; i++)
+    TRY(row_groups_order(times, n, arena, order, error));
+    for (uint32_t i = 0; i < n; i++)
         add_frame_row(from, order[i], &sums[order[i]], backward, table);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- The tables ---- */
@@ -317,24 +307,21 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
         mark_modules(input->model, marked);
     for (row_t row = 0; row < hosts->n && !modules; row++)
         marked[row] = hosts->kind[row] == HOST_ANNOTATION;
-    enum sutra_status status = list_frames(&from, marked, arena, error);
-    if (!status && from.n && modules)
-        status = find_forward(input->context, &search, arena, error);
-    if (!status && from.n)
-        status = list_forward(input->model, arena, &from.forward, error);
-    if (!status && from.n)
-        status = measure(&from, &from.forward, arena, &from.busy[0], error);
-    if (!status && from.n && modules)
-        status = list_backward(&search, arena, &from.backward, error);
-    if (!status && from.n && modules)
-        status = measure(&from, &from.backward, arena, &from.busy[1], error);
-    if (!status && from.n)
-        status = add_frames(
-            &from, modules, arena,
-            result_table_begin(&operators->result, modules ? SUTRA_OPERATORS_BY_MODULE : SUTRA_OPERATORS_BY_ANNOTATION),
-            error);
+    TRY(list_frames(&from, marked, arena, error));
+    if (from.n) {
+        if (modules)
+            TRY(find_forward(input->context, &search, arena, error));
+        TRY(list_forward(input->model, arena, &from.forward, error));
+        TRY(measure(&from, &from.forward, arena, &from.busy[0], error));
+        if (modules) {
+            TRY(list_backward(&search, arena, &from.backward, error));
+            TRY(measure(&from, &from.backward, arena, &from.busy[1], error));
+        }
+        const uint32_t id = modules ? SUTRA_OPERATORS_BY_MODULE : SUTRA_OPERATORS_BY_ANNOTATION;
+        TRY(add_frames(&from, modules, arena, result_table_begin(&operators->result, id), error));
+    }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status operators_by_module(const struct op_input *input, struct arena *arena,

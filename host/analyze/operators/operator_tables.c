@@ -31,8 +31,8 @@ static enum sutra_status sum_launchers(const struct launch_model *model, const u
                                        struct arena *arena, struct launcher_sum **sums, struct sutra_error *error) {
     const struct attribution_table *attributions = &model->attributions;
     struct launcher_sum *made = arena_zeros(arena, n_groups, sizeof *made);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < attributions->n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < attributions->n; i++) {
         struct launcher_sum *sum = &made[of[i]];
         sum->launchers++;
         sum->works += attributions->first[i + 1] - attributions->first[i];
@@ -41,7 +41,7 @@ static enum sutra_status sum_launchers(const struct launch_model *model, const u
         sum->device += attributions->work[i];
     }
     *sums = made;
-    return status;
+    return SUTRA_OK;
 }
 
 /* order[] = groups by descending device time, then ascending number. */
@@ -49,10 +49,10 @@ static enum sutra_status order_by_device_time(const struct launcher_sum *sums, u
                                               uint32_t **order, struct sutra_error *error) {
     double *device = arena_alloc(arena, n, sizeof *device);
     *order = arena_alloc(arena, n, sizeof **order);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t i = 0; i < n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (uint32_t i = 0; i < n; i++)
         device[i] = (double)sums[i].device;
-    return status ? status : row_groups_order(device, n, arena, *order, error);
+    return row_groups_order(device, n, arena, *order, error);
 }
 
 wide_t sum_device_time(const struct launch_model *model) {
@@ -85,9 +85,7 @@ enum sutra_status operators_timeline(const struct op_input *input, struct arena 
     const struct device_rows *devices = &model->devices;
     struct busy_times times;
     wide_t by_operators = 0, by_calls = 0, unattributed = 0;
-    enum sutra_status status = measure_busy_times(model, NULL, &input->context->engine, arena, &times, error);
-    if (status)
-        return status;
+    TRY(measure_busy_times(model, NULL, &input->context->engine, arena, &times, error));
     for (row_t i = 0; i < devices->n; i++) {
         row_t launcher = devices->launcher[i];
         wide_t *sum = launcher == ROW_NONE                           ? &unattributed
@@ -220,19 +218,15 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     struct name_table from = {.input = input};
     struct arena_mark mark = arena_mark(arena);
     uint32_t *order = NULL;
-    enum sutra_status status = group_hosts(&from, arena, error);
-    if (!status)
-        status = sum_launchers(input->model, from.of_launcher, from.n, arena, &from.sums, error);
-    if (!status)
-        status = order_by_device_time(from.sums, from.n, arena, &order, error);
-    if (!status) {
-        struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_BY_NAME);
-        for (uint32_t i = 0; i < from.n; i++)
-            if (from.hosts[order[i]].calls || from.sums[order[i]].works)
-                add_name(&from, order[i], table);
-    }
+    TRY(group_hosts(&from, arena, error));
+    TRY(sum_launchers(input->model, from.of_launcher, from.n, arena, &from.sums, error));
+    TRY(order_by_device_time(from.sums, from.n, arena, &order, error));
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_BY_NAME);
+    for (uint32_t i = 0; i < from.n; i++)
+        if (from.hosts[order[i]].calls || from.sums[order[i]].works)
+            add_name(&from, order[i], table);
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- By a key of each launcher ---- */
@@ -245,17 +239,16 @@ static enum sutra_status add_groups(const struct op_input *input, const struct r
                                     struct sutra_error *error) {
     struct launcher_sum *sums = NULL;
     uint32_t *order = NULL;
-    enum sutra_status status = sum_launchers(input->model, groups->of, groups->n, arena, &sums, error);
-    if (!status)
-        status = order_by_device_time(sums, groups->n, arena, &order, error);
-    for (uint32_t i = 0; !status && i < groups->n; i++) {
+    TRY(sum_launchers(input->model, groups->of, groups->n, arena, &sums, error));
+    TRY(order_by_device_time(sums, groups->n, arena, &order, error));
+    for (uint32_t i = 0; i < groups->n; i++) {
         const struct launcher_sum *sum = &sums[order[i]];
         table_integer(table, input->options.rank);
         add(input, source, groups->member[groups->first[order[i]]], table);
         table_integer(table, sum->launchers);
         add_sum(input, sum, table);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static void add_arguments(const struct op_input *input, const void *source, row_t attribution,
@@ -305,16 +298,14 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
     row_t n = input->model->attributions.n;
     uint32_t *categories = arena_alloc(arena, n, sizeof *categories);
     struct row_groups groups;
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++)
         categories[i] = input->categories[i];
-    if (!status)
-        status = row_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error);
-    if (!status)
-        status = add_groups(input, &groups, NULL, add_category, arena,
-                            result_table_begin(&operators->result, SUTRA_OPERATORS_BY_CATEGORY), error);
+    TRY(row_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error));
+    TRY(add_groups(input, &groups, NULL, add_category, arena,
+                   result_table_begin(&operators->result, SUTRA_OPERATORS_BY_CATEGORY), error));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- By path ---- */

@@ -169,6 +169,23 @@ static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *erro
     return status;
 }
 
+/* Makes the tables of operators that request columns of the trace, and requests the columns of the other ones. `rates`
+ * needs rates_end() in any case. */
+static enum sutra_status make_operators(struct op_input *input, struct rates_run *rates, struct arena *arena,
+                                        struct arena *scratch, struct sutra_operators *made,
+                                        struct sutra_error *error) {
+    const struct attribution_table *attributions = &input->model->attributions;
+    TRY(find_call_paths(input->model, arena, scratch, &input->paths, error));
+    TRY(rates_begin(input, arena, rates, error));
+    input->rates = rates;
+    const struct op_host_list lists[] = {{attributions->host, attributions->n}, {rates->hosts, rates->n_hosts}};
+    TRY(op_arguments_ask(input->context, input->model, lists, scratch, error));
+    TRY(operators_by_module(input, scratch, made, error));
+    TRY(operators_triton(input, scratch, made, error));
+    TRY(operators_communication(input, scratch, made, error));
+    return operators_counters(input, scratch, made, error);
+}
+
 /* Makes tables of operators, of kernels, or both: first requests columns of the trace, on all threads, then runs one
  * maker per thread. */
 static enum sutra_status make_tables(struct op_input *input, const struct launch_model *model, struct arena *arena,
@@ -178,38 +195,17 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS + N_OF_BOTH;
     struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
-    enum sutra_status status = categorize_launchers(model, arena, scratch, &categories, error);
-    if (status)
-        return status;
+    TRY(categorize_launchers(model, arena, scratch, &categories, error));
     input->model = model;
     input->categories = categories;
     input->device_ticks = sum_device_time(model);
     made->n_untimed = model->n_untimed;
-    if (operators) {
-        if ((status = find_call_paths(model, arena, scratch, &input->paths, error)))
-            return status;
-        status = rates_begin(input, arena, &rates, error);
-        input->rates = &rates;
-    }
-    if (!status && operators) {
-        const struct op_host_list lists[] = {{model->attributions.host, model->attributions.n},
-                                             {rates.hosts, rates.n_hosts}};
-        status = op_arguments_ask(input->context, model, lists, scratch, error);
-    }
-    if (!status && operators)
-        status = operators_by_module(input, scratch, made, error);
-    if (!status && operators)
-        status = operators_triton(input, scratch, made, error);
-    if (!status && operators)
-        status = operators_communication(input, scratch, made, error);
-    if (!status && operators)
-        status = operators_counters(input, scratch, made, error);
+    enum sutra_status status = operators ? make_operators(input, &rates, arena, scratch, made, error) : SUTRA_OK;
     if (!status && kernels)
         status = launch_configs_preread(input->context, model, error);
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
-    input->rates = NULL;
     return status ? status : result_status(&made->result, error);
 }
 

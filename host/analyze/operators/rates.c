@@ -306,9 +306,7 @@ static enum sutra_status add_steps(const struct rates_run *run, struct arena *ar
     bool *counted = arena_zeros(arena, run->input->paths.n, sizeof *counted);
     if (!counted)
         return error_memory(error);
-    enum sutra_status status = list_steps(run->model, arena, &steps, &n, error);
-    if (status)
-        return status;
+    TRY(list_steps(run->model, arena, &steps, &n, error));
     bool whole_trace = n == 1 && steps->name == STRING_NONE; /* counts calls before the device starts, too */
     for (row_t i = 0; i < attributions->n; i++) {            /* by ascending start */
         int64_t time = run->model->hosts.start[attributions->host[i]];

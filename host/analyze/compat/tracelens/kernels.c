@@ -116,8 +116,8 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
     sums->kernel = arena_alloc(arena, from->n, sizeof *sums->kernel);
     row_t n = 0;
     bool late = false; /* a kernel without a key follows one with a key */
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < from->n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < from->n; i++) {
         if (kernel_us(from->model, from->device[i]) >= SHORT_US)
             continue;
         if (short_key(from, i, &keys[n]))
@@ -125,20 +125,18 @@ static enum sutra_status group_short(struct short_sums *sums, struct arena *aren
         else
             late |= n > 0;
     }
-    if (!status)
-        status = row_groups_make(keys, n, arena, &sums->groups, error);
+    TRY(row_groups_make(keys, n, arena, &sums->groups, error));
     sums->sum = arena_alloc(arena, sums->groups.n, sizeof *sums->sum);
     double *values = arena_alloc(arena, n, sizeof *values);
-    if (!status)
-        status = arena_status(arena, error);
+    TRY(arena_status(arena, error));
     enum group_order order = late ? GROUPS_MIXED : pandas_group_order(sums->groups.of, n, NULL);
-    for (uint32_t g = 0; g < sums->groups.n && !status; g++) {
+    for (uint32_t g = 0; g < sums->groups.n; g++) {
         row_t first = sums->groups.first[g], n_members = sums->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
             values[i] = kernel_us(from->model, from->device[sums->kernel[sums->groups.member[first + i]]]);
         sums->sum[g] = pandas_sum(values, n_members, order);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static row_t short_count(const struct short_sums *sums, uint32_t group) {
@@ -178,15 +176,14 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
                                                         columns + skipped, sizeof columns / sizeof *columns - skipped);
     if (from->input->integer_times)
         tracelens_retype_integers(table, times);
-    enum sutra_status status = group_short(&sums, arena, error);
+    TRY(group_short(&sums, arena, error));
     uint32_t *order = arena_alloc(arena, sums.groups.n, sizeof *order);
-    if (!status)
-        status = arena_status(arena, error);
-    for (uint32_t g = 0; g < sums.groups.n && !status; g++)
+    TRY(arena_status(arena, error));
+    for (uint32_t g = 0; g < sums.groups.n; g++)
         order[g] = g;
-    if (sums.groups.n && !status)
+    if (sums.groups.n)
         qsort_r(order, sums.groups.n, sizeof *order, by_sum_and_count, &sums);
-    for (uint32_t i = 0; i < sums.groups.n && !status; i++) {
+    for (uint32_t i = 0; i < sums.groups.n; i++) {
         uint32_t g = order[i];
         row_t kernel = sums.kernel[sums.groups.member[sums.groups.first[g]]], n = short_count(&sums, g);
         if (from->any_operator) {
@@ -201,7 +198,7 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
         table_real(table, sums.sum[g] / n);
         table_real(table, sums.sum[g] / total_us * 100);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Kernels and their operators ---- */
@@ -403,16 +400,14 @@ static enum sutra_status add_summary(const struct kernel_table *from, double tot
     uint32_t *order = arena_alloc(arena, from->n, sizeof *order);
     struct row_groups groups = {0};
     struct kernel_durations sums = {0};
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < from->n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < from->n; i++)
         keys[i] = summary_key(from, i);
-    if (!status)
-        status = row_groups_make(keys, from->n, arena, &groups, error);
-    if (!status)
-        status = sum_groups(from, &groups, keys, arena, order, &sums, error);
-    if (groups.n && !status)
+    TRY(row_groups_make(keys, from->n, arena, &groups, error));
+    TRY(sum_groups(from, &groups, keys, arena, order, &sums, error));
+    if (groups.n)
         qsort_r(order, groups.n, sizeof *order, by_time_and_key, &sums);
-    for (uint32_t i = 0; i < groups.n && !status; i++) {
+    for (uint32_t i = 0; i < groups.n; i++) {
         uint32_t g = order[i];
         row_t first = groups.member[groups.first[g]], n = groups.first[g + 1] - groups.first[g];
         table_words(table, category_text(&keys[first]));
@@ -427,7 +422,7 @@ static enum sutra_status add_summary(const struct kernel_table *from, double tot
         table_real(table, sums.sum[g] / sums.all * 100);
         table_real(table, sums.sum[g] / total_us * 100);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status tracelens_kernels(const struct tracelens_input *input, struct arena *arena,

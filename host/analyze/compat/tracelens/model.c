@@ -287,12 +287,11 @@ static enum sutra_status link_call(struct link_search *search, const struct numb
         return SUTRA_OK;
     if (text_compare(model->strings, name, TEXT_IS, "cudaGraphLaunch") ||
         text_compare(model->strings, name, TEXT_IS, "hipGraphLaunch")) {
-        enum sutra_status status = SUTRA_OK;
         row_t i = pair_table_find(&links->first, (uint64_t)number, 0);
-        for (; i != PAIR_NONE && !status; i = links->next[i])
+        for (; i != PAIR_NONE; i = links->next[i])
             if (model->devices.class[i] != DEVICE_NO_WORK)
-                status = add_link(search, call, i, error);
-        return status;
+                TRY(add_link(search, call, i, error));
+        return SUTRA_OK;
     }
     if (links->arrows) {
         thread = pair_table_find(&links->ends, (uint64_t)number, 0);
@@ -456,9 +455,9 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
         if (events->phase[event] == 'M')
             rows[n++] = event;
     struct requested_column columns[2];
-    enum sutra_status status = event_columns_request(context, model->trace, fields, 2, rows, n, columns, error);
+    TRY(event_columns_request(context, model->trace, fields, 2, rows, n, columns, error));
     const struct strings *asked = event_columns_strings(model->trace);
-    for (row_t i = 0; i < n && !status; i++) {
+    for (row_t i = 0; i < n; i++) {
         row_t event = rows[i];
         for (int kind = 0; kind < N_LABELS; kind++) {
             if (!text_compare(model->strings, events->name[event], TEXT_IS, names[kind]))
@@ -477,7 +476,7 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
         }
     }
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Assigns its labels to each thread of hosts, which any of its events identifies. False: out of memory. */

@@ -54,14 +54,14 @@ static enum sutra_status describe_groups(const struct argument_table *table, con
     *stats = arena_alloc(arena, groups->n, sizeof **stats);
     double *values = arena_alloc(arena, (size_t)table->model->attributions.n * 2, sizeof *values);
     enum group_order order = pandas_group_order(groups->of, table->model->attributions.n, NULL);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < groups->n && !status; g++) {
+    TRY(arena_status(arena, error));
+    for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
             values[i] = launch_model_us(table->model, ticks[groups->member[groups->first[g] + i]]);
         (*stats)[g] = pandas_stats(values, n, order, values + n);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static row_t event_of(const struct argument_table *table, row_t attribution) {
@@ -185,9 +185,7 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
     int64_t *start = arena_alloc(arena, n, sizeof *start), *stop = arena_alloc(arena, n, sizeof *stop);
     row_t *first = arena_zeros(arena, (size_t)model->hosts.n + 2, sizeof *first);
     row_t *begin = arena_alloc(arena, walk->n, sizeof *begin), *end = arena_alloc(arena, walk->n, sizeof *end);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < model->hosts.n; row++)
         if (walk->enclosing[row] != ROW_NONE)
             first[walk->enclosing[row] + 2] += model->links.first[row + 1] - model->links.first[row];
@@ -269,14 +267,11 @@ enum sutra_status tracelens_timeline(const struct tracelens_input *input, struct
     struct busy_times times;
     struct arena_mark mark = arena_mark(arena);
     uint8_t *linked = arena_alloc(arena, model->devices.n, sizeof *linked);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < model->devices.n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < model->devices.n; i++)
         linked[i] = model->devices.call[i] != ROW_NONE;
-    if (!status)
-        status = measure_busy_times(model, linked, &input->context->engine, arena, &times, error);
+    TRY(measure_busy_times(model, linked, &input->context->engine, arena, &times, error));
     arena_release(arena, mark);
-    if (status)
-        return status;
     const struct {
         const char *name;
         int64_t ticks;
@@ -378,17 +373,16 @@ static void sum_groups(const struct launch_model *model, const struct row_groups
 static enum sutra_status rank_groups(const struct launch_model *model, const struct tuple *keys, group_label *label,
                                      struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
     const struct attribution_table *attributions = &model->attributions;
-    enum sutra_status status = row_groups_make(keys, attributions->n, arena, &ranked->groups, error);
-    if (status)
-        return status;
+    TRY(row_groups_make(keys, attributions->n, arena, &ranked->groups, error));
     uint32_t n = ranked->groups.n, *rank = arena_alloc(arena, n, sizeof *rank);
     double *values = arena_alloc(arena, attributions->n, sizeof *values);
     ranked->self_device_us = arena_alloc(arena, n, sizeof *ranked->self_device_us);
     ranked->total_device_us = arena_alloc(arena, n, sizeof *ranked->total_device_us);
     ranked->label = arena_alloc(arena, n, sizeof *ranked->label);
     ranked->order = arena_alloc(arena, n, sizeof *ranked->order);
-    if ((status = arena_status(arena, error)) || n == 0)
-        return status;
+    TRY(arena_status(arena, error));
+    if (n == 0)
+        return SUTRA_OK;
     for (uint32_t g = 0; g < n; g++) {
         ranked->order[g] = g;
         ranked->label[g] = label(model, &keys[ranked->groups.member[ranked->groups.first[g]]]);
@@ -444,8 +438,8 @@ static enum sutra_status add_categories(const struct tracelens_input *input, str
                                         struct sutra_table *table, const struct tuple *keys,
                                         struct sutra_error *error) {
     struct ranked_groups ranked;
-    enum sutra_status status = rank_groups(input->model, keys, category_label, arena, &ranked, error);
-    for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
+    TRY(rank_groups(input->model, keys, category_label, arena, &ranked, error));
+    for (uint32_t i = 0; i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         const char *name = op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]];
         table_text(table, name, strlen(name));
@@ -453,7 +447,7 @@ static enum sutra_status add_categories(const struct tracelens_input *input, str
         table_real(table, ranked.self_device_us[g] / 1e3);
         table_shares(table, &ranked, g);
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status tracelens_operators(const struct tracelens_input *input, struct arena *arena,
@@ -463,21 +457,19 @@ enum sutra_status tracelens_operators(const struct tracelens_input *input, struc
     struct arena_mark mark = arena_mark(arena);
     struct tuple *names = arena_zeros(arena, model->attributions.n, sizeof *names);
     struct tuple *categories = arena_zeros(arena, model->attributions.n, sizeof *categories);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < model->attributions.n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < model->attributions.n; i++) {
         names[i].part[0] = host_name(model, model->attributions.host[i]);
         categories[i].part[0] = input->categories[i];
     }
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_OPS);
     if (input->integer_times)
         tracelens_retype_integers(table, times);
-    if (!status)
-        status = add_names(input, arena, table, names, error);
-    if (!status)
-        status = add_categories(input, arena, result_table_begin(&operators->result, SUTRA_TRACELENS_CATEGORIES),
-                                categories, error);
+    TRY(add_names(input, arena, table, names, error));
+    TRY(add_categories(input, arena, result_table_begin(&operators->result, SUTRA_TRACELENS_CATEGORIES), categories,
+                       error));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- By name and kind of module ---- */

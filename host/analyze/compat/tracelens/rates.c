@@ -238,15 +238,11 @@ static enum sutra_status find_gradients(const struct tracelens_input *input, str
     models->gradient_flops = arena_alloc(arena, models->costs.groups.n, sizeof *models->gradient_flops);
     if (arena->failed)
         return error_memory(error);
-    enum sutra_status status =
-        find_gradient_events(input->context, models->model, models->host, n, arena, models->gradient, error);
-    for (row_t perf_model = 0; perf_model < n && !status; perf_model++)
+    TRY(find_gradient_events(input->context, models->model, models->host, n, arena, models->gradient, error));
+    for (row_t perf_model = 0; perf_model < n; perf_model++)
         if (models->gradient[perf_model] != ROW_NONE)
             found[n_found++] = models->gradient[perf_model];
-    if (!status)
-        status = launch_model_busy_time(models->model, found, n_found, arena, ticks, error);
-    if (status)
-        return status;
+    TRY(launch_model_busy_time(models->model, found, n_found, arena, ticks, error));
     n_found = 0;
     for (row_t perf_model = 0; perf_model < n; perf_model++)
         models->gradient_busy[perf_model] = models->gradient[perf_model] == ROW_NONE ? 0 : ticks[n_found++];
@@ -295,15 +291,11 @@ enum sutra_status tracelens_models_make(const struct tracelens_input *input, str
     models->busy = arena_alloc(arena, n, sizeof *models->busy);
     if (!models->busy)
         return error_memory(error);
-    enum sutra_status status =
-        op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->costs, error);
-    if (!status)
-        status = launch_model_busy_time(model, models->host, n, arena, models->busy, error);
-    if (!status)
-        status = find_variants(models, arena, error);
-    if (!status)
-        status = find_gradients(input, models, arena, error);
-    return status ? status : thread_labels_read(input->context, model, arena, &models->labels, error);
+    TRY(op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->costs, error));
+    TRY(launch_model_busy_time(model, models->host, n, arena, models->busy, error));
+    TRY(find_variants(models, arena, error));
+    TRY(find_gradients(input, models, arena, error));
+    return thread_labels_read(input->context, model, arena, &models->labels, error);
 }
 
 void tracelens_models_free(struct tracelens_models *models) {
@@ -392,9 +384,8 @@ enum sutra_status tracelens_rates(const struct tracelens_input *input, struct ar
     const struct tracelens_models *models = input->models;
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_RATES);
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = add_rates(models, false, arena, table, error);
-    if (!status)
-        status = add_rates(models, true, arena, table, error);
+    TRY(add_rates(models, false, arena, table, error));
+    TRY(add_rates(models, true, arena, table, error));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }

@@ -117,8 +117,8 @@ static enum sutra_status group_operators(struct sheet *sheet, struct arena *aren
     const struct tracelens_models *models = sheet->models;
     struct tuple *keys = arena_alloc(arena, models->costs.n, sizeof *keys);
     sheet->perf_model = arena_alloc(arena, models->costs.n, sizeof *sheet->perf_model);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t perf_model = 0; perf_model < models->costs.n && !status; perf_model++) {
+    TRY(arena_status(arena, error));
+    for (row_t perf_model = 0; perf_model < models->costs.n; perf_model++) {
         const struct op_kind *kind = tracelens_model_kind(models, perf_model);
         if (family_of(kind) != sheet->spec->family || flops_of(sheet, perf_model)->missing ||
             (sheet->gradients && !(tracelens_has_gradient(kind) && models->gradient[perf_model] != ROW_NONE)))
@@ -130,7 +130,7 @@ static enum sutra_status group_operators(struct sheet *sheet, struct arena *aren
         sheet->has_unknown_bytes |= isnan(figures.tera_bytes_per_s);
         sheet->perf_model[sheet->n++] = perf_model;
     }
-    return status ? status : row_groups_make(keys, sheet->n, arena, &sheet->groups, error);
+    return row_groups_make(keys, sheet->n, arena, &sheet->groups, error);
 }
 
 /* ---- Parameters, as the columns of pandas have them: a missing value turns integers into real numbers ---- */
@@ -219,11 +219,9 @@ static enum sutra_status sheet_make(const struct tracelens_input *input, const s
                                     struct arena *arena, struct sheet *sheet, struct sutra_error *error) {
     *sheet = (struct sheet){
         .input = input, .model = input->model, .models = input->models, .spec = spec, .gradients = gradients};
-    enum sutra_status status = group_operators(sheet, arena, error);
-    if (!status && !(find_columns(sheet) && strings_init(&sheet->texts)))
-        status = error_memory(error);
-    if (status)
-        return status;
+    TRY(group_operators(sheet, arena, error));
+    if (!(find_columns(sheet) && strings_init(&sheet->texts)))
+        return error_memory(error);
     uint32_t n = sheet->groups.n, n_params = sheet->n_params;
     uint32_t *rank = arena_alloc(arena, n, sizeof *rank), *sorted = arena_alloc(arena, n, sizeof *sorted);
     sheet->cells = arena_alloc(arena, (size_t)n * n_params, sizeof *sheet->cells);
@@ -565,8 +563,7 @@ static enum sutra_status make_sheet(const struct tracelens_input *input, const s
 
 enum sutra_status tracelens_sheets(const struct tracelens_input *input, struct arena *arena,
                                    struct sutra_operators *operators, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < sizeof specs / sizeof *specs && !status; i++)
-        status = make_sheet(input, &specs[i], arena, operators, error);
-    return status;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        TRY(make_sheet(input, &specs[i], arena, operators, error));
+    return SUTRA_OK;
 }

@@ -360,9 +360,7 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         hosts[i] = of->list[i].host;
-    enum sutra_status status = launch_model_busy_time(of->model, hosts, n, arena, ticks, error);
-    if (status)
-        return status;
+    TRY(launch_model_busy_time(of->model, hosts, n, arena, ticks, error));
     for (row_t i = 0; i < n; i++) {
         const struct collected_op *op = &of->list[i];
         const struct op_flops *flops = flops_of(of, op);
