@@ -1,6 +1,5 @@
 /*
- * fault_memory_diff.c - fails every allocation in turn while two traces are compared, with default rules and with
- * --compat.
+ * fault_memory_diff.c - fails every allocation in turn while two traces are compared, also as HTA does.
  *
  * Each run must return SUTRA_SYSTEM and no result, or all tables. The sanitizers detect leaks.
  */
@@ -22,21 +21,19 @@ static const char b[] = TRACE(STEP(1, 0, 100) "," OP("wrap", 1, 55) "," EVENT(
 
 static const struct sutra_rename rename_gemm = {"gemm<a>", "gemm"};
 
-static const struct sutra_diff_options variants[] = {
-    {.size = sizeof variants[0], .renames = &rename_gemm, .n_renames = 1},
-    {.size = sizeof variants[0], .compat = true},
-};
+static const struct sutra_diff_options diff_options = {
+    .size = sizeof diff_options, .renames = &rename_gemm, .n_renames = 1};
 
 struct run {
-    const struct sutra_diff_options *options;
+    bool as_hta;
     const struct folder *files; /* or NULL */
     unsigned n_tables;
 };
 
-static unsigned count_tables(const struct sutra_diff *diff) {
+static unsigned count_tables(const struct sutra_result *result) {
     unsigned n = 0;
-    for (int id = 0; id < SUTRA_DIFF_N_TABLES && diff; id++)
-        n += sutra_result_table(SUTRA_RESULT(diff), (uint32_t)id, NULL) != NULL;
+    for (uint32_t id = 0; result && id < sutra_result_n_tables(result); id++)
+        n += sutra_result_table(result, id, NULL) != NULL;
     return n;
 }
 
@@ -47,13 +44,16 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     struct sutra_context *context = NULL;
     struct sutra_device_trace *traces[2] = {NULL, NULL};
     struct sutra_diff *diff = NULL;
+    struct sutra_hta_compare *hta = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     for (int side = 0; side < 2 && !status; side++)
         status = sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], error);
     if (!status)
-        status = sutra_diff_run_of(context, traces[0], traces[1], run->options, &diff, error);
-    run->n_tables = count_tables(diff);
+        status = run->as_hta ? sutra_hta_compare_run_of(context, traces[0], traces[1], NULL, &hta, error)
+                             : sutra_diff_run_of(context, traces[0], traces[1], &diff_options, &diff, error);
+    run->n_tables = count_tables(run->as_hta ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff));
     sutra_diff_free(diff);
+    sutra_hta_compare_free(hta);
     for (int side = 0; side < 2; side++)
         sutra_device_trace_free(traces[side]);
     sutra_context_free(context);
@@ -67,11 +67,14 @@ static enum sutra_status run_files(void *arg, struct sutra_error *error) {
     const char *const *list = run->files->list;
     struct sutra_context *context = NULL;
     struct sutra_diff *diff = NULL;
+    struct sutra_hta_compare *hta = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_diff_run(context, list, 1, list + 1, 1, run->options, &diff, error);
-    run->n_tables = count_tables(diff);
+        status = run->as_hta ? sutra_hta_compare_run(context, list, 1, list + 1, 1, NULL, &hta, error)
+                             : sutra_diff_run(context, list, 1, list + 1, 1, &diff_options, &diff, error);
+    run->n_tables = count_tables(run->as_hta ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff));
     sutra_diff_free(diff);
+    sutra_hta_compare_free(hta);
     sutra_context_free(context);
     return status;
 }
@@ -84,8 +87,8 @@ static void check(void *arg, long n, enum sutra_status status) {
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        struct run run = {.options = &variants[i]};
+    for (int as_hta = 0; as_hta < 2; as_hta++) {
+        struct run run = {.as_hta = as_hta};
         const struct refusable refusable = {&run, run_once, check};
         struct sutra_error error;
         assert_int_equal(run_once(&run, &error), SUTRA_OK);
@@ -96,12 +99,15 @@ static void any_allocation_may_fail(void **state) {
 
 static void any_allocation_may_fail_on_either_thread(void **state) {
     struct folder folder = make_folder();
-    struct run run = {.options = &variants[0], .files = &folder};
+    struct run run = {.files = &folder};
     (void)state;
     add_file(&folder, "a.json", a);
     add_file(&folder, "b.json", b);
     list_files(&folder);
-    assert_true(refuse_each(&(struct refusable){&run, run_files, check}, false) > 50);
+    for (int as_hta = 0; as_hta < 2; as_hta++) {
+        run.as_hta = as_hta;
+        assert_true(refuse_each(&(struct refusable){&run, run_files, check}, false) > 50);
+    }
     remove_folder(&folder);
 }
 

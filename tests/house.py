@@ -35,11 +35,11 @@ FLOORS = [
     ["simulate"],
     ["analyze/launches"],
     ["analyze"],
-    ["analyze/compat/hta", "analyze/compat/dlrm"],
     ["analyze/operators", "analyze/collectives", "analyze/memory", "analyze/nsys"],
     ["analyze/overview"],
     ["analyze/compat/tracelens"],
     ["compare"],
+    ["analyze/compat/hta", "analyze/compat/dlrm"],
     ["job"],
     ["rewrite"],
     ["arrow"],
@@ -51,7 +51,7 @@ FLOORS = [
 ONLY = {"cuda": {"base", "columns", "match"}}
 DOORS = {"cuda": {"context": "cuda/engine_cuda.h"}}
 # The rooms that include the analyses which reproduce other programs.
-COMPAT_CLIENTS = {"arrow", "cli", "compare", "report"}
+COMPAT_CLIENTS = {"arrow", "cli", "report"}
 
 # Floors inside a room: its files by pattern, of object files only. Files that no pattern names are on no floor.
 FILE_FLOORS = {

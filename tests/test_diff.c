@@ -490,19 +490,27 @@ static void rows_and_their_order_do_not_depend_on_threads(void **state) {
 
 static void hta_compares_the_first_steps(void **state) {
     (void)state;
-    const struct sutra_diff_options options = {.size = sizeof options, .compat = true};
     char *texts[2] = {make_trace("view mm:gemm=10 add:ew=3", 2), make_trace("view mm:gemm=12 mul:ew=3", 3)}, text[1024];
-    struct sutra_diff *diff = compare_texts(texts, &options, 1);
-    tell_table(sutra_result_table(SUTRA_RESULT(diff), SUTRA_HTA_COMPARE_GPU, NULL), "not made", text);
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *traces[2] = {NULL, NULL};
+    struct sutra_hta_compare *compare = NULL;
+    for (int side = 0; side < 2; side++)
+        assert_int_equal(
+            sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], NULL),
+            SUTRA_OK);
+    assert_int_equal(sutra_hta_compare_run_of(context, traces[0], traces[1], NULL, &compare, NULL), SUTRA_OK);
+    tell_table(sutra_result_table(SUTRA_RESULT(compare), SUTRA_HTA_COMPARE_GPU, NULL), "not made", text);
     assert_string_equal(text, "ew,1,3,1,3,0,0,= | gemm,1,10,1,12,0,2,=");
-    tell_table(sutra_result_table(SUTRA_RESULT(diff), SUTRA_HTA_COMPARE_CPU, NULL), "not made", text);
+    tell_table(sutra_result_table(SUTRA_RESULT(compare), SUTRA_HTA_COMPARE_CPU, NULL), "not made", text);
     assert_string_equal(text, "ProfilerStep#0,1.0,9.0,1.0,9.0,0.0,0.0,= | add,1.0,2.0,0.0,0.0,-1.0,-2.0,- | "
                               "cudaLaunchKernel,2.0,2.0,2.0,2.0,0.0,0.0,= | mm,1.0,2.0,1.0,2.0,0.0,0.0,= | "
                               "view,1.0,1.0,1.0,1.0,0.0,0.0,= | mul,0.0,0.0,1.0,2.0,1.0,2.0,+");
-    assert_null(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_PATHS, NULL));
-    sutra_diff_free(diff);
-    free(texts[0]);
-    free(texts[1]);
+    sutra_hta_compare_free(compare);
+    for (int side = 0; side < 2; side++) {
+        sutra_device_trace_free(traces[side]);
+        free(texts[side]);
+    }
+    sutra_context_free(context);
 }
 
 int main(void) {

@@ -18,6 +18,7 @@
 #include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
+#include "sutra/analyze.h"
 #include "sutra/diff.h"
 #include "sutra/report.h"
 #include "text/names.h"
@@ -36,7 +37,8 @@ struct diff_analysis {
     struct option_list map;
     struct sutra_rename renames[LIST_MAX]; /* of map */
     struct trace_list sides[2];
-    struct sutra_diff *diff;
+    struct sutra_diff *diff; /* or with --compat: */
+    struct sutra_hta_compare *hta;
 };
 
 /* The sides as named by the user, and the directory of the tables or NULL. */
@@ -504,25 +506,37 @@ static int check(struct analysis *analysis) {
     return exit_code;
 }
 
-/* Writes HTA's lists of names. */
-static enum sutra_status write_hta_lists(struct diff_analysis *self, struct sutra_error *error) {
+/* Writes HTA's tables and lists of names. */
+static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra_error *error) {
     static const struct {
-        enum sutra_diff_table table;
+        enum sutra_hta_compare_table table;
         const char *name;
     } lists[] = {{SUTRA_HTA_COMPARE_ALL, "hta_ops_diff_all"},
                  {SUTRA_HTA_COMPARE_CPU, "hta_ops_diff_cpu"},
                  {SUTRA_HTA_COMPARE_GPU, "hta_ops_diff_gpu"}};
     struct job *job = &self->analysis.job;
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < COUNT_OF(lists) && !status; i++) {
+    const struct trace_list *a = &self->sides[0], *b = &self->sides[1];
+    const struct sutra_restriction *part = &self->analysis.restriction;
+    const struct sutra_hta_compare_options options = {
+        .size = sizeof options,
+        .ranks = part->ranks,
+        .n_ranks = part->n_ranks,
+        .step = {part->step, self->step_b ? self->step_b : part->step},
+    };
+    if (self->map.n || part->from_us > 0 || part->to_us > 0 || part->name || part->stream || part->category)
+        return error_set(error, SUTRA_USAGE,
+                         "HTA tables compare all events of a step: select only with --rank and --step");
+    TRY(sutra_hta_compare_run(job->context, (const char *const *)a->paths, a->n, (const char *const *)b->paths, b->n,
+                              &options, &self->hta, error));
+    TRY(analysis_write_tables(&self->analysis, SUTRA_RESULT(self->hta), RANK_ALL, error));
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct result_path path;
         uint64_t n_bytes = 0;
-        status = result_file_path(&self->analysis, lists[i].name, RANK_ALL, "json", &path, error);
-        if (!status)
-            status = sutra_diff_write_changes(job->context, self->diff, lists[i].table, path.text, &n_bytes, error);
+        TRY(result_file_path(&self->analysis, lists[i].name, RANK_ALL, "json", &path, error));
+        TRY(sutra_hta_compare_write_changes(job->context, self->hta, lists[i].table, path.text, &n_bytes, error));
         job->figures.output_bytes += n_bytes;
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
@@ -531,7 +545,6 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     const struct trace_list *a = &self->sides[0], *b = &self->sides[1];
     const struct sutra_restriction *part = &analysis->restriction;
     const struct sutra_diff_options options = {.size = sizeof options,
-                                               .compat = self->compat == DIFF_COMPAT_HTA,
                                                .renames = self->renames,
                                                .n_renames = self->map.n,
                                                .ranks = part->ranks,
@@ -543,13 +556,13 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
                                                .stream = part->stream,
                                                .category = part->category};
     uint64_t n_bytes = 0;
+    if (self->compat == DIFF_COMPAT_HTA)
+        return compare_as_hta(self, error);
     enum sutra_status status = sutra_diff_run(job->context, (const char *const *)a->paths, a->n,
                                               (const char *const *)b->paths, b->n, &options, &self->diff, error);
     if (!status && job->output)
         status = analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error);
-    if (!status && self->compat == DIFF_COMPAT_HTA)
-        status = write_hta_lists(self, error);
-    else if (!status && job->output && !analysis->no_report)
+    if (!status && job->output && !analysis->no_report)
         status = sutra_report_write_diff(job->context, self->diff, job->operands.words[0], job->operands.words[1],
                                          analysis->results.path, &n_bytes, error);
     job->figures.output_bytes += n_bytes;
@@ -577,26 +590,28 @@ static int report(struct analysis *analysis) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     struct diff_gate gate = {0};
     struct sutra_error error;
-    sutra_diff_summary(self->diff, &summary);
-    if (!self->compat)
+    if (self->diff) {
+        sutra_diff_summary(self->diff, &summary);
         gate = diff_gate_decide(self->diff, self->fail_above_percent);
-    if (!self->compat && self->format == DIFF_MARKDOWN)
-        print_markdown(self->diff, &names, &gate);
-    else if (!self->compat && self->format == DIFF_TEXT && !job->quiet)
-        print_page(self->diff, &names, &gate);
-    else if (self->format == DIFF_JSON && print_json(job->context, self->diff, &names, &gate, &error))
-        return message_error(&error);
+        if (self->format == DIFF_MARKDOWN)
+            print_markdown(self->diff, &names, &gate);
+        else if (self->format == DIFF_TEXT && !job->quiet)
+            print_page(self->diff, &names, &gate);
+        else if (self->format == DIFF_JSON && print_json(job->context, self->diff, &names, &gate, &error))
+            return message_error(&error);
+    }
     const struct named_count counts[] = {{"n_ranks_a", summary.n_ranks[0]},
                                          {"n_ranks_b", summary.n_ranks[1]},
                                          {"n_steps_a", summary.n_steps[0]},
                                          {"n_steps_b", summary.n_steps[1]}};
     int exit_code = analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
-    return exit_code == SUTRA_OK && !self->compat ? report_gate(self, &summary, &gate) : exit_code;
+    return exit_code == SUTRA_OK && self->diff ? report_gate(self, &summary, &gate) : exit_code;
 }
 
 static void release(struct job *job) {
     struct diff_analysis *self = (struct diff_analysis *)job;
     sutra_diff_free(self->diff);
+    sutra_hta_compare_free(self->hta);
     trace_list_free(&self->sides[0]);
     trace_list_free(&self->sides[1]);
 }

@@ -16,49 +16,18 @@
 #include "base/options.h"
 #include "text/quantities.h"
 
-/* The result of reading a trace. */
-struct compared {
-    bool wanted;
-    struct part part;
-    struct hta_names names;
-};
-
-/* One side; several sides are read concurrently, each with its own context, and its warnings are reported later. */
-struct diff_side {
-    const struct sutra_diff_options *options;
-    int side;
-    const char *const *paths;
-    size_t n_paths;
-    struct rank_tasks tasks;             /* with results of struct compared */
-    const struct sutra_context *context; /* of the caller */
-    unsigned n_threads;
-    struct buffer warnings; /* lines, each with a NUL */
-    enum sutra_status status;
-    struct sutra_error error;
-};
-
 /* ---- Traces ---- */
 
-static struct compared *compared_of(const struct diff_side *side, size_t number) {
-    return (struct compared *)side->tasks.results + number;
-}
-
 /* Reduces a trace of a side. */
-static enum sutra_status compare_trace(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
-                                       int64_t rank, const struct sutra_diff_options *options,
-                                       struct compared *compared, struct sutra_error *error) {
+static enum sutra_status make_part(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
+                                   int64_t rank, const struct sutra_diff_options *options, struct part *part,
+                                   struct sutra_error *error) {
     const struct part_options part_options = {.side = side, .rank = rank, .diff = *options};
-    compared->wanted = true;
-    if (options->compat)
-        return hta_names_sum(context, trace, options->step[side], &compared->names, error);
-    return part_init(&compared->part) ? part_make(context, trace, &part_options, &compared->part, error)
-                                      : error_memory(error);
+    return part_init(part) ? part_make(context, trace, &part_options, part, error) : error_memory(error);
 }
 
-static void compared_free(void *result) {
-    struct compared *compared = result;
-    part_free(&compared->part);
-    hta_names_free(&compared->names);
+static void free_part(void *part) {
+    part_free(part);
 }
 
 static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
@@ -67,24 +36,20 @@ static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t numb
     const struct rank_task *task = &side->tasks.list[number];
     (void)run;
     enum sutra_status status =
-        compare_trace(context, trace, side->side, task->rank, side->options, compared_of(side, number), error);
+        make_part(context, trace, side->side, task->rank, side->options, task_result(&side->tasks, number), error);
     if (status)
         error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
     return status;
 }
 
-static const struct rank_analysis compare_analysis = {
-    .result_size = sizeof(struct compared), .analyze = read_trace, .free = compared_free};
+static const struct rank_analysis part_analysis = {
+    .result_size = sizeof(struct part), .analyze = read_trace, .free = free_part};
 
 static enum sutra_status read_side(struct sutra_context *context, struct diff_side *side, struct sutra_error *error) {
-    side->tasks.restriction = (struct sutra_restriction){
-        .size = sizeof side->tasks.restriction, .ranks = side->options->ranks, .n_ranks = side->options->n_ranks};
     side->tasks.names_traces = true;
-    side->tasks.keeps_truncated = side->options->compat;
-    side->tasks.prefetch_columns = side->options->compat ? PREFETCH_NOTHING : PREFETCH_IDS | PREFETCH_ARGUMENTS;
     enum sutra_status status =
-        rank_tasks_run(&side->tasks, &compare_analysis, context, side->paths, side->n_paths, side, error);
+        rank_tasks_run(&side->tasks, side->analysis, context, side->paths, side->n_paths, side, error);
     if (status == SUTRA_DATA && error && side->tasks.n_selected == 0)
         error_name_file(error, status, side->side ? "B" : "A");
     return status;
@@ -118,8 +83,7 @@ static void read_alone(void *arg, size_t side) {
 }
 
 /* Reads the sides sequentially with one thread, or with a GPU, which reads one trace at a time. */
-static enum sutra_status read_sides(struct sutra_context *context, struct diff_side sides[2],
-                                    struct sutra_error *error) {
+enum sutra_status diff_sides_read(struct sutra_context *context, struct diff_side sides[2], struct sutra_error *error) {
     if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA) {
         unsigned n_threads = pool_threads(context->pool);
         for (unsigned side = 0; side < 2; side++) {
@@ -151,10 +115,10 @@ static enum sutra_status read_sides(struct sutra_context *context, struct diff_s
 
 /* ---- Comparison ---- */
 
-static enum sutra_status join(struct part *whole, struct compared *compared, int side, struct sutra_diff *diff,
+static enum sutra_status join(struct part *whole, struct part *part, int side, struct sutra_diff *diff,
                               struct sutra_error *error) {
-    enum sutra_status status = part_join(whole, &compared->part, side, error);
-    part_free(&compared->part);
+    enum sutra_status status = part_join(whole, part, side, error);
+    part_free(part);
     diff->summary.n_ranks[side]++;
     return status;
 }
@@ -163,13 +127,10 @@ static enum sutra_status compare_parts(struct diff_side sides[2], struct sutra_d
     struct part whole;
     enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
     for (int side = 0; side < 2 && !status; side++) {
-        for (size_t i = 0; i < sides[side].tasks.n && !status; i++) {
-            size_t number = sides[side].tasks.order[i];
-            if (!sides[side].tasks.list[number].status && compared_of(&sides[side], number)->wanted)
-                status = join(&whole, compared_of(&sides[side], number), sides[side].side, diff, error);
-        }
+        for (size_t i = 0; i < sides[side].tasks.n_analyzed && !status; i++)
+            status = join(&whole, task_result_of_rank(&sides[side].tasks, i), side, diff, error);
         if (!status)
-            status = collective_waits_find(&whole, sides[side].side, error);
+            status = collective_waits_find(&whole, side, error);
     }
     if (!status)
         status = diff_tables_make(&whole, diff, error);
@@ -177,27 +138,8 @@ static enum sutra_status compare_parts(struct diff_side sides[2], struct sutra_d
     return status;
 }
 
-static enum sutra_status compare_names(const struct hta_names *a, const struct hta_names *b, struct sutra_diff *diff,
-                                       struct sutra_error *error) {
-    const struct hta_names sides[2] = {*a, *b};
-    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT; id++)
-        TRY(hta_compare_table(sides, (enum sutra_diff_table)id, result_table_begin(&diff->result, (uint32_t)id),
-                              error));
-    return SUTRA_OK;
-}
-
-/* The names of the lowest rank. */
-static const struct hta_names *first_names(const struct diff_side *side) {
-    size_t i = 0;
-    while (side->tasks.list[side->tasks.order[i]].status || !compared_of(side, side->tasks.order[i])->wanted)
-        i++;
-    return &compared_of(side, side->tasks.order[i])->names;
-}
-
-static enum sutra_status compare_pair(struct compared sides[2], struct sutra_diff *diff, struct sutra_error *error) {
+static enum sutra_status compare_pair(struct part sides[2], struct sutra_diff *diff, struct sutra_error *error) {
     struct part whole;
-    if (diff->compat)
-        return compare_names(&sides[0].names, &sides[1].names, diff, error);
     enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
     for (int side = 0; side < 2 && !status; side++)
         status = join(&whole, &sides[side], side, diff, error);
@@ -209,19 +151,22 @@ static enum sutra_status compare_pair(struct compared sides[2], struct sutra_dif
 
 /* ---- Public functions ---- */
 
-/* Publishes the defects of a side, copied from its tasks: "B: rank 1: 4 of 40 GPU activities ...". */
-static void publish_defects(struct sutra_diff *diff, int side, const struct trace_validity *validity) {
-    struct sutra_result *result = &diff->result;
-    diff->validity[side] = *validity;
-    diff->summary.reliable[side] = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
-    result->defects = diff->defects;
+void diff_publish_defects(struct sutra_result *result, struct diff_defects *defects, int side,
+                          const struct trace_validity *validity) {
+    defects->validity[side] = *validity;
+    result->defects = defects->list;
     for (int kind = 0; kind < N_DEFECTS; kind++) {
         if (!validity->defects[kind].count)
             continue;
         const struct defect_text text = defect_message(validity, (enum trace_defect_kind)kind, side ? "B" : "A");
-        diff->defects[result->n_defects++] =
-            defect_publish(&diff->validity[side].defects[kind], (enum trace_defect_kind)kind, text.text);
+        defects->list[result->n_defects++] =
+            defect_publish(&defects->validity[side].defects[kind], (enum trace_defect_kind)kind, text.text);
     }
+}
+
+static void publish_side(struct sutra_diff *diff, int side, const struct trace_validity *validity) {
+    diff->summary.reliable[side] = !validity_has_damaged_times(validity) && !validity_has_device_clock(validity);
+    diff_publish_defects(&diff->result, &diff->defects, side, validity);
 }
 
 /* Allocates the result; `taken` becomes the effective options. */
@@ -229,11 +174,6 @@ static enum sutra_status begin_diff(const struct sutra_diff_options *options, st
                                     struct sutra_diff **made, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_diff_options, category);
     TRY(options_copy(&form, options, taken, error));
-    bool selects = taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;
-    if (taken->compat && (selects || taken->n_renames)) {
-        error_set(error, SUTRA_USAGE, "HTA tables compare all events of a step: select only with --rank and --step");
-        return SUTRA_USAGE;
-    }
     *made = calloc(1, sizeof **made);
     if (!*made || !result_init(&(*made)->result, diff_table_specs, SUTRA_DIFF_N_TABLES)) {
         free(*made);
@@ -241,7 +181,6 @@ static enum sutra_status begin_diff(const struct sutra_diff_options *options, st
         return error_memory(error);
     }
     (*made)->result.of_job = true;
-    (*made)->result.verbatim = (*made)->compat = taken->compat;
     (*made)->summary.size = sizeof(*made)->summary;
     return SUTRA_OK;
 }
@@ -253,8 +192,6 @@ static enum sutra_status finish_diff(enum sutra_status status, struct sutra_diff
     }
     *diff = made;
     struct sutra_diff_summary *summary = &made->summary;
-    if (made->compat)
-        return status;
     const double percent = (summary->step_us[1] / summary->step_us[0] - 1) * 100;
     const char *step = summary->has_steps[1] ? "a step takes" : "the trace takes";
     const struct figure time = time_text(summary->step_us[1]);
@@ -273,16 +210,21 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
     TRY(begin_diff(options, &taken, &made, error));
-    struct diff_side sides[2] = {{.options = &taken, .side = 0, .paths = paths_a, .n_paths = n_a},
-                                 {.options = &taken, .side = 1, .paths = paths_b, .n_paths = n_b}};
-    enum sutra_status status = read_sides(context, sides, error);
-    if (!status) {
-        status = made->compat ? compare_names(first_names(&sides[0]), first_names(&sides[1]), made, error)
-                              : compare_parts(sides, made, error);
+    struct diff_side sides[2] = {{.paths = paths_a, .n_paths = n_a}, {.paths = paths_b, .n_paths = n_b}};
+    for (int side = 0; side < 2; side++) {
+        sides[side].side = side;
+        sides[side].analysis = &part_analysis;
+        sides[side].options = &taken;
+        sides[side].tasks.restriction.ranks = taken.ranks;
+        sides[side].tasks.restriction.n_ranks = taken.n_ranks;
+        sides[side].tasks.prefetch_columns = PREFETCH_IDS | PREFETCH_ARGUMENTS;
     }
+    enum sutra_status status = diff_sides_read(context, sides, error);
+    if (!status)
+        status = compare_parts(sides, made, error);
     for (int side = 0; side < 2; side++) {
         if (!status)
-            publish_defects(made, side, &sides[side].tasks.validity);
+            publish_side(made, side, &sides[side].tasks.validity);
         rank_tasks_free(&sides[side].tasks);
     }
     return finish_diff(status, made, diff);
@@ -292,19 +234,19 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
                                     struct sutra_diff **diff, struct sutra_error *error) {
     const struct sutra_device_trace *const traces[2] = {a, b};
-    struct compared compared[2] = {{0}, {0}};
+    struct part parts[2] = {{.texts.n = 0}, {.texts.n = 0}};
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
-    enum sutra_status status = SUTRA_OK;
     TRY(begin_diff(options, &taken, &made, error));
+    enum sutra_status status = SUTRA_OK;
     for (int side = 0; side < 2 && !status; side++)
-        status = compare_trace(context, traces[side], side, 0, &taken, &compared[side], error);
+        status = make_part(context, traces[side], side, 0, &taken, &parts[side], error);
     if (!status)
-        status = compare_pair(compared, made, error);
+        status = compare_pair(parts, made, error);
     for (int side = 0; side < 2; side++) {
         if (!status)
-            publish_defects(made, side, traces[side]->validity);
-        compared_free(&compared[side]);
+            publish_side(made, side, traces[side]->validity);
+        part_free(&parts[side]);
     }
     return finish_diff(status, made, diff);
 }
@@ -318,13 +260,4 @@ void sutra_diff_free(struct sutra_diff *diff) {
 
 void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary) {
     report_give(summary, &diff->summary, sizeof diff->summary);
-}
-
-enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
-                                           enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
-                                           struct sutra_error *error) {
-    const struct sutra_table *table = sutra_result_table(&diff->result, id, NULL);
-    if (id < SUTRA_HTA_COMPARE_ALL || !table)
-        return error_set(error, SUTRA_USAGE, "only HTA tables report changes by name");
-    return hta_compare_write_changes(context, table, path, n_bytes, error);
 }

@@ -1,5 +1,5 @@
 /*
- * diff.h - tables of a comparison: totals of both sides per step and their differences, call paths, and HTA's tables.
+ * diff.h - a comparison: its two sides; tables of totals of both sides per step, their differences, and call paths.
  *
  * A side's total is divided by its number of steps. To compare and sort integers, the difference of totals a and b of m
  * and n steps is computed as b*m - a*n, divided by m*n; so rows of A against B and of B against A are equal except for
@@ -8,6 +8,7 @@
 #ifndef COMPARE_DIFF_H
 #define COMPARE_DIFF_H
 
+#include "analyze/ranks.h"
 #include "analyze/table.h"
 #include "base/memory.h"
 #include "columns/strings.h"
@@ -17,18 +18,52 @@
 #include "read/device_trace.h"
 #include "sutra/diff.h"
 
+/* ---- The two sides ---- */
+
+/* One side of a comparison. */
+struct diff_side {
+    /* Set before. */
+    int side;
+    const char *const *paths;
+    size_t n_paths;
+    const struct rank_analysis *analysis; /* reduces a trace to a result; its argument is the side */
+    const void *options;                  /* for the analysis */
+    struct rank_tasks tasks;
+
+    /* Of diff_sides_read(), which reads several sides concurrently, each with its own context, and reports the warnings
+     * later. */
+    const struct sutra_context *context; /* of the caller */
+    unsigned n_threads;
+    struct buffer warnings; /* lines, each with a NUL */
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+/* Reads the traces of both sides. rank_tasks_free() is due for both in any case. */
+enum sutra_status diff_sides_read(struct sutra_context *context, struct diff_side sides[2], struct sutra_error *error);
+
+/* The defects of the traces of A and of B, which a result refers to. */
+struct diff_defects {
+    struct trace_validity validity[2];
+    struct sutra_trace_defect list[2 * N_DEFECTS];
+};
+
+/* Publishes the defects of a side, A first: "B: rank 1: 4 of 40 GPU activities ...". */
+void diff_publish_defects(struct sutra_result *result, struct diff_defects *defects, int side,
+                          const struct trace_validity *validity);
+
+/* ---- Tables ---- */
+
 struct sutra_diff {
     struct sutra_result result;
-    bool compat;
-    struct trace_validity validity[2]; /* of the traces of A and of B */
-    struct sutra_trace_defect defects[2 * N_DEFECTS];
+    struct diff_defects defects;
     struct sutra_diff_summary summary;
 };
 
 /* Names and columns of all tables. */
 extern const struct table_spec diff_table_specs[];
 
-/* Makes all tables except HTA's. SUTRA_SYSTEM: out of memory. */
+/* Makes all tables. SUTRA_SYSTEM: out of memory. */
 enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error);
 
 /* A total of a side, times the steps of the other side. */
@@ -82,43 +117,5 @@ enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tre
 /* Fills the table of paths by names only. SUTRA_SYSTEM: out of memory. */
 enum sutra_status path_sums_table(const struct part *whole, const struct path_tree *tree, struct arena *arena,
                                   struct sutra_table *table, struct sutra_error *error);
-
-/*
- * ---- TraceDiff of Holistic Trace Analysis: one rank and one step of each side ----
- *
- * Counts and durations by name of event, on the CPU, on the GPU, and on both.
- *
- *     trace --> hta_names_sum(): sums by name --+
- *                                               +--> hta_compare_table(), hta_compare_write_changes()
- *     trace --> hta_names_sum() ----------------+
- *
- * Durations of the CPU include the children of operators. O(events), and a sort of the names.
- */
-
-/* Sums of one name: on the CPU, on the GPU. */
-struct hta_name_sum {
-    uint64_t count[2];
-    wide_t ns[2];
-};
-
-struct hta_names {
-    struct strings names;
-    struct hta_name_sum *sums; /* by name */
-    bool durs_real;
-};
-
-/* Sums the events of the requested step, or of the step with the lowest number if `step` is NULL. Call hta_names_free()
- * also after a failure. SUTRA_DATA: the trace has no such step. */
-enum sutra_status hta_names_sum(struct sutra_context *context, const struct sutra_device_trace *trace, const char *step,
-                                struct hta_names *names, struct sutra_error *error);
-void hta_names_free(struct hta_names *names);
-
-/* compare_traces: names of A in order, then names of B only. */
-enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_diff_table id,
-                                    struct sutra_table *table, struct sutra_error *error);
-
-/* ops_diff as JSON. */
-enum sutra_status hta_compare_write_changes(struct sutra_context *context, const struct sutra_table *table,
-                                            const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 #endif

@@ -18,12 +18,6 @@
     REAL("device_a_us"), REAL("device_b_us"), REAL("device_diff_us"), REAL("diff_percent"), REAL("share_percent"),     \
         REAL("cumulative_percent")
 #define CLEAR_COLUMNS REAL("error_us"), TEXT("clear")
-#define HTA_COLUMNS(first)                                                                                             \
-    {                                                                                                                  \
-        TEXT(first), INTEGER("control_counts"), INTEGER("control_total_duration"), INTEGER("test_counts"),             \
-            INTEGER("test_total_duration"), INTEGER("diff_counts"), INTEGER("diff_duration"),                          \
-            TEXT("counts_change_categories")                                                                           \
-    }
 
 const struct table_spec diff_table_specs[SUTRA_DIFF_N_TABLES] = {
     [SUTRA_DIFF_STEPS] = {"diff_steps", OF_JOB,
@@ -49,12 +43,6 @@ const struct table_spec diff_table_specs[SUTRA_DIFF_N_TABLES] = {
                          .columns = {INTEGER("depth"), TEXT("name"), REAL("calls_a"), REAL("calls_b"),
                                      REAL("device_a_us"), REAL("device_b_us"), REAL("device_diff_us"), REAL("own_a_us"),
                                      REAL("own_b_us"), REAL("own_diff_us")}},
-    [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", OF_JOB, .columns = HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", OF_JOB, .columns = HTA_COLUMNS("short_name")},
-    [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", OF_JOB, .columns = HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_CPU_SHORT] = {"hta_compare_cpu_short", OF_JOB, .columns = HTA_COLUMNS("short_name")},
-    [SUTRA_HTA_COMPARE_GPU] = {"hta_compare_gpu", OF_JOB, .columns = HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_GPU_SHORT] = {"hta_compare_gpu_short", OF_JOB, .columns = HTA_COLUMNS("short_name")},
 };
 
 /* ---- Rows ---- */

@@ -313,8 +313,6 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct page page;
     char more[256];
-    if (!steps)
-        return error_set(error, SUTRA_USAGE, "HTA tables have no report");
     sutra_diff_summary(diff, &source.summary);
     source.clear = text_named(steps, "clear", 0);
     snprintf(more, sizeof more, " (A) and %s (B)", b);

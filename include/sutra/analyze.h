@@ -239,6 +239,47 @@ struct sutra_hta_slowest {
 /* Returns 0 if fewer than two ranks have kernels. */
 int sutra_hta_ranks_slowest(const struct sutra_hta_ranks *ranks, struct sutra_hta_slowest *slowest);
 
+/* ---- Two traces: TraceDiff of HTA 0.5.0 ---- */
+
+struct sutra_hta_compare;
+
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
+struct sutra_hta_compare_options {
+    size_t size;
+    const struct sutra_rank_range *ranks; /* selected ranks, `n_ranks` elements; 0: all. The lowest one is compared */
+    size_t n_ranks;
+    const char *step[2]; /* of A and of B; NULL: the lowest */
+};
+
+enum sutra_hta_compare_table {
+    SUTRA_HTA_COMPARE_ALL, /* name: counts and durations in one step; _SHORT: by HTA's short names */
+    SUTRA_HTA_COMPARE_ALL_SHORT,
+    SUTRA_HTA_COMPARE_CPU,
+    SUTRA_HTA_COMPARE_CPU_SHORT,
+    SUTRA_HTA_COMPARE_GPU,
+    SUTRA_HTA_COMPARE_GPU_SHORT,
+    SUTRA_HTA_COMPARE_N_TABLES
+};
+
+/* Compare two sides, as sutra_diff_run() and sutra_diff_run_of() do. The caller frees *compare. Errors: SUTRA_DATA: no
+ * such step, or no steps. */
+enum sutra_status sutra_hta_compare_run(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                        const char *const *paths_b, size_t n_b,
+                                        const struct sutra_hta_compare_options *options,
+                                        struct sutra_hta_compare **compare, struct sutra_error *error);
+enum sutra_status sutra_hta_compare_run_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                           const struct sutra_device_trace *b,
+                                           const struct sutra_hta_compare_options *options,
+                                           struct sutra_hta_compare **compare, struct sutra_error *error);
+void sutra_hta_compare_free(struct sutra_hta_compare *compare);
+
+/* Writes the lists of names of a table (added, deleted, called more often, less often, equally often) as JSON. Writes
+ * as sutra_table_write() does. */
+enum sutra_status sutra_hta_compare_write_changes(struct sutra_context *context,
+                                                  const struct sutra_hta_compare *compare,
+                                                  enum sutra_hta_compare_table id, const char *path, uint64_t *n_bytes,
+                                                  struct sutra_error *error);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -36,13 +36,12 @@ struct sutra_rename {
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_diff_options {
     size_t size;
-    bool compat; /* tables of TraceDiff of Holistic Trace Analysis 0.5.0 ("HTA") instead of sutra's */
     const struct sutra_rename *renames;
     size_t n_renames;
-    const struct sutra_rank_range *ranks; /* selected ranks, `n_ranks` elements; 0: all; with `compat` the lowest */
+    const struct sutra_rank_range *ranks; /* selected ranks, `n_ranks` elements; 0: all */
     size_t n_ranks;
-    const char *step[2];   /* of A and of B: selected step; NULL: all; with `compat` the lowest */
-    double from_us, to_us; /* without `compat`: a part of the work, as in struct sutra_restriction */
+    const char *step[2];   /* of A and of B: selected step; NULL: all */
+    double from_us, to_us; /* this and the next: a part of the work, as in struct sutra_restriction */
     const char *name, *stream, *category;
 };
 
@@ -54,19 +53,12 @@ enum sutra_diff_table {
     SUTRA_DIFF_COLLECTIVES, /* collective, type, elements, ranks: all communication */
     SUTRA_DIFF_PATHS,       /* call path, kernels of A and kernels of B on it */
     SUTRA_DIFF_TREE,        /* call path by names only: GPU work below it, and launched by it */
-    SUTRA_HTA_COMPARE_ALL,  /* name: counts and durations in one step; _SHORT: by HTA's short names */
-    SUTRA_HTA_COMPARE_ALL_SHORT,
-    SUTRA_HTA_COMPARE_CPU,
-    SUTRA_HTA_COMPARE_CPU_SHORT,
-    SUTRA_HTA_COMPARE_GPU,
-    SUTRA_HTA_COMPARE_GPU_SHORT,
     SUTRA_DIFF_N_TABLES
 };
 
 /* Reads the traces of both sides, one at a time, and compares them. Unreadable traces and duplicate ranks of a side are
  * skipped with a warning; in a strict context, or if no trace of a side remains, this is an error. The caller frees
- * *diff; the result does not depend on the number of threads. Errors: SUTRA_DATA: no such step; with `compat`, no
- * steps. */
+ * *diff; the result does not depend on the number of threads. Errors: SUTRA_DATA: no such step. */
 enum sutra_status sutra_diff_run(struct sutra_context *context, const char *const *paths_a, size_t n_a,
                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
                                  struct sutra_diff **diff, struct sutra_error *error);
@@ -89,15 +81,9 @@ struct sutra_diff_summary {
     double step_error_us;   /* standard error of the step difference; NaN: unknown */
     double device_error_us; /* standard error of the difference in GPU work */
     bool reliable[2];       /* defects of the side's traces concern at most 5 % of its GPU activities and GPU time */
-    char sentence[160];     /* "B is slower: a step takes 1.030 ms instead of 1.000 ms, +3.0 %"; "" with `compat` */
+    char sentence[160];     /* "B is slower: a step takes 1.030 ms instead of 1.000 ms, +3.0 %" */
 };
 void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary);
-
-/* With `compat`: writes HTA's lists of names (added, deleted, called more often, less often, equally often) as JSON.
- * `id` is a SUTRA_HTA_COMPARE_ table without short names. Writes as sutra_table_write() does. */
-enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
-                                           enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
-                                           struct sutra_error *error);
 
 #pragma GCC visibility pop
 

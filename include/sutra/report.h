@@ -44,7 +44,7 @@ enum sutra_status sutra_report_write_operators(struct sutra_context *context, co
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes a comparison of two traces or jobs, named `a` and `b`, as report.html. Other pages do not link to it.
- * Otherwise as sutra_report_write_hta(). Errors: also SUTRA_USAGE: HTA's tables. */
+ * Otherwise as sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_diff(struct sutra_context *context, const struct sutra_diff *diff, const char *a,
                                           const char *b, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error);

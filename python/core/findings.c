@@ -198,6 +198,7 @@ static enum sutra_status run_collectives_page(struct job *job, struct sutra_cont
 /* ---- Differences ---- */
 
 DEFINE_FREE(diff)
+DEFINE_FREE(hta_compare)
 
 static PyObject *diff_report(const void *thing) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
@@ -221,14 +222,15 @@ static PyObject *diff_report(const void *thing) {
 
 static const struct kind diff_kind = {
     .name = "diff", .free = diff_release, .result = own_result, .report = diff_report};
+static const struct kind hta_compare_kind = {.name = "hta_compare", .free = hta_compare_release, .result = own_result};
 
 #define DIFF_TEXTS   5
-#define DIFF_NUMBERS 5
+#define DIFF_NUMBERS 4
 
 /* Texts: step of A, step of B, name, stream, category, pairs of renames, files of A, files of B.
- * Numbers: compat, start and end of the time range, number of renames, number of files of A, ranks. */
+ * Numbers: start and end of the time range, number of renames, number of files of A, ranks. */
 static enum sutra_status run_diff(struct job *job, struct sutra_context *context) {
-    size_t n_renames = (size_t)job->numbers[3], n_a = (size_t)job->numbers[4], first = DIFF_TEXTS + 2 * n_renames;
+    size_t n_renames = (size_t)job->numbers[2], n_a = (size_t)job->numbers[3], first = DIFF_TEXTS + 2 * n_renames;
     if (first > job->n_texts || n_a > job->n_texts - first)
         return job_fail(job, SUTRA_USAGE, "internal error: too few texts");
     struct sutra_rename *renames = job_ranks(job, DIFF_NUMBERS) ? calloc(n_renames + 1, sizeof *renames) : NULL;
@@ -238,14 +240,13 @@ static enum sutra_status run_diff(struct job *job, struct sutra_context *context
         renames[i] = (struct sutra_rename){job->texts[DIFF_TEXTS + 2 * i], job->texts[DIFF_TEXTS + 2 * i + 1]};
     const struct sutra_diff_options options = {
         .size = sizeof options,
-        .compat = job->numbers[0] != 0,
         .renames = renames,
         .n_renames = n_renames,
         .ranks = job->ranks,
         .n_ranks = job->n_ranks,
         .step = {job->texts[0], job->texts[1]},
-        .from_us = job->numbers[1],
-        .to_us = job->numbers[2],
+        .from_us = job->numbers[0],
+        .to_us = job->numbers[1],
         .name = job->texts[2],
         .stream = job->texts[3],
         .category = job->texts[4],
@@ -260,6 +261,29 @@ static enum sutra_status run_diff(struct job *job, struct sutra_context *context
             sutra_diff_run(context, paths, n_a, paths + n_a, job->n_texts - first - n_a, &options, &made, &job->error);
     job->thing = made;
     free(renames);
+    return status;
+}
+
+/* Texts: step of A, step of B, files of A, files of B. Numbers: number of files of A, ranks. */
+static enum sutra_status run_hta_compare(struct job *job, struct sutra_context *context) {
+    enum { FIRST = 2 };
+    size_t n_a = (size_t)job->numbers[0];
+    if (n_a > job->n_texts - FIRST)
+        return job_fail(job, SUTRA_USAGE, "internal error: too few texts");
+    if (!job_ranks(job, 1))
+        return job_fail(job, SUTRA_SYSTEM, "out of memory");
+    const struct sutra_hta_compare_options options = {
+        .size = sizeof options, .ranks = job->ranks, .n_ranks = job->n_ranks, .step = {job->texts[0], job->texts[1]}};
+    const char *const *paths = (const char *const *)job->texts + FIRST;
+    struct sutra_hta_compare *made = NULL;
+    enum sutra_status status;
+    if (job->things[0] && job->things[1])
+        status = sutra_hta_compare_run_of(context, job->things[0]->thing, job->things[1]->thing, &options, &made,
+                                          &job->error);
+    else
+        status = sutra_hta_compare_run(context, paths, n_a, paths + n_a, job->n_texts - FIRST - n_a, &options, &made,
+                                       &job->error);
+    job->thing = made;
     return status;
 }
 
@@ -287,6 +311,7 @@ const struct operation finding_operations[] = {
      &tracelens_kind},
     {"collectives_page", {"collectives"}, 1, 0, RETURNS_NUMBER, run_collectives_page, NULL},
     {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, DIFF_NUMBERS, RETURNS_THING, run_diff, &diff_kind},
+    {"hta_compare", {"?device_trace", "?device_trace"}, 2, 1, RETURNS_THING, run_hta_compare, &hta_compare_kind},
     {"diff_page", {"diff"}, 3, 0, RETURNS_NUMBER, run_diff_page, NULL},
     {0},
 };

@@ -501,7 +501,19 @@ def _name_of(side: Side) -> str:
     return os.path.basename(os.fsdecode(first))
 
 
-def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, str]] = None,
+def _sides(a: Side, b: Side, context: Optional[Context]) -> Tuple[Context, Tuple[Any, Any], Tuple[bytes, ...], int]:
+    """The context of both sides; two traces, or the paths of both and the number of paths of A."""
+    if isinstance(a, DeviceTrace) and isinstance(b, DeviceTrace):
+        if a._context is not b._context:
+            raise ValueError("the traces have different contexts: read both with the same context")
+        return a._context, (a._thing, b._thing), (), 0
+    if isinstance(a, DeviceTrace) or isinstance(b, DeviceTrace):
+        raise TypeError("a and b must both be traces or both be paths")
+    paths = path_list(a)
+    return context or shared(), (None, None), (*paths, *path_list(b)), len(paths)
+
+
+def diff(a: Side, b: Side, renames: Optional[Mapping[str, str]] = None,
          step: Union[Step, Tuple[Step, Step]] = None, from_us: float = 0, to_us: float = 0,
          name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None, rank: Ranks = None,
          context: Optional[Context] = None, progress: Optional[Progress] = None) -> DiffResult:
@@ -509,7 +521,6 @@ def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, 
 
     Args:
         a, b: one or several paths of device traces each; or two ``DeviceTrace`` objects of one context.
-        compat: return the tables of Holistic Trace Analysis' TraceDiff instead.
         renames: operator names of A mapped to names of B: {"aten::mm": "aten::matmul"}.
         step: step of both traces, or a pair of steps, one of A and one of B.
         from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
@@ -517,17 +528,26 @@ def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, 
     pairs = tuple(text for pair in (renames or {}).items() for text in pair)
     of_a, of_b = (Part(each, from_us, to_us, name, stream, category, rank)
                   for each in (step if isinstance(step, tuple) else (step, step)))
-    texts = (of_a.texts[0], *of_b.texts, *pairs)
-    if isinstance(a, DeviceTrace) and isinstance(b, DeviceTrace):
-        if a._context is not b._context:
-            raise ValueError("the traces have different contexts: read both with the same context")
-        numbers = (compat, from_us, to_us, len(pairs) // 2, 0, *rank_bounds(rank))
-        thing = a._run("diff", (a._thing, b._thing), texts, numbers, progress)
-        return DiffResult(a._context, thing, (_name_of(a), _name_of(b)))
-    if isinstance(a, DeviceTrace) or isinstance(b, DeviceTrace):
-        raise TypeError("a and b must both be traces or both be paths")
-    context = context or shared()
-    paths = path_list(a)
-    thing = context.run("diff", (None, None), (*texts, *paths, *path_list(b)),
-                        (compat, from_us, to_us, len(pairs) // 2, len(paths), *rank_bounds(rank)), progress)
+    context, things, paths, n_a = _sides(a, b, context)
+    thing = context.run("diff", things, (of_a.texts[0], *of_b.texts, *pairs, *paths),
+                        (from_us, to_us, len(pairs) // 2, n_a, *rank_bounds(rank)), progress)
     return DiffResult(context, thing, (_name_of(a), _name_of(b)))
+
+
+class HtaCompareResult(Result):
+    """Tables of Holistic Trace Analysis' TraceDiff. Returned by ``hta_compare()``."""
+
+
+def hta_compare(a: Side, b: Side, step: Union[Step, Tuple[Step, Step]] = None, rank: Ranks = None,
+                context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaCompareResult:
+    """Compares one step of the lowest rank of A and of B by names of events, as TraceDiff of Holistic Trace Analysis.
+
+    Args:
+        a, b: see ``diff()``.
+        step: step of both traces, or a pair of steps (None: the lowest).
+        rank: selection of ranks.
+    """
+    texts = (Part(each).texts[0] for each in (step if isinstance(step, tuple) else (step, step)))
+    context, things, paths, n_a = _sides(a, b, context)
+    thing = context.run("hta_compare", things, (*texts, *paths), (n_a, *rank_bounds(rank)), progress)
+    return HtaCompareResult(context, thing)

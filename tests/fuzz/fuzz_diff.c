@@ -1,6 +1,6 @@
 /*
  * fuzz_diff.c - fuzzes the comparison of two device traces, separated by a line "====" (without it, the trace is
- * compared with itself): in both orders, with default rules and with --compat, with one thread and with two.
+ * compared with itself): in both orders, by sutra's rules and as HTA does, with one thread and with two.
  *
  * Tables do not depend on threads; B against A has as many rows as A against B; rows add up to the totals; equal traces
  * do not differ.
@@ -27,11 +27,12 @@ static struct sides part(const uint8_t *data, size_t size) {
 
 struct made {
     struct sutra_context *context;
-    struct sutra_diff *diff;
+    struct sutra_diff *diff; /* or */
+    struct sutra_hta_compare *hta;
+    const struct sutra_result *result; /* of either; NULL: none */
 };
 
-static struct made make(unsigned n_threads, const struct sides *sides, bool swapped, bool compat) {
-    const struct sutra_diff_options options = {.size = sizeof options, .compat = compat};
+static struct made make(unsigned n_threads, const struct sides *sides, bool swapped, bool as_hta) {
     struct made made = {.context = new_context(n_threads)};
     struct sutra_device_trace *traces[2] = {NULL, NULL};
     struct sutra_error error = {0};
@@ -43,8 +44,10 @@ static struct made make(unsigned n_threads, const struct sides *sides, bool swap
         check_outcome(status, &error, traces[side]);
     }
     if (!status) {
-        status = sutra_diff_run_of(made.context, traces[0], traces[1], &options, &made.diff, &error);
-        check_outcome(status, &error, made.diff);
+        status = as_hta ? sutra_hta_compare_run_of(made.context, traces[0], traces[1], NULL, &made.hta, &error)
+                        : sutra_diff_run_of(made.context, traces[0], traces[1], NULL, &made.diff, &error);
+        made.result = as_hta ? SUTRA_RESULT(made.hta) : SUTRA_RESULT(made.diff);
+        check_outcome(status, &error, made.result);
     }
     for (int side = 0; side < 2; side++)
         sutra_device_trace_free(traces[side]);
@@ -53,6 +56,7 @@ static struct made make(unsigned n_threads, const struct sides *sides, bool swap
 
 static void made_free(struct made *made) {
     sutra_diff_free(made->diff);
+    sutra_hta_compare_free(made->hta);
     sutra_context_free(made->context);
 }
 
@@ -78,7 +82,7 @@ static bool is_near(double a, double b, double size) {
 }
 
 static void check_level(const struct made *made, enum sutra_diff_table id, bool equal) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(made->diff), id, NULL);
+    const struct sutra_table *table = sutra_result_table(made->result, id, NULL);
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(made->diff, &summary);
     double size = summary.device_us[0] + summary.device_us[1];
@@ -89,19 +93,18 @@ static void check_level(const struct made *made, enum sutra_diff_table id, bool 
         check(differences[row] == 0, "equal traces do not differ");
 }
 
-static void try_rules(const struct sides *sides, bool compat) {
-    struct made one = make(1, sides, false, compat), two = make(2, sides, false, compat);
-    struct made mirror = make(1, sides, true, compat);
+static void try_rules(const struct sides *sides, bool as_hta) {
+    struct made one = make(1, sides, false, as_hta), two = make(2, sides, false, as_hta);
+    struct made mirror = make(1, sides, true, as_hta);
     bool equal = sides->bytes[0] == sides->bytes[1];
-    check((one.diff == NULL) == (two.diff == NULL), "a difference for any number of threads or for none");
-    check((one.diff == NULL) == (mirror.diff == NULL), "a difference in either order or in none");
-    for (int id = 0; one.diff && id < SUTRA_DIFF_N_TABLES; id++) {
-        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(one.diff), (uint32_t)id, NULL);
-        check_tables_alike(table, sutra_result_table(SUTRA_RESULT(two.diff), (uint32_t)id, NULL));
-        check(!table || sutra_table_rows(table) ==
-                            sutra_table_rows(sutra_result_table(SUTRA_RESULT(mirror.diff), (uint32_t)id, NULL)),
+    check((one.result == NULL) == (two.result == NULL), "a difference for any number of threads or for none");
+    check((one.result == NULL) == (mirror.result == NULL), "a difference in either order or in none");
+    for (uint32_t id = 0; one.result && id < sutra_result_n_tables(one.result); id++) {
+        const struct sutra_table *table = sutra_result_table(one.result, id, NULL);
+        check_tables_alike(table, sutra_result_table(two.result, id, NULL));
+        check(!table || sutra_table_rows(table) == sutra_table_rows(sutra_result_table(mirror.result, id, NULL)),
               "as many rows in either order");
-        if (table && id >= SUTRA_DIFF_OPERATORS && id <= SUTRA_DIFF_PATHS && id != SUTRA_DIFF_COLLECTIVES)
+        if (table && one.diff && id >= SUTRA_DIFF_OPERATORS && id <= SUTRA_DIFF_PATHS && id != SUTRA_DIFF_COLLECTIVES)
             check_level(&one, (enum sutra_diff_table)id, equal);
     }
     made_free(&one);

@@ -1,23 +1,61 @@
 /*
- * hta_compare.c - implements HTA's TraceDiff: sums by name of one step of a trace, and the comparison of two traces.
+ * compare.c - HTA's TraceDiff: counts and durations by name of event in one rank and step of each side, on the CPU, on
+ * the GPU, and on both.
  *
- * A CPU event belongs to the step in which it starts, a GPU event to the step of its launch. As in pandas, all numbers
- * of a side are real if a name is missing there.
+ *     trace --names_sum()--> sums by name --+
+ *                                           +-- compare_table() --> tables --> lists of changed names
+ *     trace --names_sum()--> sums by name --+
+ *
+ * A CPU event belongs to the step in which it starts, a GPU event to the step of its launch. Durations of the CPU
+ * include the children of operators. As in pandas, all numbers of a side are real if a name is missing there.
+ * O(events), and a sort of the names.
  */
-#include "compare/diff.h"
-
 #include <stdlib.h>
 
 #include "analyze/compat/hta/hta.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
+#include "compare/diff.h"
 #include "text/numbers.h"
 #include "write/json.h"
 #include "write/text.h"
 
-enum { HTA_ON_HOST, HTA_ON_DEVICE };
+#define COMPARE_COLUMNS(first)                                                                                         \
+    {                                                                                                                  \
+        TEXT(first), INTEGER("control_counts"), INTEGER("control_total_duration"), INTEGER("test_counts"),             \
+            INTEGER("test_total_duration"), INTEGER("diff_counts"), INTEGER("diff_duration"),                          \
+            TEXT("counts_change_categories")                                                                           \
+    }
+
+static const struct table_spec specs[SUTRA_HTA_COMPARE_N_TABLES] = {
+    [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", OF_JOB, .columns = COMPARE_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", OF_JOB, .columns = COMPARE_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", OF_JOB, .columns = COMPARE_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_CPU_SHORT] = {"hta_compare_cpu_short", OF_JOB, .columns = COMPARE_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_GPU] = {"hta_compare_gpu", OF_JOB, .columns = COMPARE_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_GPU_SHORT] = {"hta_compare_gpu_short", OF_JOB, .columns = COMPARE_COLUMNS("short_name")},
+};
+
+struct sutra_hta_compare {
+    struct sutra_result result;
+    struct diff_defects defects;
+};
 
 /* ---- One side ---- */
+
+enum { HTA_ON_HOST, HTA_ON_DEVICE };
+
+struct hta_name_sum {
+    uint64_t count[2]; /* on the CPU, on the GPU */
+    wide_t ns[2];
+};
+
+struct hta_names {
+    struct strings names;
+    struct hta_name_sum *sums; /* by name */
+    bool durs_real;
+};
 
 /* The requested step, or the lowest step number of an event's name; ITERATION_NONE: no such step. */
 static int64_t choose_step(const struct hta_rows *rows, const struct hta_iterations *iterations, const char *step) {
@@ -33,6 +71,7 @@ static int64_t choose_step(const struct hta_rows *rows, const struct hta_iterati
     return chosen;
 }
 
+/* Sums the events of the step. SUTRA_DATA: the trace has no such step. */
 static enum sutra_status sum_names(struct sutra_context *context, const struct sutra_device_trace *trace,
                                    const char *step, struct arena *arena, struct hta_names *names,
                                    struct sutra_error *error) {
@@ -40,15 +79,9 @@ static enum sutra_status sum_names(struct sutra_context *context, const struct s
     struct hta_iterations iterations = {0};
     struct hta_rows rows;
     struct hta_name_sum *sums = arena_zeros(arena, trace->strings.n, sizeof *sums);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
-    status = hta_rows_make_all(context, &options, trace, arena, &rows, error);
-    if (status)
-        return status;
-    status = hta_iterations_make(&rows, &options, arena, &iterations, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
+    TRY(hta_rows_make_all(context, &options, trace, arena, &rows, error));
+    TRY(hta_iterations_make(&rows, &options, arena, &iterations, error));
     int64_t chosen = choose_step(&rows, &iterations, step);
     if (chosen == ITERATION_NONE) {
         if (step)
@@ -78,10 +111,10 @@ static enum sutra_status sum_names(struct sutra_context *context, const struct s
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-enum sutra_status hta_names_sum(struct sutra_context *context, const struct sutra_device_trace *trace, const char *step,
-                                struct hta_names *names, struct sutra_error *error) {
+/* The same for one side. The caller frees the names, also after a failure. */
+static enum sutra_status names_sum(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const char *step, struct hta_names *names, struct sutra_error *error) {
     struct arena arena = {0};
-    *names = (struct hta_names){0};
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = sum_names(context, trace, step, &arena, names, error);
@@ -90,11 +123,27 @@ enum sutra_status hta_names_sum(struct sutra_context *context, const struct sutr
     return status;
 }
 
-void hta_names_free(struct hta_names *names) {
+static void names_free(void *of) {
+    struct hta_names *names = of;
     strings_free(&names->names);
     free(names->sums);
-    *names = (struct hta_names){0};
 }
+
+static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                    struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct diff_side *side = arg;
+    const struct sutra_hta_compare_options *options = side->options;
+    (void)run;
+    enum sutra_status status =
+        names_sum(context, trace, options->step[side->side], task_result(&side->tasks, number), error);
+    if (status)
+        error_name_file(error, status, side->tasks.list[number].path);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+static const struct rank_analysis names_analysis = {
+    .result_size = sizeof(struct hta_names), .analyze = read_trace, .free = names_free};
 
 /* ---- Both sides ---- */
 
@@ -172,25 +221,26 @@ static void add_us(struct sutra_table *table, wide_t ns) {
     table_number(table, (double)ns / NS_PER_US);
 }
 
-enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_diff_table id,
-                                    struct sutra_table *table, struct sutra_error *error) {
+/* compare_traces: names of A in order, then names of B only. */
+static enum sutra_status compare_table(const struct hta_names *const sides[2], enum sutra_hta_compare_table id,
+                                       struct sutra_table *table, struct sutra_error *error) {
     struct hta_join join = {
         .of = {id < SUTRA_HTA_COMPARE_GPU, id < SUTRA_HTA_COMPARE_CPU || id >= SUTRA_HTA_COMPARE_GPU},
         .shortened = (id - SUTRA_HTA_COMPARE_ALL) % 2};
-    bool ok = strings_init(&join.names) && add_side(&join, &sides[0], 0) && add_side(&join, &sides[1], 1) &&
-              sort_pairs(&join);
+    bool ok =
+        strings_init(&join.names) && add_side(&join, sides[0], 0) && add_side(&join, sides[1], 1) && sort_pairs(&join);
     if (ok) {
         /* Columns of a side are real if a name is missing or its durations are real. */
         for (uint32_t side = 0; side < 2; side++) {
             bool missing = join.missing[side];
             table_retype(table, 1 + 2 * side, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
             table_retype(table, 2 + 2 * side,
-                         missing || sides[side].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+                         missing || sides[side]->durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
         }
         bool missing = join.missing[0] || join.missing[1];
         table_retype(table, 5, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
         table_retype(table, 6,
-                     missing || sides[0].durs_real || sides[1].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+                     missing || sides[0]->durs_real || sides[1]->durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
     }
     for (uint32_t i = 0; i < join.names.n && ok; i++) {
         const struct hta_pair *pair = &join.pairs[join.order[i]];
@@ -241,7 +291,89 @@ static bool write_changes(const void *of, struct text_out *text) {
     return true;
 }
 
-enum sutra_status hta_compare_write_changes(struct sutra_context *context, const struct sutra_table *table,
-                                            const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+enum sutra_status sutra_hta_compare_write_changes(struct sutra_context *context,
+                                                  const struct sutra_hta_compare *compare,
+                                                  enum sutra_hta_compare_table id, const char *path, uint64_t *n_bytes,
+                                                  struct sutra_error *error) {
+    const struct sutra_table *table = sutra_result_table(&compare->result, id, NULL);
+    if (!table)
+        return error_set(error, SUTRA_USAGE, "there is no table number %u", (unsigned)id);
     return text_file_write(context, path, write_changes, table, n_bytes, error);
+}
+
+/* ---- The comparison ---- */
+
+static enum sutra_status compare_names(const struct hta_names *const sides[2],
+                                       const struct trace_validity *const validity[2],
+                                       struct sutra_hta_compare **compare, struct sutra_error *error) {
+    struct sutra_hta_compare *made = calloc(1, sizeof *made);
+    if (!made || !result_init(&made->result, specs, SUTRA_HTA_COMPARE_N_TABLES)) {
+        free(made);
+        return error_memory(error);
+    }
+    made->result.of_job = true;
+    made->result.verbatim = true;
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t id = 0; id < SUTRA_HTA_COMPARE_N_TABLES && !status; id++)
+        status = compare_table(sides, (enum sutra_hta_compare_table)id, result_table_begin(&made->result, id), error);
+    for (int side = 0; side < 2; side++)
+        diff_publish_defects(&made->result, &made->defects, side, validity[side]);
+    if (status)
+        sutra_hta_compare_free(made);
+    else
+        *compare = made;
+    return status;
+}
+
+static const struct options_form form = OPTIONS_FORM(sutra_hta_compare_options, step);
+
+enum sutra_status sutra_hta_compare_run(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                        const char *const *paths_b, size_t n_b,
+                                        const struct sutra_hta_compare_options *options,
+                                        struct sutra_hta_compare **compare, struct sutra_error *error) {
+    struct sutra_hta_compare_options taken;
+    TRY(options_copy(&form, options, &taken, error));
+    struct diff_side sides[2] = {{.paths = paths_a, .n_paths = n_a}, {.paths = paths_b, .n_paths = n_b}};
+    for (int side = 0; side < 2; side++) {
+        sides[side].side = side;
+        sides[side].analysis = &names_analysis;
+        sides[side].options = &taken;
+        sides[side].tasks.restriction.ranks = taken.ranks;
+        sides[side].tasks.restriction.n_ranks = taken.n_ranks;
+        sides[side].tasks.keeps_truncated = true;
+    }
+    enum sutra_status status = diff_sides_read(context, sides, error);
+    if (!status) /* the lowest ranks */
+        status = compare_names((const struct hta_names *[2]){task_result_of_rank(&sides[0].tasks, 0),
+                                                             task_result_of_rank(&sides[1].tasks, 0)},
+                               (const struct trace_validity *[2]){&sides[0].tasks.validity, &sides[1].tasks.validity},
+                               compare, error);
+    for (int side = 0; side < 2; side++)
+        rank_tasks_free(&sides[side].tasks);
+    return status;
+}
+
+enum sutra_status sutra_hta_compare_run_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                           const struct sutra_device_trace *b,
+                                           const struct sutra_hta_compare_options *options,
+                                           struct sutra_hta_compare **compare, struct sutra_error *error) {
+    struct sutra_hta_compare_options taken;
+    struct hta_names names[2] = {{.durs_real = false}, {.durs_real = false}};
+    TRY(options_copy(&form, options, &taken, error));
+    enum sutra_status status = names_sum(context, a, taken.step[0], &names[0], error);
+    if (!status)
+        status = names_sum(context, b, taken.step[1], &names[1], error);
+    if (!status)
+        status = compare_names((const struct hta_names *[2]){&names[0], &names[1]},
+                               (const struct trace_validity *[2]){a->validity, b->validity}, compare, error);
+    names_free(&names[0]);
+    names_free(&names[1]);
+    return status;
+}
+
+void sutra_hta_compare_free(struct sutra_hta_compare *compare) {
+    if (!compare)
+        return;
+    result_free(&compare->result);
+    free(compare);
 }
