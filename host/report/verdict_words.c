@@ -304,10 +304,6 @@ static void make_saving(struct words_maker *maker, size_t i, struct finding_word
     words->saving = finish_text(maker);
 }
 
-static struct shortened place_name(const char *name) {
-    return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
-}
-
 /* "backward 68% (CompiledFunctionBackward 56%), forward 17%, optimizer 12%"; or kernels: "gemm 66%, softmax 12%". */
 static void make_where(struct words_maker *maker, const struct sutra_finding *finding, const struct finding_rule *rule,
                        struct finding_words *words) {
@@ -328,7 +324,7 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
         for (size_t i = 0; i < finding->n_units; i++) {
             if (strcmp(units[i].phase, phase) != 0 || units[i].percent < PLACE_MIN_PERCENT)
                 continue;
-            buffer_format(&maker->buffer, "%s%s", between, place_name(units[i].name).text);
+            buffer_format(&maker->buffer, "%s%s", between, short_location(units[i].name, NAME_COLUMNS).text);
             if (units[i].percent < 0.95 * finding->phases[best])
                 buffer_format(&maker->buffer, " %.0f%%", units[i].percent);
             between = ", ";
@@ -340,7 +336,7 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
         finding->phases[SUTRA_PHASE_BETWEEN] < SPREAD_BETWEEN_PERCENT)
         buffer_format(&maker->buffer, ", spread over %s operators", count_text(finding->n_names).text);
     for (size_t i = 0; n == 0 && i < finding->n_units; i++) {
-        buffer_format(&maker->buffer, "%s%s", i ? ", " : "", place_name(units[i].name).text);
+        buffer_format(&maker->buffer, "%s%s", i ? ", " : "", short_location(units[i].name, NAME_COLUMNS).text);
         if (units[i].percent < 99.5)
             buffer_format(&maker->buffer, " %.0f%%", units[i].percent);
     }
@@ -351,7 +347,7 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
         for (size_t i = 0; i < finding->n_units; i++)
             is_named |= strcmp(units[i].name, finding->frame) == 0;
         if (!is_named)
-            buffer_format(&maker->buffer, "%s%s", n ? before : "", place_name(finding->frame).text);
+            buffer_format(&maker->buffer, "%s%s", n ? before : "", short_location(finding->frame, NAME_COLUMNS).text);
     }
     if (maker->buffer.length)
         buffer_format(&maker->buffer, ".");

@@ -540,6 +540,10 @@ struct shortened short_name(const char *name, unsigned width) {
     return short_text(shorter ? reduced : name, width);
 }
 
+struct shortened short_location(const char *name, unsigned width) {
+    return strstr(name, ".py(") ? short_path(name, width) : short_name(name, width);
+}
+
 /* ---- Different names remain different ---- */
 
 /* A distinct name with its first index; `shortened` is the result at this index. */

@@ -63,6 +63,9 @@ struct shortened short_path(const char *path, unsigned width);
 /* Any name: complete if it fits, else reduced by kernel_name_reduce(), else its beginning. */
 struct shortened short_name(const char *name, unsigned width);
 
+/* A code location: the end of the path of a Python function, any other name as short_name(). */
+struct shortened short_location(const char *name, unsigned width);
+
 /* Names of one page, each as by short_name(), but different names remain different: names with equal short forms show
  * the beginning and, after "..", the part in which they differ, or a number. Equal names remain equal. O(n log n)
  * comparisons and a kilobyte per name; without memory, each name is shortened alone. */

@@ -36,15 +36,12 @@ struct figure finding_count(const struct diagnosis *d, double count) {
 }
 
 struct shortened finding_name(const struct diagnosis *d, uint32_t string) {
-    const char *name = strings_text(d->model->strings, string);
-    return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
+    return short_location(strings_text(d->model->strings, string), NAME_COLUMNS);
 }
 
 void copy_finding_name(const struct diagnosis *d, uint32_t string, char *name, size_t size) {
     const char *text = string == STRING_NONE ? "" : strings_text(d->model->strings, string);
-    const unsigned columns = (unsigned)MIN(size - 1, 96);
-    struct shortened shortened = strstr(text, ".py(") ? short_path(text, columns) : short_name(text, columns);
-    snprintf(name, size, "%s", shortened.text);
+    snprintf(name, size, "%s", short_location(text, (unsigned)MIN(size - 1, 96)).text);
 }
 
 void append_finding_text(struct overview_finding *finding, const char *format, ...) {

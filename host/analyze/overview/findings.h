@@ -92,9 +92,9 @@ struct remedy {
     const char *situation; /* name in outputs; NULL: the only one of the rule */
     uint64_t needs, excludes;
     struct remedy_line lines[REMEDY_LINES];
-    const char *metric, *after; /* instead of those of the rule */
+    const char *metric, *after; /* instead of the rule's */
     const char *note;           /* after the title: "gradient all-reduce" */
-    const char *fix;            /* instead of that of the rule */
+    const char *fix;            /* instead of the rule's */
 };
 
 /* Pages that several rules name; the names of interfaces, and versions, are from there. */
@@ -115,7 +115,7 @@ enum finding_scope { SCOPE_STEP, SCOPE_IDLE, SCOPE_COMPUTE, SCOPE_COMMUNICATION 
 /* The CPU after a repair: as busy as before, so that it may become the limit of the step; or less busy. */
 enum finding_cpu { CPU_NO_LIMIT, CPU_STAYS_BUSY, CPU_IS_RELIEVED };
 
-/* A popular number, and its cost in this trace; percent of the window, or of what the text says. */
+/* A popular number in percent, and its cost in this trace in percent of the window. */
 struct suspect_percents {
     double apparent, cost;
 };

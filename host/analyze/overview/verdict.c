@@ -219,7 +219,7 @@ static bool rests_on_damage(const struct trace_validity *validity, const struct 
            (validity_has_damaged_times(validity) || (rule->uses_launches && validity_has_device_clock(validity)));
 }
 
-/* Drops findings that rest on damaged data; returns the rules of those that would be shown, as bits. */
+/* Drops findings that rest on damaged data; returns the rules of dropped findings that would be shown, as bits. */
 static uint32_t drop_damaged_findings(struct diagnosis *d) {
     struct overview_findings *findings = d->findings;
     uint32_t dropped = 0;
