@@ -68,6 +68,14 @@ static inline uint64_t et_word_bits(const struct et_lines *lines) {
     return strcmp(lines->word, "true") == 0 ? 1 : strtoull(lines->word, NULL, 10);
 }
 
+/* The number of a type, from its name or its digits. */
+static inline uint64_t et_word_type(const struct et_lines *lines) {
+    for (int type = 0; et_type_name(type); type++)
+        if (strcmp(lines->word, et_type_name(type)) == 0)
+            return (uint64_t)type;
+    return et_word_bits(lines);
+}
+
 /* Adds a list of numbers as a packed field. */
 static inline void et_put_numbers(struct et_lines *lines, struct buffer *out, unsigned field) {
     struct buffer list = {0};
@@ -140,11 +148,10 @@ static inline void et_put_line(struct et_lines *lines, struct buffer *file, bool
             et_put_texts(lines, &message, field);
         } else {
             et_token(lines);
-            const int type = et_type_of(lines->word, strlen(lines->word));
             if (is_metadata || field == 2)
                 put_text(&message, field, lines->word);
             else
-                put_number(&message, field, field == 3 && type >= 0 ? (uint64_t)type : et_word_bits(lines));
+                put_number(&message, field, field == 3 ? et_word_type(lines) : et_word_bits(lines));
         }
     }
     put_into_file(file, &message);

@@ -6,7 +6,7 @@
 #include "link_case.h"
 #include "simulate/et_file.h"
 #include "simulate/et_format.h"
-#include "simulate/faithful.h"
+#include "simulate/measured_et.h"
 
 #define IS_CPU(value)   "{'name':'is_cpu_op','boolVal':" value "}"
 #define NUMBER_OF(n, v) "{'name':'" n "','int64Val':'" v "'}"
@@ -103,7 +103,7 @@ static void a_rank_begins_when_it_starts_and_its_collective_is_its_transfer(void
     assert_true(et_text_is(et_group_name(nodes, 3), "9"));
     expect_deps(&met, 3, "3 ");
     assert_int_equal(nodes->ctrl.first[4] - nodes->ctrl.first[3], 1);
-    assert_true(sutra_et_gpu_streams(&(struct sutra_et){.file.nodes = met.nodes}));
+    assert_true(et_nodes_per_stream(&met.nodes));
     met_free(&met);
 }
 
@@ -116,7 +116,7 @@ static void on_one_resource_collectives_follow_each_other(void **state) {
     struct met met = meet(&rank, SUTRA_OK);
     assert_int_equal(met.nodes.n, 4);
     expect_deps(&met, 3, "3 2 ");
-    assert_false(sutra_et_gpu_streams(&(struct sutra_et){.file.nodes = met.nodes}));
+    assert_false(et_nodes_per_stream(&met.nodes));
     met_free(&met);
 }
 

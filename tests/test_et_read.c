@@ -251,7 +251,7 @@ static void a_damaged_file_can_be_read_up_to_the_damage(void **state) {
     put_into_file(&file, &node);
     assert_null(read_file(&file, false, &error));
     struct sutra_et *et = read_file(&file, true, &error);
-    assert_int_equal(sutra_et_nodes(et), 2);
+    assert_int_equal(et->file.nodes.n, 2);
     assert_int_equal(et->file.damage.status, SUTRA_DATA);
     assert_int_equal(et->file.damage.offset, file.length - 1);
     sutra_et_free(et);
@@ -326,7 +326,7 @@ static void damage_after_the_first_part_is_reported(void **state) {
     assert_null(read_file(&file, false, &error));
     assert_non_null(strstr(error.message, "node 10001"));
     struct sutra_et *et = read_file(&file, true, &error);
-    assert_int_equal(sutra_et_nodes(et), 10000);
+    assert_int_equal(et->file.nodes.n, 10000);
     sutra_et_free(et);
     buffer_free(&node);
     buffer_free(&file);
@@ -340,7 +340,7 @@ static void messages_end_at_a_length_of_nothing(void **state) {
     add_varint(&file, 0);
     buffer_append(&file, again.bytes, again.length);
     struct sutra_et *et = read_file(&file, false, &error);
-    assert_int_equal(sutra_et_nodes(et), 2);
+    assert_int_equal(et->file.nodes.n, 2);
     assert_int_equal(et->file.empty_at, whole);
     sutra_et_free(et);
     buffer_free(&file);

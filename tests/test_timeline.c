@@ -56,7 +56,7 @@ struct drawn {
     struct drawn_order orders[CALLS_MAX];
     bool per_stream, of_job, told; /* the trace records stream dependencies */
     double wait_calls[CALLS_MAX];  /* when streams were told to wait, where it does not; they end with 0 */
-    double rest_us;                /* 0: none is split off */
+    double min_gap_us;             /* 0: none is split off */
 };
 
 /* The result. */
@@ -170,7 +170,7 @@ static void make(const struct drawn *drawn, struct result *result) {
         .kernels = take_kernels(drawn, arena, &next_id),
         .calls = take_calls(drawn, arena),
         .orders = take_orders(drawn, arena),
-        .options = {drawn->rest_us > 0 ? drawn->rest_us : INFINITY, drawn->per_stream, drawn->of_job}};
+        .options = {drawn->min_gap_us > 0 ? drawn->min_gap_us : INFINITY, drawn->per_stream, drawn->of_job}};
     input.first_new_id = next_id;
     assert_int_equal(timeline_build(&input, &engine, arena, &result->nodes, &result->report, &error), SUTRA_OK);
 }
@@ -520,16 +520,17 @@ static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
 static void long_rests_become_nodes_of_their_own(void **state) {
     (void)state;
     /* the parent works 10 us between its children; 30 us pass in no operator */
-    struct drawn drawn = {.ops = {{0, 50, 0}, {5, 20, 0}, {30, 48, 0}, {80, 100, 0}}, .rest_us = 5};
+    struct drawn drawn = {.ops = {{0, 50, 0}, {5, 20, 0}, {30, 48, 0}, {80, 100, 0}}, .min_gap_us = 5};
     struct result result;
     make(&drawn, &result);
-    assert_int_equal(result.report.n_rests, 2);
-    int n_rests = 0, n_gaps = 0;
+    assert_int_equal(result.report.n_gaps, 2);
+    int n_op_gaps = 0, n_gaps = 0;
     for (row_t i = 0; i < result.nodes.n; i++) {
-        n_rests += result.nodes.role[i] == NODE_REST && result.nodes.of[i] == 0 && result.nodes.duration_us[i] == 10;
+        n_op_gaps +=
+            result.nodes.role[i] == NODE_OP_GAP && result.nodes.of[i] == 0 && result.nodes.duration_us[i] == 10;
         n_gaps += result.nodes.role[i] == NODE_GAP && result.nodes.duration_us[i] == 32;
     }
-    assert_int_equal(n_rests, 1);
+    assert_int_equal(n_op_gaps, 1);
     assert_int_equal(n_gaps, 1);
     arena_free(&result.arena);
     expect_times(&drawn, 100, 100, 100);
@@ -543,7 +544,7 @@ static void times_that_no_integer_holds_are_as_far_as_one_can_be(void **state) {
         for (int first = 0; first < 2; first++) {
             struct drawn drawn = {.ops = {{first ? 0 : -far[i], 50, 0}, {60, 70, 0}, {far[i], 1.5 * far[i], 0}},
                                   .kernels = {{61, 62, far[i], 1.25 * far[i], 1, 0, 0}},
-                                  .rest_us = 5};
+                                  .min_gap_us = 5};
             struct result result;
             make(&drawn, &result);
             uint64_t longest = 0;
@@ -580,7 +581,7 @@ static void draw(struct drawn *drawn, uint64_t seed) {
     struct random random = {seed};
     double now = 0, stream_end[3] = {0};
     int n_ops = 2 + (int)random_below(&random, OPS_MAX - 2), n_kernels = 0, n_calls = 0;
-    *drawn = (struct drawn){.per_stream = random_below(&random, 2), .rest_us = random_below(&random, 2) ? 5 : 0};
+    *drawn = (struct drawn){.per_stream = random_below(&random, 2), .min_gap_us = random_below(&random, 2) ? 5 : 0};
     for (int i = 0; i < n_ops; i++) {
         uint32_t thread = random_below(&random, 3);
         double begin = now;

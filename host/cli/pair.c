@@ -213,9 +213,9 @@ int faithful_check(struct faithful_values *values) {
     if (!values->min_idle_us)
         return SUTRA_OK;
     char *end;
-    options->rest_us = strtod(values->min_idle_us, &end);
-    if (options->rest_us == 0) /* 0 would select the default */
-        options->rest_us = 1e-9;
+    options->min_gap_us = strtod(values->min_idle_us, &end);
+    if (options->min_gap_us == 0) /* 0 would select the default */
+        options->min_gap_us = 1e-9;
     if (end == values->min_idle_us || *end)
         return message_fail(SUTRA_USAGE, "--min-idle-us: '%s' is not a number of microseconds", values->min_idle_us);
     return SUTRA_OK;
@@ -224,7 +224,7 @@ int faithful_check(struct faithful_values *values) {
 void faithful_summary_print(const struct sutra_faithful_report *report) {
     const struct summary_row rows[] = {
         {report->n_nodes, "nodes in the file", true},
-        {report->n_rests, "  gaps without recorded work", false},
+        {report->n_gaps, "  gaps without recorded work", false},
         {report->n_launch_cuts, "  second parts of operators split at a launch", false},
         {report->n_parts, "  parts of kernels that shared the GPU", false},
         {report->n_waits, "synchronizing calls with kernels to wait for", true},

@@ -12,7 +12,7 @@
 #include "analyze/rank_clocks.h"
 #include "job/rank_link.h"
 #include "job/record.h"
-#include "simulate/faithful.h"
+#include "simulate/measured_et.h"
 #include "simulate/simulation.h"
 #include "write/json.h"
 

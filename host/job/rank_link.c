@@ -47,7 +47,7 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     if (!status && job && job->needs_streams)
         status = et_nodes_begin(&job->streams.nodes, error);
     if (!status && output->faithful)
-        status = converted_make_faithful(context, converted, NULL, &output->how, job, faithful, error);
+        status = converted_make_measured(context, converted, NULL, &output->how, job, faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, n_bytes, error);
     if (!status && job && job->needs_streams) {

@@ -11,7 +11,7 @@
 #include "facts/validity.h"
 #include "link/link.h"
 #include "read/trace_head.h"
-#include "simulate/faithful.h"
+#include "simulate/measured_et.h"
 #include "sutra/convert.h"
 #include "sutra/link.h"
 #include "write/text.h"

@@ -200,10 +200,6 @@ enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, b
     return SUTRA_OK;
 }
 
-uint64_t sutra_et_nodes(const struct sutra_et *et) {
-    return et->file.nodes.n;
-}
-
 static bool write_json(const struct et_nodes *nodes, enum et_json_layout layout, struct text_out *text) {
     et_json_metadata(nodes, layout, text);
     for (row_t row = 0; row < nodes->n; row++) {
@@ -229,8 +225,4 @@ enum sutra_status sutra_et_write_json(struct sutra_context *context, const struc
                                                &et->file.nodes, n_bytes, error);
     stage_end(context);
     return status;
-}
-
-bool sutra_et_gpu_streams(const struct sutra_et *et) {
-    return et_nodes_per_stream(&et->file.nodes);
 }

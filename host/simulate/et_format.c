@@ -273,13 +273,6 @@ const char *et_collective_name(int64_t type) {
     return type >= 0 && type < N_OF(collectives) ? collectives[type] : NULL;
 }
 
-int et_type_of(const char *name, size_t length) {
-    for (int type = 0; type < N_OF(types); type++)
-        if (strlen(types[type]) == length && memcmp(types[type], name, length) == 0)
-            return type;
-    return -1;
-}
-
 /* The next value of a packed list. */
 static bool next_packed(struct et_list *list, uint64_t *bits) {
     enum wire_type wire = et_wire_type(list->element);

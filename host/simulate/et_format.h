@@ -483,9 +483,6 @@ const char *et_kind_word(uint32_t kind);
 const char *et_type_name(int64_t type);
 const char *et_collective_name(int64_t type);
 
-/* The type of a name, or -1. */
-int et_type_of(const char *name, size_t length);
-
 /* A cursor over the values of a list, packed or not. */
 struct et_list {
     uint32_t element; /* kind of the elements */

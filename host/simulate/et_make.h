@@ -1,7 +1,7 @@
 /*
  * et_make.h - makes nodes of .et files from the kept slots of the graph of ET+.
  *
- * Plain nodes have the durations and dependencies of ET+. Measured nodes replace them (faithful.h): each has its own
+ * Plain nodes have the durations and dependencies of ET+. Measured nodes replace them (measured_et.h): each has its own
  * times and dependencies, and the other fields of its plain node.
  */
 #ifndef SIMULATE_ET_MAKE_H

@@ -1,5 +1,5 @@
 /*
- * et_timeline.c - makes the nodes of an .et file from the measured timeline; implements faithful.h.
+ * et_timeline.c - makes the nodes of an .et file from the measured timeline; implements measured_et.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "simulate/communication.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
-#include "simulate/faithful.h"
+#include "simulate/measured_et.h"
 #include "simulate/timeline.h"
 
 /* The row of the plain node with an id, or ROW_NONE; plain nodes ascend by id. */
@@ -183,7 +183,7 @@ static row_t chain_dep(const struct timeline_making *making, row_t at_row) {
 static row_t find_parent(const struct timeline_making *making, struct source_node source) {
     const struct et_ids *ctrl = &making->plain->ctrl;
     if (source.timeline == ROW_NONE ||
-        !(source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_REST &&
+        !(source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_OP_GAP &&
           making->timeline->id[source.timeline] == making->plain->id[source.plain]) ||
         ctrl->first[source.plain] == ctrl->first[source.plain + 1])
         return ROW_NONE;
@@ -347,11 +347,11 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
         return status;
     pool_run(making->pool, et_tasks(making->n), fill_task, making);
 
-    /* Names of rests are in the arena, which is not shared by threads. */
+    /* Names of gaps are in the arena, which is not shared by threads. */
     for (row_t node = 0; node < making->n; node++) {
         struct source_node source = making->sources[node];
         if (source.plain == ROW_NONE || source.timeline == ROW_NONE ||
-            making->timeline->role[source.timeline] != NODE_REST)
+            making->timeline->role[source.timeline] != NODE_OP_GAP)
             continue;
         struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
         et_text_set(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));

@@ -558,7 +558,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
                                    struct sutra_error *error) {
     double window[2];
     struct timeline_report timeline;
-    making->input.options = (struct timeline_options){.rest_us = INFINITY, .per_stream = true};
+    making->input.options = (struct timeline_options){.min_gap_us = INFINITY, .per_stream = true};
     enum sutra_status status = find_window(making, options, window, error);
     if (status)
         return status;

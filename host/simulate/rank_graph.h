@@ -105,7 +105,7 @@ static inline struct replay_graph rank_graph_replay(const struct rank_graph *gra
 
 /*
  * Matches the communication of the ranks of a job: collectives by group and order; sends with receives by ranks, tag
- * and order. If files record matches (faithful.h), nodes match by their numbers alone. Cost: O(communications).
+ * and order. If files record matches (measured_et.h), nodes match by their numbers alone. Cost: O(communications).
  */
 
 /* Numbers the matches of n ranks. Entry i is rank ranks[i] of the job, and names[i] contains the names of its groups.

@@ -546,9 +546,9 @@ enum sutra_status timeline_build(const struct timeline_input *input, const struc
                 timeline_chain_ops(&work, &order, &boundaries, &queues, &waits, &launches, &chain) &&
                 timeline_find_launch_cuts(&work, &queues, &chain, &launches) &&
                 timeline_chain_ops(&work, &order, &boundaries, &queues, &waits, &launches, &chain) &&
-                timeline_own_rests(&work, &order, &chain);
+                timeline_find_gap_owners(&work, &order, &chain);
     report->n_launch_cuts = launches.n;
-    report->n_rests = chain.n_rests;
+    report->n_gaps = chain.n_gaps;
     done = done && make_nodes(&work, &queues, &kernel_deps, &waits, &chain, nodes, report);
     return done ? SUTRA_OK : error_memory(error);
 }

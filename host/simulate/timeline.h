@@ -94,8 +94,8 @@ struct timeline_orders {
 };
 
 struct timeline_options {
-    double rest_us;  /* longer gaps, and longer times of a parent after its children, become nodes of their own */
-    bool per_stream; /* the simulator has a resource per stream: kernels are not cut where they overlap */
+    double min_gap_us; /* longer gaps become nodes: between operators, and in a parent after its children */
+    bool per_stream;   /* the simulator has a resource per stream: kernels are not cut where they overlap */
     /* The rank is one of a job: communication is never cut, since it synchronizes with other ranks, and events are
      * followed from stream to stream. */
     bool of_job;
@@ -113,8 +113,8 @@ struct timeline_input {
 /* The part of the measured timeline that a node represents. */
 enum timeline_role {
     NODE_OP,     /* a part of operator `of`; its first part has the operator's id */
-    NODE_REST,   /* time in operator `of` in which no recorded child ran */
-    NODE_GAP,    /* time in no operator */
+    NODE_OP_GAP, /* a gap in operator `of`: no recorded child ran */
+    NODE_GAP,    /* a gap in no operator */
     NODE_KERNEL, /* a part of kernel `of`; its last part has the kernel's id */
 };
 
@@ -139,17 +139,17 @@ struct timeline_nodes {
 
 struct timeline_report {
     uint64_t n_waits, n_blocking_copies, n_pageable_copies; /* the CPU waits for the GPU */
-    uint64_t n_calls_outside, n_calls_without_kernel;       /* ignored */
+    uint64_t n_calls_without_kernel;                        /* ignored */
     uint64_t n_launch_cuts;                                 /* operators cut at a launch */
-    uint64_t n_rests, n_parts; /* additional nodes for rests, and for kernels that share the GPU */
-    uint64_t n_orders, n_orders_against_time;
-    uint64_t n_guessed;  /* waits for another stream that are not recorded, as libraries launch collectives */
-    uint64_t n_inferred; /* unrecorded waits for a kernel of another stream, inferred from times */
-    uint64_t n_clocked;  /* kernels that follow the clock of the CPU, */
-    uint64_t n_late;     /* or are late for an unknown reason, */
-    double late_us;      /* their total delay */
-    double origin;       /* time 0 of the simulation */
-    double measured_us;  /* from the origin to the last end */
+    uint64_t n_gaps, n_parts; /* additional nodes for gaps, and for kernels that share the GPU */
+    uint64_t n_orders;        /* kernels that wait for an event of another stream */
+    uint64_t n_guessed;       /* waits for another stream that are not recorded, as libraries launch collectives */
+    uint64_t n_inferred;      /* unrecorded waits for a kernel of another stream, inferred from times */
+    uint64_t n_clocked;       /* kernels that follow the clock of the CPU, */
+    uint64_t n_late;          /* or are late for an unknown reason, */
+    double late_us;           /* their total delay */
+    double origin;            /* time 0 of the simulation */
+    double measured_us;       /* from the origin to the last end */
 };
 
 /* Makes the nodes; the arena owns their columns. Input without operators yields kernels only. SUTRA_SYSTEM: out of
@@ -362,18 +362,18 @@ struct timeline_chain {
     uint64_t *duration_us;
     row_t *first_wait; /* n + 1: node i waits for the kernels of waits[first_wait[i]] .. */
     row_t *waits;
-    uint64_t n_rests;
+    uint64_t n_gaps;
 };
 
-/* May be called again for the same boundaries with other launches. The operators of rests are still ROW_NONE. */
+/* May be called again for the same boundaries with other launches. The operators of gaps are still ROW_NONE. */
 bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_order *ops,
                         const struct timeline_boundaries *boundaries, const struct timeline_queues *queues,
                         const struct timeline_waits *waits, const struct timeline_launch_cuts *launches,
                         struct timeline_chain *chain);
 
-/* Finds the operators of rests; a rest outside of all operators is a gap. */
-bool timeline_own_rests(const struct timeline_work *work, const struct timeline_order *ops,
-                        struct timeline_chain *chain);
+/* Finds the operators of gaps; a gap outside of all operators becomes NODE_GAP. */
+bool timeline_find_gap_owners(const struct timeline_work *work, const struct timeline_order *ops,
+                              struct timeline_chain *chain);
 
 /* Finds launches that need a cut, by a chain made without launch cuts. */
 bool timeline_find_launch_cuts(const struct timeline_work *work, const struct timeline_queues *queues,

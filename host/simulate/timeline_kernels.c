@@ -192,7 +192,7 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
 /*
  * ---- One chain of CPU nodes through all threads: nodes last from cut to cut ----
  *
- *     boundaries by time   | op a cut | wait at | until | op b cut |       at one time: launches and rests first, then
+ *     boundaries by time   | op a cut | wait at | until | op b cut |       at one time: launches and gaps first, then
  *     nodes                [ a        ][ b part ]         [ b      ]       waits, then resumptions, then operator cuts
  *
  * Where the CPU waits, the next node has no duration for the wait, but depends on the kernels. If other threads ran
@@ -200,7 +200,7 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
  * never depends on a node after the wait for it.
  */
 
-enum boundary_kind { AT_REST, AT_WAIT, AT_RESUMPTION, AT_CUT };
+enum boundary_kind { AT_GAP, AT_WAIT, AT_RESUMPTION, AT_CUT };
 
 static void add_boundary(struct timeline_boundaries *boundaries, enum boundary_kind kind, double time, row_t of) {
     boundaries->time[boundaries->n] = time;
@@ -208,11 +208,11 @@ static void add_boundary(struct timeline_boundaries *boundaries, enum boundary_k
     boundaries->of[boundaries->n++] = of;
 }
 
-/* Sorting is stable, so boundaries are added kind by kind. Starts are only needed if rests become nodes, and not
+/* Sorting is stable, so boundaries are added kind by kind. Starts are only needed if gaps become nodes, and not
  * where an operator ends, whose self time lasts until then. */
 bool timeline_list_boundaries(const struct timeline_work *work, const struct timeline_order *ops,
                               const struct timeline_waits *waits, struct timeline_boundaries *boundaries) {
-    const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.rest_us) ? 0 : n_ops;
+    const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.min_gap_us) ? 0 : n_ops;
     const size_t most = (size_t)n_ops + n_begins + (size_t)waits->n * 2;
     *boundaries = (struct timeline_boundaries){
         .time = arena_alloc(work->arena, most, sizeof *boundaries->time),
@@ -224,7 +224,7 @@ bool timeline_list_boundaries(const struct timeline_work *work, const struct tim
         return false;
     for (row_t i = 0; i < n_begins; i++)
         if (!ops->is_abutting[ops->order[i]])
-            add_boundary(boundaries, AT_REST, work->input->ops.start[ops->order[i]], ops->order[i]);
+            add_boundary(boundaries, AT_GAP, work->input->ops.start[ops->order[i]], ops->order[i]);
     for (row_t i = 0; i < waits->n; i++)
         add_boundary(boundaries, AT_WAIT, waits->at[i], i);
     for (row_t i = 0; i < waits->n; i++)
@@ -318,11 +318,11 @@ bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_
         if (i == boundaries->n)
             break;
         switch ((enum boundary_kind)boundaries->kind[boundary]) {
-        case AT_REST:
-            /* A rest that is too long for the next node becomes a node. */
-            if (time - chaining.now > chaining.work->input->options.rest_us) {
-                add_node(&chaining, NODE_REST, ROW_NONE, time);
-                chaining.chain->n_rests++;
+        case AT_GAP:
+            /* A gap that is too long for the next node becomes a node. */
+            if (time - chaining.now > chaining.work->input->options.min_gap_us) {
+                add_node(&chaining, NODE_OP_GAP, ROW_NONE, time);
+                chaining.chain->n_gaps++;
             }
             break;
         case AT_WAIT:
@@ -348,24 +348,24 @@ bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_
     return true;
 }
 
-/* A rest ends where an operator starts: it belongs to the operator that ran then. */
-bool timeline_own_rests(const struct timeline_work *work, const struct timeline_order *ops,
-                        struct timeline_chain *chain) {
+/* A gap ends where an operator starts: it belongs to the operator that ran then. */
+bool timeline_find_gap_owners(const struct timeline_work *work, const struct timeline_order *ops,
+                              struct timeline_chain *chain) {
     struct arena_mark mark = arena_mark(work->arena);
-    struct owner_queries queries = owner_queries_alloc(work->arena, (row_t)chain->n_rests);
-    row_t *rests = arena_alloc(work->arena, chain->n_rests, sizeof *rests), n = 0;
+    struct owner_queries queries = owner_queries_alloc(work->arena, (row_t)chain->n_gaps);
+    row_t *gaps = arena_alloc(work->arena, chain->n_gaps, sizeof *gaps), n = 0;
     bool done = !work->arena->failed;
     for (row_t i = 0; i < chain->n && done; i++)
-        if (chain->role[i] == NODE_REST) {
+        if (chain->role[i] == NODE_OP_GAP) {
             queries.time[n] = chain->cut[i];
             queries.thread[n] = THREAD_ALL;
-            rests[n++] = i;
+            gaps[n++] = i;
         }
     done = done && timeline_find_owners(work, ops, &queries);
     for (row_t i = 0; i < n && done; i++) {
-        chain->op[rests[i]] = queries.op[i];
+        chain->op[gaps[i]] = queries.op[i];
         if (queries.op[i] == ROW_NONE)
-            chain->role[rests[i]] = NODE_GAP;
+            chain->role[gaps[i]] = NODE_GAP;
     }
     arena_release(work->arena, mark);
     return done;

@@ -145,7 +145,7 @@ static bool wait_for_stream(struct waits_making *making, row_t call) {
 }
 
 /* The state of a sweep over calls that synchronize all streams. */
-struct news {
+struct sync_sweep {
     row_t *last;          /* per stream: its last kernel so far */
     struct row_heap heap; /* kernels that no call has waited for, by their ends; some are no longer the last of their
                            * stream */
@@ -161,44 +161,44 @@ static bool ends_before(const void *ends, row_t a, row_t b) {
 }
 
 /* A call that synchronizes all streams. False: out of memory. */
-static bool wait_for_all(struct waits_making *making, struct news *news, row_t call) {
+static bool wait_for_all(struct waits_making *making, struct sync_sweep *sweep, row_t call) {
     const struct timeline_calls *calls = &making->work->input->calls;
     const struct timeline_kernels *kernels = &making->work->input->kernels;
     double latest = calls->end[call] + END_TOLERANCE_US;
     uint64_t first_new;
 
     /* Kernels launched before the time are the last kernels of their streams. */
-    for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < calls->before[call];
-         news->n_launched++) {
-        row_t kernel = making->queues->by_launch[news->n_launched];
-        news->last[kernels->stream[kernel]] = kernel;
-        row_heap_push(&news->heap, kernel, ends_before, kernels->end);
+    for (; sweep->n_launched < kernels->n && making->queues->launch_time[sweep->n_launched] < calls->before[call];
+         sweep->n_launched++) {
+        row_t kernel = making->queues->by_launch[sweep->n_launched];
+        sweep->last[kernels->stream[kernel]] = kernel;
+        row_heap_push(&sweep->heap, kernel, ends_before, kernels->end);
     }
 
     /* Adds the kernels that an earlier call waits for and that this call may wait for, too. */
     row_t kept = 0;
-    for (row_t i = 0; i < news->n_recent; i++) {
-        row_t kernel = news->recent[i];
-        if (news->recent_until[i] <= calls->start[call] || news->last[kernels->stream[kernel]] != kernel)
+    for (row_t i = 0; i < sweep->n_recent; i++) {
+        row_t kernel = sweep->recent[i];
+        if (sweep->recent_until[i] <= calls->start[call] || sweep->last[kernels->stream[kernel]] != kernel)
             continue;
         if (kernels->end[kernel] <= latest && !add_wait_kernel(making, kernel))
             return false;
-        news->recent[kept] = kernel;
-        news->recent_until[kept++] = news->recent_until[i];
+        sweep->recent[kept] = kernel;
+        sweep->recent_until[kept++] = sweep->recent_until[i];
     }
-    news->n_recent = kept;
+    sweep->n_recent = kept;
     first_new = making->n_kernels;
-    while (news->heap.n && kernels->end[news->heap.rows[0]] <= latest) {
-        row_t kernel = row_heap_pop(&news->heap, ends_before, kernels->end);
-        if (news->last[kernels->stream[kernel]] == kernel && !add_wait_kernel(making, kernel))
+    while (sweep->heap.n && kernels->end[sweep->heap.rows[0]] <= latest) {
+        row_t kernel = row_heap_pop(&sweep->heap, ends_before, kernels->end);
+        if (sweep->last[kernels->stream[kernel]] == kernel && !add_wait_kernel(making, kernel))
             return false;
     }
     double until = calls->start[call];
     for (uint64_t k = making->waits->first[making->waits->n]; k < making->n_kernels; k++)
         until = fmax(until, kernels->end[making->waits->kernels[k]]);
     for (uint64_t k = first_new; k < making->n_kernels; k++) {
-        news->recent[news->n_recent] = making->waits->kernels[k];
-        news->recent_until[news->n_recent++] = until;
+        sweep->recent[sweep->n_recent] = making->waits->kernels[k];
+        sweep->recent_until[sweep->n_recent++] = until;
     }
     return true;
 }
@@ -209,25 +209,23 @@ static bool wait_for_calls(struct waits_making *making, double last_end, struct 
     const struct timeline_work *work = making->work;
     const struct timeline_calls *calls = &work->input->calls;
     row_t *order = arena_alloc(work->arena, calls->n, sizeof *order);
-    struct news news = {
-        .last = arena_alloc(work->arena, work->input->kernels.n_streams, sizeof *news.last),
+    struct sync_sweep sweep = {
+        .last = arena_alloc(work->arena, work->input->kernels.n_streams, sizeof *sweep.last),
         .heap.rows = arena_alloc(work->arena, work->input->kernels.n, sizeof(row_t)),
-        .recent = arena_alloc(work->arena, work->input->kernels.n, sizeof *news.recent),
-        .recent_until = arena_alloc(work->arena, work->input->kernels.n, sizeof *news.recent_until),
+        .recent = arena_alloc(work->arena, work->input->kernels.n, sizeof *sweep.recent),
+        .recent_until = arena_alloc(work->arena, work->input->kernels.n, sizeof *sweep.recent_until),
     };
     if (!work->arena->failed)
-        memset(news.last, 0xff, work->input->kernels.n_streams * sizeof *news.last);
+        memset(sweep.last, 0xff, work->input->kernels.n_streams * sizeof *sweep.last);
 
     const double *keys[] = {calls->before};
     if (work->arena->failed || !timeline_sort(work, calls->n, keys, 1, order))
         return false;
     for (row_t i = 0; i < calls->n; i++) {
         row_t call = order[i];
-        if (!(calls->start[call] >= work->origin && calls->start[call] < last_end)) {
-            report->n_calls_outside++;
+        if (!(calls->start[call] >= work->origin && calls->start[call] < last_end))
             continue;
-        }
-        if (calls->stream[call] == STREAM_ANY ? !wait_for_all(making, &news, call) : !wait_for_stream(making, call))
+        if (calls->stream[call] == STREAM_ANY ? !wait_for_all(making, &sweep, call) : !wait_for_stream(making, call))
             return false;
         bool waits = making->n_kernels > making->waits->first[making->waits->n];
         report->n_waits += waits;
@@ -350,10 +348,8 @@ static bool has_ended(const struct timeline_kernels *kernels, row_t awaited, row
 /* The same, if the times allow it. */
 static bool apply_order(const struct timeline_work *work, struct timeline_deps *deps, row_t kernel, row_t awaited,
                         struct timeline_report *report) {
-    if (!has_ended(&work->input->kernels, awaited, kernel)) {
-        report->n_orders_against_time++;
+    if (!has_ended(&work->input->kernels, awaited, kernel))
         return true;
-    }
     report->n_orders++;
     return add_kernel_dep(work, deps, kernel, awaited);
 }

@@ -92,7 +92,7 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
 /* Options for measured times; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_faithful_options {
     size_t size;
-    double rest_us;   /* idle times longer than this become nodes; 0: 5 us, negative: never */
+    double min_gap_us; /* longer gaps without recorded work become nodes; 0: 5 us, negative: never */
     bool gpu_streams; /* for a simulator with one resource per stream and thread, instead of one CPU and a GPU that runs
                          one kernel at a time */
 };
@@ -101,7 +101,7 @@ struct sutra_faithful_options {
 struct sutra_faithful_report {
     size_t size;                                   /* sizeof the struct, set by the caller */
     uint64_t n_nodes;                              /* nodes of the file */
-    uint64_t n_rests;                              /* of these, idle times */
+    uint64_t n_gaps;                               /* of these, gaps without recorded work */
     uint64_t n_launch_cuts;                        /* operators cut at a launch */
     uint64_t n_parts;                              /* additional nodes for kernels that ran concurrently */
     uint64_t n_waits;                              /* synchronizing calls that end with a kernel, */

@@ -40,8 +40,6 @@ enum sutra_status sutra_et_parse(struct sutra_context *context, const char *name
                                  struct sutra_error *error);
 void sutra_et_free(struct sutra_et *et);
 
-uint64_t sutra_et_nodes(const struct sutra_et *et);
-
 /* Detects the .et format from the first bytes of a file. Errors: SUTRA_NO_INPUT; SUTRA_DATA: decompression fails or
  * exceeds the context's `most_input_bytes`. */
 enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, bool *known, struct sutra_error *error);
@@ -175,9 +173,6 @@ struct sutra_simulate_options {
     const char *const *removals; /* selectors: the selected nodes take no time, also no launch latency */
     size_t n_removals;
 };
-
-/* Whether the file requests one resource per stream, as files of a job do. */
-bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
  * Errors: SUTRA_USAGE: malformed change, with its position; SUTRA_DATA: the sum of durations overflows; SUTRA_SYSTEM:

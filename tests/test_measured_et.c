@@ -1,5 +1,5 @@
 /*
- * test_faithful.c - tests exact time stamps in converted files: the end of an operator or kernel is a sum of two
+ * test_measured_et.c - tests exact time stamps in converted files: the end of an operator or kernel is a sum of two
  * decimal numbers without an exact binary form. An event that ends at the start of the next one must have ended then.
  */
 #include "link_case.h"

@@ -1,5 +1,6 @@
 /*
- * faithful.h - converts plain nodes to nodes that reproduce the measured time, and checks the result by one simulation.
+ * measured_et.h - converts plain nodes to nodes that reproduce the measured time, and checks the result by one
+ * simulation.
  *
  *     linked traces --linked_timeline--\
  *                                       timeline --timeline--> nodes --et_timeline--> .et nodes --replay--> time
@@ -8,8 +9,8 @@
  * The nodes of a rank of a job are not simulated, since their times depend on other ranks. Instead the times at which
  * its communication was ready and done are reported.
  */
-#ifndef SIMULATE_FAITHFUL_H
-#define SIMULATE_FAITHFUL_H
+#ifndef SIMULATE_MEASURED_ET_H
+#define SIMULATE_MEASURED_ET_H
 
 #include "context/context.h"
 #include "facts/collectives.h"
@@ -24,7 +25,7 @@
  *                                                    --> nodes that reproduce the measured time
  *     timeline      parts, durations, dependencies  /
  *
- * Nodes keep their own fields. Parts of operators and kernels are copies with new ids; rests are nodes "[rest]
+ * Nodes keep their own fields. Parts of operators and kernels are copies with new ids; gaps are nodes "[rest]
  * operator" or "[gap]". Nodes without times get no duration and follow the operator with the next lower id. GPU nodes
  * get the attribute kernel_exec_ns: their execution time without launch latency. The metadata gets "gpu": "one", or
  * "streams" for a resource per stream.
@@ -106,9 +107,9 @@ struct matched_collectives {
 enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
                                   const struct matched_collectives *rank, struct sutra_error *error);
 
-/* ---- Conversion and check (faithful.c) ---- */
+/* ---- Conversion and check (measured_et.c) ---- */
 
-struct faithful_report {
+struct measured_report {
     struct timeline_report timeline;
     double simulated_us;  /* by our own replay of the nodes */
     uint64_t n_never_ran; /* nodes that the replay did not run; not 0 only by a bug */
@@ -139,7 +140,7 @@ struct rank_of_job {
 };
 
 /* sutra_converted_run_faithful() for a rank of a job, without simulation; job NULL: for a rank alone. */
-enum sutra_status converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+enum sutra_status converted_make_measured(struct sutra_context *context, struct sutra_converted *converted,
                                           const struct sutra_linked *linked,
                                           const struct sutra_faithful_options *options, struct rank_of_job *job,
                                           struct sutra_faithful_report *report, struct sutra_error *error);

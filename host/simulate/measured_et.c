@@ -1,5 +1,5 @@
 /*
- * faithful.c - implements faithful.h.
+ * measured_et.c - implements measured_et.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "columns/rows.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
-#include "simulate/faithful.h"
+#include "simulate/measured_et.h"
 #include "simulate/rank_graph.h"
 #include "simulate/replay.h"
 
@@ -38,7 +38,7 @@ static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream,
 }
 
 static enum sutra_status check_nodes(const struct et_nodes *nodes, bool per_stream, struct pool *pool,
-                                     struct faithful_report *report, struct sutra_error *error) {
+                                     struct measured_report *report, struct sutra_error *error) {
     struct arena arena = {0};
     struct rank_graph graph;
     struct replay_times times;
@@ -173,13 +173,13 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_
 }
 
 /* Makes the measured nodes in outline. `job` is NULL for a rank alone. SUTRA_SYSTEM: out of memory. O(n log n). */
-static enum sutra_status faithful_make(struct sutra_context *context, struct sutra_converted *converted,
-                                       struct rank_of_job *job, struct faithful_report *report,
+static enum sutra_status measured_make(struct sutra_context *context, struct sutra_converted *converted,
+                                       struct rank_of_job *job, struct measured_report *report,
                                        struct sutra_error *error) {
     struct measured_nodes made;
     struct et_nodes *plain = &converted->nodes;
     const bool per_stream = converted->times.options.per_stream;
-    *report = (struct faithful_report){.departs = ROW_NONE};
+    *report = (struct measured_report){.departs = ROW_NONE};
     enum sutra_status status = et_nodes_begin(&made.nodes, error);
     if (!status)
         status = make_nodes(context, converted, job, &made, &report->timeline, error);
@@ -200,15 +200,15 @@ static enum sutra_status faithful_make(struct sutra_context *context, struct sut
 
 /* ---- Public functions ---- */
 
-#define REST_US 5.0
+#define MIN_GAP_US 5.0
 
-enum sutra_status converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+enum sutra_status converted_make_measured(struct sutra_context *context, struct sutra_converted *converted,
                                           const struct sutra_linked *linked,
                                           const struct sutra_faithful_options *options, struct rank_of_job *job,
                                           struct sutra_faithful_report *report, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_faithful_options, gpu_streams);
     struct sutra_faithful_options taken;
-    struct faithful_report made;
+    struct measured_report made;
     struct timeline_input *times = &converted->times;
     enum sutra_status status = options_copy(&form, options, &taken, error);
     if (status)
@@ -223,12 +223,12 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
     if (linked)
         status = linked_timeline_read(context, linked, &converted->times_arena, times, error);
     converted->has_times = false;
-    double rest_us = taken.rest_us > 0 ? taken.rest_us : REST_US;
-    times->options =
-        (struct timeline_options){.rest_us = taken.rest_us < 0 ? INFINITY : rest_us, .per_stream = taken.gpu_streams};
+    double min_gap_us = taken.min_gap_us > 0 ? taken.min_gap_us : MIN_GAP_US;
+    times->options = (struct timeline_options){.min_gap_us = taken.min_gap_us < 0 ? INFINITY : min_gap_us,
+                                               .per_stream = taken.gpu_streams};
     times->options.of_job = job != NULL;
     if (!status)
-        status = faithful_make(context, converted, job, &made, error);
+        status = measured_make(context, converted, job, &made, error);
     arena_free(&converted->times_arena);
     stage_end(context);
     if (!status) {
@@ -236,7 +236,7 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
         const struct et_nodes *nodes = &converted->nodes;
         const struct sutra_faithful_report filled = {
             .n_nodes = nodes->n,
-            .n_rests = timeline->n_rests,
+            .n_gaps = timeline->n_gaps,
             .n_launch_cuts = timeline->n_launch_cuts,
             .n_parts = timeline->n_parts,
             .n_waits = timeline->n_waits,
@@ -265,5 +265,5 @@ enum sutra_status sutra_converted_run_faithful(struct sutra_context *context, st
                                                const struct sutra_linked *linked,
                                                const struct sutra_faithful_options *options,
                                                struct sutra_faithful_report *report, struct sutra_error *error) {
-    return converted_make_faithful(context, converted, linked, options, NULL, report, error);
+    return converted_make_measured(context, converted, linked, options, NULL, report, error);
 }
