@@ -633,27 +633,21 @@ enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, st
     if (!collective_calls_init(&whole->calls))
         return error_memory(error);
     bool is_simulated = false;
-    enum sutra_status status = read_plan(whole, folder, error);
-    for (size_t i = 0; i < whole->n_ranks && !status; i++) {
+    TRY(read_plan(whole, folder, error));
+    for (size_t i = 0; i < whole->n_ranks; i++) {
         struct whole_rank *rank = &whole->ranks[i];
-        status = read_rank(whole, folder, rank, error);
+        TRY(read_rank(whole, folder, rank, error));
         is_simulated |= rank->start.is_known;
         whole->n_done += rank->state == RANK_DONE;
         whole->n_broken += rank->state == RANK_BROKEN;
         whole->n_missing += rank->state == RANK_MISSING;
         whole->n_damaged += rank->damage != NULL;
     }
-    if (!status)
-        status = collective_groups_find_members(&whole->calls, whole->world_size, &whole->n_inferred, error);
-    if (!status)
-        status = collective_matches_find(&whole->calls, &whole->arena, &whole->matches, error);
-    if (!status)
-        status =
-            rank_clocks_find(&whole->calls, &whole->matches, &whole->arena, &whole->clocks, &whole->n_clocks, error);
-    if (!status && is_simulated)
-        status = match_collectives(whole, error);
-    if (status)
-        return status;
+    TRY(collective_groups_find_members(&whole->calls, whole->world_size, &whole->n_inferred, error));
+    TRY(collective_matches_find(&whole->calls, &whole->arena, &whole->matches, error));
+    TRY(rank_clocks_find(&whole->calls, &whole->matches, &whole->arena, &whole->clocks, &whole->n_clocks, error));
+    if (is_simulated)
+        TRY(match_collectives(whole, error));
     find_hosts(whole);
     find_problems(whole);
     return arena_status(&whole->arena, error);

@@ -247,10 +247,7 @@ static bool write_groups(const void *of, struct text_out *text) {
 enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_context *context, const char *folder,
                                   struct sutra_error *error) {
     uint64_t n_bytes = 0;
-    enum sutra_status status = SUTRA_OK;
     if (strncmp(whole->ending, ".et", 3) == 0)
-        status = text_file_write_in(context, folder, "comm_groups.json", write_groups, whole, &n_bytes, error);
-    if (!status)
-        status = text_file_write_in(context, folder, "job.json", write_job, whole, &n_bytes, error);
-    return status;
+        TRY(text_file_write_in(context, folder, "comm_groups.json", write_groups, whole, &n_bytes, error));
+    return text_file_write_in(context, folder, "job.json", write_job, whole, &n_bytes, error);
 }

@@ -294,15 +294,11 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
     plan->left = arena_alloc(arena, hosts->n + devices->n, sizeof *plan->left);
     pairing.by_process = arena_alloc(arena, hosts->n, sizeof *pairing.by_process);
     pairing.by_number = arena_alloc(arena, hosts->n, sizeof *pairing.by_number);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = read_heads(plan, hosts, SIDE_HOST, &pairing.hosts, &pairing.n_hosts, error);
-    if (!status)
-        status = read_heads(plan, devices, SIDE_DEVICE, &pairing.devices, &pairing.n_devices, error);
-    if (!status && pairing.n_devices == 1 && pairing.n_hosts > 1)
-        status = list_ranks(&pairing, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
+    TRY(read_heads(plan, hosts, SIDE_HOST, &pairing.hosts, &pairing.n_hosts, error));
+    TRY(read_heads(plan, devices, SIDE_DEVICE, &pairing.devices, &pairing.n_devices, error));
+    if (pairing.n_devices == 1 && pairing.n_hosts > 1)
+        TRY(list_ranks(&pairing, error));
     plan->pairs = arena_alloc(arena, pairing.n_devices, sizeof *plan->pairs);
     for (size_t i = 0; i < pairing.n_hosts; i++)
         pairing.by_process[i] = pairing.by_number[i] = i;
@@ -355,14 +351,12 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
                           (int)MIN(host - line, 40), line, RANK_LIMIT - 1);
     *host++ = *device++ = 0;
     device[strcspn(device, "\t")] = 0;
-    enum sutra_status status = read_head(plan, host, &pair.host, error);
-    if (!status)
-        status = read_head(plan, device, &pair.device, error);
-    if (!status && check_row(plan, &pair))
+    TRY(read_head(plan, host, &pair.host, error));
+    TRY(read_head(plan, device, &pair.device, error));
+    if (check_row(plan, &pair))
         plan->pairs[plan->n_pairs++] = pair;
-    if (!status)
-        raise_world(plan, pair.device.head.world_size);
-    return status;
+    raise_world(plan, pair.device.head.world_size);
+    return SUTRA_OK;
 }
 
 ORDER_BY(compare_pairs, struct rank_pair, ASCENDING(rank) ASCENDING_TEXT(device.path))

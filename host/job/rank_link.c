@@ -32,6 +32,28 @@ static enum sutra_status write_astra_copies(struct sutra_context *context, const
     return status;
 }
 
+/* Converts the linked traces into *converted, which the caller frees, and writes the files of the rank. */
+static enum sutra_status write_converted(struct sutra_context *context, const struct linked_traces *inputs_to_free,
+                                         const struct link_output *output, struct rank_of_job *job, const char *path,
+                                         uint64_t *n_bytes, struct sutra_faithful_report *faithful,
+                                         struct sutra_converted **converted, struct sutra_error *error) {
+    struct sutra_convert_options what = output->what;
+    what.keep_times = output->faithful;
+    TRY(linked_convert_and_free(context, inputs_to_free, &what, converted, error));
+    if (job && job->needs_streams)
+        TRY(et_nodes_begin(&job->streams.nodes, error));
+    if (output->faithful)
+        TRY(converted_make_measured(context, *converted, NULL, &output->how, job, faithful, error));
+    TRY(sutra_converted_write(context, *converted, path, n_bytes, error));
+    if (job && job->needs_streams) {
+        struct et_maker maker = (*converted)->maker;
+        maker.measured = &job->streams.nodes;
+        maker.plain = job->streams.plain;
+        TRY(et_maker_write(&maker, &job->streams.nodes, context, output->streams_path, NULL, error));
+    }
+    return output->astra_folder ? write_astra_copies(context, *converted, output->astra_folder, error) : SUTRA_OK;
+}
+
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *inputs_to_free,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
                                     uint64_t *n_bytes, struct sutra_faithful_report *faithful,
@@ -39,27 +61,12 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     if (!output->et)
         return sutra_linked_write(context, inputs_to_free->linked, path, n_bytes, error);
     struct sutra_converted *converted = NULL;
-    struct sutra_convert_options what = output->what;
-    what.keep_times = output->faithful;
-    enum sutra_status status = linked_convert_and_free(context, inputs_to_free, &what, &converted, error);
     if (job)
         job->needs_streams = output->streams_path != NULL;
-    if (!status && job && job->needs_streams)
-        status = et_nodes_begin(&job->streams.nodes, error);
-    if (!status && output->faithful)
-        status = converted_make_measured(context, converted, NULL, &output->how, job, faithful, error);
-    if (!status)
-        status = sutra_converted_write(context, converted, path, n_bytes, error);
-    if (!status && job && job->needs_streams) {
-        struct et_maker maker = converted->maker;
-        maker.measured = &job->streams.nodes;
-        maker.plain = job->streams.plain;
-        status = et_maker_write(&maker, &job->streams.nodes, context, output->streams_path, NULL, error);
-    }
+    enum sutra_status status =
+        write_converted(context, inputs_to_free, output, job, path, n_bytes, faithful, &converted, error);
     if (job)
         et_nodes_free(&job->streams.nodes);
-    if (!status && output->astra_folder)
-        status = write_astra_copies(context, converted, output->astra_folder, error);
     sutra_converted_free(converted);
     return status;
 }
@@ -74,10 +81,8 @@ static enum sutra_status check_pair(const struct rank_pair *pair, const struct s
     if (source == SUTRA_RANK_INFO && rank != pair->rank)
         return error_file(error, SUTRA_DATA, pair->device.path, "it says that it is of rank %" PRId64 ", not %" PRId64,
                           rank, pair->rank);
-    enum sutra_status status = pairing_inspect(host, device, pairing, error);
-    if (!status && pairing_misfit(pairing, text))
-        status = error_set(error, SUTRA_DATA, "%.390s", text);
-    return status;
+    TRY(pairing_inspect(host, device, pairing, error));
+    return pairing_misfit(pairing, text) ? error_set(error, SUTRA_DATA, "%.390s", text) : SUTRA_OK;
 }
 
 /* Writes the output. For a rank of a simulated job, also fills the node and the times of each collective and the start
@@ -120,31 +125,61 @@ static enum sutra_status write_output(struct sutra_context *context, const struc
     return status;
 }
 
+/* Checks that the linked traces match, reads the members of their process groups, and writes the output. */
+static enum sutra_status check_and_write(struct sutra_context *context, const struct linked_traces *traces,
+                                         const struct pairing *pairing, int64_t rank, const struct link_output *output,
+                                         const char *path, struct rank_result *result, struct sutra_error *error) {
+    const char *host = traces->host->document.source.name, *device = traces->device->document.source.name;
+    const int64_t base_ns = trace_base_ns(traces->device);
+    if (context->options.strict)
+        TRY(validity_report(context, &traces->linked->found, device, error));
+    if (result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
+        return error_file(error, SUTRA_DATA, device, "nothing of it matches %.100s: %s", host,
+                          *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");
+    TRY(collective_records_read(&result->calls, context, traces->linked, rank, error));
+    return write_output(context, traces, base_ns, output, path, result, error);
+}
+
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
                                      struct sutra_device_trace *device, const struct pairing *pairing, int64_t rank,
                                      const struct sutra_link_options *options, const struct link_output *output,
                                      const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_linked *linked = NULL;
-    enum sutra_status status = sutra_link(context, host, device, options, &linked, error);
-    if (status)
-        return status;
+    TRY(sutra_link(context, host, device, options, &linked, error));
     sutra_linked_report(linked, &result->report);
     sutra_linked_match(linked, &result->match);
     result->validity.defects[DEFECT_UNKNOWN_LAUNCH] = linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
-    if (context->options.strict)
-        status = validity_report(context, &linked->found, device->document.source.name, error);
-    if (!status && result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
-        status = error_file(error, SUTRA_DATA, device->document.source.name, "nothing of it matches %.100s: %s",
-                            host->document.source.name,
-                            *pairing->absent_thread ? pairing->absent_thread : "are they of the same run?");
-    const struct linked_traces inputs_to_free = {linked, host, device};
-    int64_t base_ns = trace_base_ns(device);
-    if (!status)
-        status = collective_records_read(&result->calls, context, linked, rank, error);
-    if (!status)
-        status = write_output(context, &inputs_to_free, base_ns, output, path, result, error);
+    const struct linked_traces traces = {linked, host, device};
+    enum sutra_status status = check_and_write(context, &traces, pairing, rank, output, path, result, error);
     sutra_linked_free(linked);
     return status;
+}
+
+/* Reads the two traces, which the caller frees, and links them. */
+static enum sutra_status read_and_link(struct sutra_context *context, const struct rank_pair *pair,
+                                       const struct sutra_link_options *options, const struct link_output *output,
+                                       const char *path, struct sutra_host_trace **host,
+                                       struct sutra_device_trace **device, struct rank_result *result,
+                                       struct sutra_error *error) {
+    struct pairing pairing = {0};
+    if (!collective_calls_init(&result->calls))
+        return error_memory(error);
+    TRY(sutra_host_trace_read(context, pair->host.path, host, error));
+    TRY(sutra_device_trace_read(context, pair->device.path, device, error));
+    result->validity = *(*host)->validity;
+    validity_add(&result->validity, (*device)->validity);
+    if (context->options.strict) {
+        TRY(validity_report(context, (*host)->validity, pair->host.path, error));
+        TRY(validity_report(context, (*device)->validity, pair->device.path, error));
+    }
+    if (output->faithful)
+        TRY(restrict_to_complete_part(context, *device, error));
+    TRY(check_pair(pair, *host, *device, &pairing, error));
+    TRY(collective_calls_read(&result->calls, context, *device, pair->rank, error));
+    event_columns_forget((*device)->columns); /* linking needs no columns of collectives */
+    int64_t n = trace_device_count(&(*device)->document);
+    result->n_devices = n > 0 ? n : NOT_RECORDED;
+    return link_traces(context, *host, *device, &pairing, pair->rank, options, output, path, result, error);
 }
 
 enum sutra_status rank_link(struct sutra_context *context, const struct rank_pair *pair,
@@ -152,34 +187,10 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
                             const char *path, struct rank_result *result, struct sutra_error *error) {
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
-    struct pairing pairing = {0};
     *result = (struct rank_result){.report.size = sizeof result->report,
                                    .match.size = sizeof result->match,
                                    .faithful.size = sizeof result->faithful};
-    enum sutra_status status = collective_calls_init(&result->calls) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = sutra_host_trace_read(context, pair->host.path, &host, error);
-    if (!status)
-        status = sutra_device_trace_read(context, pair->device.path, &device, error);
-    if (!status) {
-        result->validity = *host->validity;
-        validity_add(&result->validity, device->validity);
-    }
-    if (!status && context->options.strict &&
-        !(status = validity_report(context, host->validity, pair->host.path, error)))
-        status = validity_report(context, device->validity, pair->device.path, error);
-    if (!status && output->faithful)
-        status = restrict_to_complete_part(context, device, error);
-    if (!status)
-        status = check_pair(pair, host, device, &pairing, error);
-    if (!status)
-        status = collective_calls_read(&result->calls, context, device, pair->rank, error);
-    if (!status) {
-        event_columns_forget(device->columns); /* linking needs no columns of collectives */
-        int64_t n = trace_device_count(&device->document);
-        result->n_devices = n > 0 ? n : NOT_RECORDED;
-        status = link_traces(context, host, device, &pairing, pair->rank, options, output, path, result, error);
-    }
+    enum sutra_status status = read_and_link(context, pair, options, output, path, &host, &device, result, error);
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);
     return status;

@@ -155,17 +155,19 @@ static void on_temporary(void *arg, const char *path) {
 }
 
 /* Reads the file of the rank alone, and writes it with the job's collectives. */
+static enum sutra_status rewrite_nodes(const struct rewritten_rank *rank, struct sutra_context *context,
+                                       struct sutra_et **alone, struct et_nodes *nodes, struct sutra_error *error) {
+    TRY(sutra_et_read(context, rank->alone, NULL, alone, error));
+    TRY(et_nodes_begin(nodes, error));
+    TRY(et_make_for_job(nodes, &(*alone)->file.nodes, rank->matched_collectives, error));
+    return et_write(nodes, NULL, context, rank->path, NULL, error);
+}
+
 static enum sutra_status rewrite_file(const struct rewritten_rank *rank, struct sutra_context *context,
                                       struct sutra_error *error) {
     struct sutra_et *alone = NULL;
     struct et_nodes nodes = {0};
-    enum sutra_status status = sutra_et_read(context, rank->alone, NULL, &alone, error);
-    if (!status)
-        status = et_nodes_begin(&nodes, error);
-    if (!status)
-        status = et_make_for_job(&nodes, &alone->file.nodes, rank->matched_collectives, error);
-    if (!status)
-        status = et_write(&nodes, NULL, context, rank->path, NULL, error);
+    enum sutra_status status = rewrite_nodes(rank, context, &alone, &nodes, error);
     et_nodes_free(&nodes);
     sutra_et_free(alone);
     return status;
@@ -346,40 +348,50 @@ static bool replace_kernels(struct et_nodes *nodes, const struct et_nodes *kerne
     return next == kernels->n;
 }
 
+/* Fails if the files of a rank are not those of the records of its job. */
+static enum sutra_status check_files(const struct streams_reading *reading, uint32_t r, const char *streams,
+                                     struct sutra_error *error) {
+    const size_t i = reading->rank_index[r];
+    const struct whole_rank *rank = &reading->whole.ranks[i];
+    const uint64_t hash = hash_inputs(rank, &reading->whole.matched_collectives->ranks[i]);
+    char note_name[RECORD_NAME_MAX + 4];
+    struct output_note note = {0};
+    bool is_current = false;
+    snprintf(note_name, sizeof note_name, "rank.%" PRId64 ".met", rank->rank);
+    TRY(read_note(reading->folder, note_name, reading->paths[r], hash, &note, &is_current, error));
+    if (size_of_file(streams) == 0)
+        return error_file(error, SUTRA_NO_INPUT, streams, "is missing");
+    if (!is_current || size_of_file(reading->alone[r]) != rank->file_bytes ||
+        note.content != hash_file(hash_file(0, reading->paths[r]), streams))
+        return error_file(error, SUTRA_DATA, reading->paths[r], "does not match the records of its job");
+    return SUTRA_OK;
+}
+
+/* Replaces the kernels of `read` by those of the file `streams`, and changes the nodes for the job. */
+static enum sutra_status replace_and_match(const struct streams_reading *reading, uint32_t r, const char *streams,
+                                           struct pool *pool, struct et_file *kernels, struct et_nodes *read,
+                                           struct et_nodes *made, struct sutra_error *error) {
+    TRY(et_open(kernels, streams, reading->context->options.most_input_bytes, error));
+    TRY(et_read(kernels, ET_SLIM, pool, error));
+    if (!replace_kernels(read, &kernels->nodes))
+        return read->arena.failed ? error_memory(error)
+                                  : error_file(error, SUTRA_DATA, streams, "does not belong to the file of its rank");
+    return et_make_for_job(made, read, &reading->matched_collectives->ranks[reading->rank_index[r]], error);
+}
+
 /* Makes the nodes of a rank with a resource per stream; fails if a file does not match the records. */
 static enum sutra_status make_streams(void *arg, uint32_t r, struct et_nodes *read, struct et_nodes *made,
                                       struct sutra_error *error) {
     const struct streams_reading *reading = arg;
-    const size_t i = reading->rank_index[r];
-    const struct whole_rank *rank = &reading->whole.ranks[i];
-    char note_name[RECORD_NAME_MAX + 4], name[RANK_FILE_MAX], *path;
-    snprintf(note_name, sizeof note_name, "rank.%" PRId64 ".met", rank->rank);
-    rank_streams_name(rank->rank, reading->whole.ending, name);
+    char name[RANK_FILE_MAX], *path;
+    rank_streams_name(reading->whole.ranks[reading->rank_index[r]].rank, reading->whole.ending, name);
     if (asprintf(&path, "%s/" RECORD_FOLDER "/%s", reading->folder, name) < 0)
         return error_memory(error);
-    struct output_note note = {0};
-    bool is_current = false;
-    const uint64_t hash = hash_inputs(rank, &reading->whole.matched_collectives->ranks[i]);
-    enum sutra_status status =
-        read_note(reading->folder, note_name, reading->paths[r], hash, &note, &is_current, error);
-    if (!status && size_of_file(path) == 0)
-        status = error_file(error, SUTRA_NO_INPUT, path, "is missing");
-    else if (!status && (!is_current || size_of_file(reading->alone[r]) != rank->file_bytes ||
-                         note.content != hash_file(hash_file(0, reading->paths[r]), path)))
-        status = error_file(error, SUTRA_DATA, reading->paths[r], "does not match the records of its job");
     struct et_file kernels = {0};
-    struct pool *pool = status ? NULL : pool_create(1);
-    if (!status && !pool)
-        status = error_memory(error);
+    struct pool *pool = pool_create(1);
+    enum sutra_status status = pool ? check_files(reading, r, path, error) : error_memory(error);
     if (!status)
-        status = et_open(&kernels, path, reading->context->options.most_input_bytes, error);
-    if (!status)
-        status = et_read(&kernels, ET_SLIM, pool, error);
-    if (!status && !replace_kernels(read, &kernels.nodes))
-        status = read->arena.failed ? error_memory(error)
-                                    : error_file(error, SUTRA_DATA, path, "does not belong to the file of its rank");
-    if (!status)
-        status = et_make_for_job(made, read, &reading->matched_collectives->ranks[i], error);
+        status = replace_and_match(reading, r, path, pool, &kernels, read, made, error);
     et_file_free(&kernels);
     pool_free(pool);
     free(path);

@@ -905,12 +905,21 @@ static enum sutra_status add_member(struct sutra_et_check *check, const struct e
     struct et_member member = {.rank = checking->rank};
     if (!column_grow(&check->members, check->n_members, &check->members_capacity, sizeof *check->members))
         return error_memory(error);
-    enum sutra_status status = read_member(check, checking, &member, error);
-    if (!status && !(member.name = strdup(checking->file->source.name)))
-        status = error_memory(error);
-    if (!status)
-        check->members[check->n_members++] = member;
-    return status;
+    TRY(read_member(check, checking, &member, error));
+    member.name = strdup(checking->file->source.name);
+    if (!member.name)
+        return error_memory(error);
+    check->members[check->n_members++] = member;
+    return SUTRA_OK;
+}
+
+static enum sutra_status add_file(struct sutra_et_check *check, struct et_checking *checking,
+                                  struct sutra_error *error) {
+    const enum et_edges kinds = check->options.feeder == SUTRA_FEEDER_V1 ? ET_DATA : ET_ALL;
+    TRY(et_graph_make(checking->nodes, kinds, checking->arena, &checking->graph, error));
+    TRY(read_groups(check, checking, error));
+    TRY(check_file(check, checking, error));
+    return checking->arena->failed ? error_memory(error) : add_member(check, checking, error);
 }
 
 enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct sutra_et *et,
@@ -922,17 +931,8 @@ enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct 
                                    .groups = &check->groups,
                                    .arena = &arena,
                                    .rank = et_rank_of(et->file.source.name, &prefix)};
-    enum et_edges kinds = check->options.feeder == SUTRA_FEEDER_V1 ? ET_DATA : ET_ALL;
     stage_begin(check->context, "check", et->file.nodes.n);
-    enum sutra_status status = et_graph_make(checking.nodes, kinds, &arena, &checking.graph, error);
-    if (!status)
-        status = read_groups(check, &checking, error);
-    if (!status)
-        status = check_file(check, &checking, error);
-    if (!status && arena.failed)
-        status = error_memory(error);
-    if (!status)
-        status = add_member(check, &checking, error);
+    enum sutra_status status = add_file(check, &checking, error);
     stage_end(check->context);
     arena_free(&arena);
     return status;

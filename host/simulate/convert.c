@@ -219,23 +219,20 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
                                                           .find_directions = repair,
                                                           .refuse_types = repair && options->refuse_types,
                                                           .refuse_nested = repair && options->refuse_nested};
-    enum sutra_status status = node_graph_build(graph, context, &converted->et_plus, &rules, error);
-    if (!status)
-        status = break_cycles(graph, options->compat || context->options.strict, error);
-    if (!status)
-        status = comm_groups_find(&converted->groups, graph, error);
-    if (!status && !options->compat && !options->no_peers)
-        status = comm_ends_find(&converted->ends, &graph->arena, graph, &converted->groups, error);
-    return status;
+    TRY(node_graph_build(graph, context, &converted->et_plus, &rules, error));
+    TRY(break_cycles(graph, options->compat || context->options.strict, error));
+    TRY(comm_groups_find(&converted->groups, graph, error));
+    return options->compat || options->no_peers
+               ? SUTRA_OK
+               : comm_ends_find(&converted->ends, &graph->arena, graph, &converted->groups, error);
 }
 
 enum sutra_status converted_find_work(struct sutra_converted *converted, struct sutra_error *error) {
     struct node_graph *graph = &converted->graph;
-    enum sutra_status status = SUTRA_OK;
     if (converted->maker.work && !converted->work.n_bytes)
-        status = kernel_work_find(&converted->work, &graph->arena, graph, error);
+        TRY(kernel_work_find(&converted->work, &graph->arena, graph, error));
     converted->report.n_works = converted->work.n_known;
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Metadata: five members of the file as attributes; the index of tokens may be freed by now ---- */
@@ -313,27 +310,20 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
                                          .groups = names ? NULL : &converted->groups,
                                          .ends = peers ? &converted->ends : NULL,
                                          .work = works ? &converted->work : NULL};
-    stage_begin(context, "order nodes", converted->et_plus.nodes.n);
-    enum sutra_status status = order_nodes(converted, context, options, error);
-    if (!status)
-        status = et_nodes_begin(&converted->nodes, error);
-    if (!status)
-        status = make_metadata(&converted->nodes, graph->et_plus->document, options->compat, error);
-    if (!status)
-        status = et_maker_begin(&converted->maker, &graph->arena, graph, error);
-    if (!status && options->keep_times && !options->compat && !converted->has_times) {
-        status = et_plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
+    TRY(order_nodes(converted, context, options, error));
+    TRY(et_nodes_begin(&converted->nodes, error));
+    TRY(make_metadata(&converted->nodes, graph->et_plus->document, options->compat, error));
+    TRY(et_maker_begin(&converted->maker, &graph->arena, graph, error));
+    if (options->keep_times && !options->compat && !converted->has_times) {
+        TRY(et_plus_timeline_read(graph, &converted->times_arena, &converted->times, error));
         converted->has_times = true;
     }
-    if (!status) {
-        count_graph(&converted->report, graph);
-        count_nodes(&converted->report, &converted->maker);
-        converted->report.n_peers = converted->ends.n;
-        warn_of_missing_data(context, &converted->report, converted->maker.ends);
-        converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
-    }
-    stage_end(context);
-    return status;
+    count_graph(&converted->report, graph);
+    count_nodes(&converted->report, &converted->maker);
+    converted->report.n_peers = converted->ends.n;
+    warn_of_missing_data(context, &converted->report, converted->maker.ends);
+    converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
+    return SUTRA_OK;
 }
 
 /* The input: a file, or linked traces. */
@@ -350,21 +340,18 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     if (!input->file) {
         /* Reads all data from linked traces first: the graph and the nodes are made after they are freed. */
         struct et_plus_arguments arguments;
-        enum sutra_status status = et_plus_linked_arguments(context, input->linked, times, &arguments, error);
-        if (!status && input->disposable && !times)
+        TRY(et_plus_linked_arguments(context, input->linked, times, &arguments, error));
+        if (input->disposable && !times)
             linked_traces_free_keys(input->disposable);
-        if (!status)
-            status = et_plus_linked(&made->et_plus, context, input->linked, &arguments, error);
-        if (!status && times)
-            status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
-        made->has_times = !status && times;
-        if (!status && input->disposable)
+        TRY(et_plus_linked(&made->et_plus, context, input->linked, &arguments, error));
+        if (times)
+            TRY(linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error));
+        made->has_times = times;
+        if (input->disposable)
             linked_traces_free_columns(input->disposable);
-        return status;
+        return SUTRA_OK;
     }
-    enum sutra_status status = et_plus_read(&made->et_plus, context, &made->document, input->file, times, error);
-    if (status)
-        return status;
+    TRY(et_plus_read(&made->et_plus, context, &made->document, input->file, times, error));
     if (!et_plus_is_legacy(&made->et_plus.nodes, options->compat))
         return old_parents_replace(&made->et_plus.nodes, context, error);
     const char *name = made->document.source.name;
@@ -373,14 +360,14 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
         return error_file(error, SUTRA_DATA, name,
                           "ET+ of link-legacy records when launches end, not when GPU operators start: measured times "
                           "are unknown; use 'sutra link HOST DEVICE -o OUT --match names'");
-    status = et_plus_legacy_complete(&made->et_plus, context, &n_gpu, error);
-    if (!status && n_gpu && !options->compat && !options->no_start_times)
+    TRY(et_plus_legacy_complete(&made->et_plus, context, &n_gpu, error));
+    if (n_gpu && !options->compat && !options->no_start_times)
         context_warn(context,
                      "%s: %s: ET+ of link-legacy records when launches end instead; 'sutra link HOST DEVICE -o OUT "
                      "--match names' records start times",
                      name,
                      counted_text(n_gpu, "GPU operator has no start time", "GPU operators have no start time").text);
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status convert_input(struct sutra_context *context, const struct convert_input *input,
@@ -395,8 +382,11 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     if (!made)
         return error_memory(error);
     status = read_input(made, context, input, &used_options, error);
-    if (!status)
+    if (!status) {
+        stage_begin(context, "order nodes", made->et_plus.nodes.n);
         status = converted_make(made, context, &used_options, error);
+        stage_end(context);
+    }
     if (!status && !(input->disposable && made->has_times)) /* else it is found while the timeline is built */
         status = converted_find_work(made, error);
     if (!status && input->file && made->et_plus.nodes.n > 0 && !document_is_linked(&made->document))

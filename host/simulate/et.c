@@ -95,51 +95,54 @@ static const char *schema_of(const struct et_nodes *nodes, struct arena *arena) 
     return "";
 }
 
-enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *et, struct sutra_et_info *info,
-                                struct sutra_error *error) {
-    const struct et_nodes *nodes = &et->file.nodes;
-    struct sutra_et_info ours = {.n_bytes = et->file.source.size};
-    struct et_graph graph = {0};
-    struct et_lengths lengths = {0};
-    struct arena arena = {0};
-    arena_free(&et->info);
-    stage_begin(context, "info", nodes->n);
+/* Summarizes the nodes; texts are in the arena `texts`. */
+static enum sutra_status summarize(const struct et_nodes *nodes, struct arena *texts, struct arena *scratch,
+                                   struct sutra_et_info *info, struct sutra_error *error) {
+    struct et_graph graph;
+    struct et_lengths lengths;
 
     /* Counts by type, and durations. */
     for (row_t row = 0; row < nodes->n; row++) {
         int32_t type = nodes->type[row];
-        ours.n_of_type[type >= 0 && type < SUTRA_ET_OTHER ? type : SUTRA_ET_OTHER]++;
-        ours.n_gpu += et_is_gpu(nodes, row);
+        info->n_of_type[type >= 0 && type < SUTRA_ET_OTHER ? type : SUTRA_ET_OTHER]++;
+        info->n_gpu += et_is_gpu(nodes, row);
     }
-    ours.n_nodes = nodes->n;
-    ours.n_cpu = nodes->n - ours.n_gpu;
-    ours.n_ctrl = nodes->ctrl.first[nodes->n];
-    ours.n_data = nodes->data.first[nodes->n];
-    ours.us_least = nodes->n ? UINT64_MAX : 0;
+    info->n_nodes = nodes->n;
+    info->n_cpu = nodes->n - info->n_gpu;
+    info->n_ctrl = nodes->ctrl.first[nodes->n];
+    info->n_data = nodes->data.first[nodes->n];
+    info->us_least = nodes->n ? UINT64_MAX : 0;
     for (row_t row = 0; row < nodes->n; row++) {
         uint64_t us = nodes->duration_us[row];
-        ours.us_least = MIN(us, ours.us_least);
-        ours.us_most = MAX(us, ours.us_most);
-        if (__builtin_add_overflow(ours.us_total, us, &ours.us_total))
-            ours.us_total = UINT64_MAX;
+        info->us_least = MIN(us, info->us_least);
+        info->us_most = MAX(us, info->us_most);
+        if (__builtin_add_overflow(info->us_total, us, &info->us_total))
+            info->us_total = UINT64_MAX;
     }
-    ours.schema = schema_of(nodes, &et->info);
-    enum sutra_status status = find_traffic(nodes, &et->info, &ours, error);
-    if (!status)
-        status = et_graph_make(nodes, ET_ALL, &arena, &graph, error);
-    if (!status)
-        status = et_lengths_find(nodes, &graph, &arena, &lengths, error);
-    if (!status) {
-        ours.n_absent = graph.n_absent;
-        ours.n_cyclic = graph.n - graph.n_order;
-        ours.critical_us = lengths.critical_us;
-        ours.n_levels = lengths.n_levels;
-        ours.width = lengths.width;
-        report_give(info, &ours, sizeof ours);
-    }
+    info->schema = schema_of(nodes, texts);
+    TRY(find_traffic(nodes, texts, info, error));
+    TRY(et_graph_make(nodes, ET_ALL, scratch, &graph, error));
+    TRY(et_lengths_find(nodes, &graph, scratch, &lengths, error));
+    info->n_absent = graph.n_absent;
+    info->n_cyclic = graph.n - graph.n_order;
+    info->critical_us = lengths.critical_us;
+    info->n_levels = lengths.n_levels;
+    info->width = lengths.width;
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *et, struct sutra_et_info *info,
+                                struct sutra_error *error) {
+    struct sutra_et_info made = {.n_bytes = et->file.source.size};
+    struct arena scratch = {0};
+    arena_free(&et->info);
+    stage_begin(context, "info", et->file.nodes.n);
+    enum sutra_status status = summarize(&et->file.nodes, &et->info, &scratch, &made, error);
     stage_end(context);
-    arena_free(&arena);
-    return status;
+    arena_free(&scratch);
+    TRY(status);
+    report_give(info, &made, sizeof made);
+    return SUTRA_OK;
 }
 
 /* Reads a file, or the bytes if they are not NULL. */

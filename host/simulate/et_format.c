@@ -62,10 +62,9 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
     alloc_ids(arena, &nodes->ctrl, n, n_ctrl);
     alloc_ids(arena, &nodes->data, n, n_data);
     nodes->attr_first = arena_alloc(arena, (size_t)n + 1, sizeof *nodes->attr_first);
-    enum sutra_status status = et_attributes_take(nodes, &nodes->attributes, n_attributes, error);
-    if (!status)
-        nodes->ctrl.first[0] = nodes->data.first[0] = nodes->attr_first[0] = 0;
-    return status;
+    TRY(et_attributes_take(nodes, &nodes->attributes, n_attributes, error));
+    nodes->ctrl.first[0] = nodes->data.first[0] = nodes->attr_first[0] = 0;
+    return SUTRA_OK;
 }
 
 enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,

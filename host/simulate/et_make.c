@@ -211,18 +211,15 @@ enum sutra_status et_maker_outline(const struct et_maker *maker, struct et_nodes
                                    struct sutra_error *error) {
     struct outlining all = {maker, nodes};
     nodes->slim = true;
-    enum sutra_status status = et_nodes_take(nodes, maker->n, maker->n, 0, 0, error);
-    if (status)
-        return status;
+    TRY(et_nodes_take(nodes, maker->n, maker->n, 0, 0, error));
     pool_run(pool, et_tasks(maker->n), count_outlined, &all);
     for (row_t node = 0; node < maker->n; node++) {
         nodes->attr_first[node + 1] += nodes->attr_first[node];
         nodes->ctrl.first[node + 1] += nodes->ctrl.first[node];
     }
-    status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[maker->n], error);
-    if (!status)
-        pool_run(pool, et_tasks(maker->n), outline_nodes, &all);
-    return status;
+    TRY(et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[maker->n], error));
+    pool_run(pool, et_tasks(maker->n), outline_nodes, &all);
+    return SUTRA_OK;
 }
 
 /* ---- Some nodes, completely ---- */
@@ -313,8 +310,8 @@ enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t
                                 struct et_nodes *nodes, struct sutra_error *error) {
     const row_t n = end - first;
     const uint64_t most_attributes = (uint64_t)n * (ATTRIBUTES_MAX + 1);
-    enum sutra_status status = et_nodes_take(nodes, n, n, count_data_deps(maker, first, end), most_attributes, error);
-    for (row_t node = 0; node < n && !status; node++) {
+    TRY(et_nodes_take(nodes, n, n, count_data_deps(maker, first, end), most_attributes, error));
+    for (row_t node = 0; node < n; node++) {
         row_t slot = slot_of(maker, first + node);
         if (maker->measured)
             fill_measured(maker, first + node, slot, nodes, node);
@@ -322,8 +319,6 @@ enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t
             fill_plain(maker, slot, nodes, node);
         set_inputs_and_outputs(maker, slot, texts, nodes, node);
     }
-    if (status)
-        return status;
     nodes->attributes.n = nodes->attr_first[n];
     return et_plus_texts_failed(texts) ? error_memory(error) : SUTRA_OK;
 }

@@ -222,13 +222,9 @@ static enum sutra_status complete(struct et_plus_trace *trace, struct sutra_cont
                                   row_t *n_gpu, struct sutra_error *error) {
     struct et_plus_nodes *nodes = &trace->nodes;
     struct timed_ops ops;
-    enum sutra_status status = read_ops(&ops, reader, nodes, context, arena, error);
-    if (!status)
-        status = set_durations(&ops, nodes, ids, arena, error);
-    if (!status)
-        status = set_thread_order(&ops, nodes, context, arena, error);
-    if (status)
-        return status;
+    TRY(read_ops(&ops, reader, nodes, context, arena, error));
+    TRY(set_durations(&ops, nodes, ids, arena, error));
+    TRY(set_thread_order(&ops, nodes, context, arena, error));
 
     bool has_gpu = false;
     *n_gpu = 0;

@@ -150,26 +150,29 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return trace->stores ? SUTRA_OK : error_memory(error);
 }
 
+static enum sutra_status read_nodes(struct et_plus_trace *trace, struct document_parts *parts,
+                                    struct sutra_error *error) {
+    struct document_part *all;
+    const bool times = trace->nodes.times;
+    TRY(document_walk(parts, error)); /* read_element() for each node */
+    TRY(join_parts(parts, error));
+    TRY(document_join(parts, &all, error));
+    trace->nodes = et_plus_part(all)->nodes;
+    trace->nodes.times = times;
+    trace->nodes.n = all->n;
+    trace->nodes.capacity = all->capacity;
+    return SUTRA_OK;
+}
+
 enum sutra_status et_plus_read(struct et_plus_trace *trace, struct sutra_context *context, struct document *document,
                                const struct source_input *input, bool times, struct sutra_error *error) {
     *trace = (struct et_plus_trace){.document = document, .nodes.times = times, .own_rank = -1};
     struct document_reader reader = et_plus_reader;
     reader.n_columns = et_plus_n_columns(times);
     struct document_parts parts = {.document = document, .context = context, .reader = &reader, .trace = trace};
-    struct document_part *all;
     enum sutra_status status = source_read(&document->source, context, "open", input, error);
     if (!status)
-        status = document_walk(&parts, error); /* read_element() for each node */
-    if (!status)
-        status = join_parts(&parts, error);
-    if (!status)
-        status = document_join(&parts, &all, error);
-    if (!status) {
-        trace->nodes = et_plus_part(all)->nodes;
-        trace->nodes.times = times;
-        trace->nodes.n = all->n;
-        trace->nodes.capacity = all->capacity;
-    }
+        status = read_nodes(trace, &parts, error);
     document_end(&parts);
     if (status)
         et_plus_trace_free(trace);

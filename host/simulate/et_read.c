@@ -79,21 +79,19 @@ static enum sutra_status begin_filler(struct et_filler *filler, struct et_nodes 
 static enum sutra_status allocate_columns(struct et_filler *filler, struct sutra_error *error) {
     struct et_nodes *nodes = filler->nodes;
     struct et_totals n = filler->n;
-    enum sutra_status status = et_nodes_take(nodes, n.n_nodes, n.n_ctrl, n.n_data, n.n_attributes, error);
-    if (!status)
-        status = et_docs_take(nodes, &nodes->attributes, n.n_docs, error);
-    if (!status)
-        status = et_attributes_take(nodes, &nodes->metadata, n.n_metadata, error);
-    if (!status)
-        status = et_docs_take(nodes, &nodes->metadata, n.n_metadata_docs, error);
-    if (!status && !(nodes->joined = arena_alloc(&nodes->arena, n.n_joined, 1)))
-        status = error_memory(error);
+    TRY(et_nodes_take(nodes, n.n_nodes, n.n_ctrl, n.n_data, n.n_attributes, error));
+    TRY(et_docs_take(nodes, &nodes->attributes, n.n_docs, error));
+    TRY(et_attributes_take(nodes, &nodes->metadata, n.n_metadata, error));
+    TRY(et_docs_take(nodes, &nodes->metadata, n.n_metadata_docs, error));
+    nodes->joined = arena_alloc(&nodes->arena, n.n_joined, 1);
+    if (!nodes->joined)
+        return error_memory(error);
     nodes->attributes.n_docs = n.n_docs;
     nodes->metadata.n_docs = n.n_metadata_docs;
     filler->fill = true;
     filler->n = (struct et_totals){0};
     filler->first_attribute = 0;
-    return status;
+    return SUTRA_OK;
 }
 
 /* Numbers the new names of a part, which started at the counts `before`. False: out of memory. */

@@ -411,16 +411,26 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
     making->made = &made->nodes;
     if (!measure_parts(making))
         return error_memory(error);
-    enum sutra_status status = fill(making, error);
+    TRY(fill(making, error));
     made->plain = making->plain_of;
-    if (!status)
-        status = copy_metadata(&made->nodes, making->plain, 2, error);
-    if (status)
-        return status;
+    TRY(copy_metadata(&made->nodes, making->plain, 2, error));
     struct et_attributes *metadata = &made->nodes.metadata;
     set_gpu_attribute(&made->nodes, metadata->n - 2, true);
     set_attribute(metadata, metadata->n - 1, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
     return SUTRA_OK;
+}
+
+static enum sutra_status make_nodes(struct timeline_making *making, const struct engine *engine,
+                                    struct measured_nodes *made, struct measured_nodes *streams,
+                                    struct sutra_error *error) {
+    if (!pair_rows(making) || !list_sources(making, engine, error) || !find_first_parts(making) ||
+        !measure_parts(making))
+        return error_memory(error);
+    TRY(fill(making, error));
+    TRY(copy_metadata(&made->nodes, making->plain, 1, error));
+    set_gpu_attribute(&made->nodes, making->plain->metadata.n, making->input->options.per_stream);
+    made->plain = making->plain_of;
+    return streams ? make_stream_kernels(making, streams, error) : SUTRA_OK;
 }
 
 enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_nodes *streams,
@@ -435,18 +445,7 @@ enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_
                                      .timeline = timeline,
                                      .pool = context->pool,
                                      .arena = &scratch};
-    bool listed = pair_rows(&making) && list_sources(&making, &context->engine, error) && find_first_parts(&making) &&
-                  measure_parts(&making);
-    enum sutra_status status = listed ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = fill(&making, error);
-    if (!status)
-        status = copy_metadata(&made->nodes, plain, 1, error);
-    if (!status)
-        set_gpu_attribute(&made->nodes, plain->metadata.n, input->options.per_stream);
-    made->plain = making.plain_of;
-    if (!status && streams)
-        status = make_stream_kernels(&making, streams, error);
+    enum sutra_status status = make_nodes(&making, &context->engine, made, streams, error);
     arena_free(&scratch);
     return status;
 }
@@ -754,34 +753,37 @@ static void add_nodes(struct job_copy *copy) {
     }
 }
 
-enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
-                                  const struct matched_collectives *rank, struct sutra_error *error) {
-    struct arena scratch = {0};
-    struct job_copy copy = {.made = made, .alone = alone, .rank = rank};
+static enum sutra_status copy_for_job(struct job_copy *copy, struct arena *scratch, struct sutra_error *error) {
+    struct et_nodes *made = copy->made;
+    const struct et_nodes *alone = copy->alone;
+    const struct matched_collectives *rank = copy->rank;
     made->slim = alone->slim;
     const uint64_t n_metadata = alone->metadata.n;
     uint64_t at_gpu = 0;
     while (at_gpu < n_metadata && alone->metadata.name[at_gpu] != ET_NAME_GPU)
         at_gpu++;
-    enum sutra_status status = SUTRA_OK;
     /* Unknown names of attributes keep their ids. */
-    for (uint32_t i = made->names.n; i < alone->names.n && !status; i++)
+    for (uint32_t i = made->names.n; i < alone->names.n; i++)
         if (strings_intern(&made->names, strings_text(&alone->names, i), strings_length(&alone->names, i)) != i)
-            status = error_memory(error);
-    if (!status)
-        status = prepare_copy(&copy, &scratch, error);
-    if (!status) {
-        add_nodes(&copy);
-        status = copy_metadata(made, alone,
-                               (uint64_t)(at_gpu == n_metadata) + (rank->ranks_per_host > 0) + (rank->n == 0), error);
-    }
-    if (!status)
-        set_gpu_attribute(made, at_gpu, rank->per_stream);
+            return error_memory(error);
+    TRY(prepare_copy(copy, scratch, error));
+    add_nodes(copy);
+    TRY(copy_metadata(made, alone, (uint64_t)(at_gpu == n_metadata) + (rank->ranks_per_host > 0) + (rank->n == 0),
+                      error));
+    set_gpu_attribute(made, at_gpu, rank->per_stream);
     uint64_t at = made->metadata.n;
-    if (!status && rank->n == 0)
+    if (rank->n == 0)
         set_attribute(&made->metadata, --at, ET_NAME_MEETINGS, ET_INT64, 0);
-    if (!status && rank->ranks_per_host)
+    if (rank->ranks_per_host)
         set_attribute(&made->metadata, --at, ET_NAME_RANKS_PER_HOST, ET_INT64, rank->ranks_per_host);
+    return arena_status(&made->arena, error);
+}
+
+enum sutra_status et_make_for_job(struct et_nodes *made, const struct et_nodes *alone,
+                                  const struct matched_collectives *rank, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct job_copy copy = {.made = made, .alone = alone, .rank = rank};
+    enum sutra_status status = copy_for_job(&copy, &scratch, error);
     arena_free(&scratch);
-    return status ? status : arena_status(&made->arena, error);
+    return status;
 }

@@ -559,19 +559,13 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     double window[2];
     struct timeline_report timeline;
     making->input.options = (struct timeline_options){.min_gap_us = INFINITY, .per_stream = true};
-    enum sutra_status status = find_window(making, options, window, error);
-    if (status)
-        return status;
-    status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);
-    if (!status && making->input.ops.n + making->input.kernels.n == 0)
-        status = error_set(error, SUTRA_DATA, "no events in the window");
-    if (!status)
-        status =
-            timeline_build(&making->input, &making->context->engine, &making->arena, &making->nodes, &timeline, error);
-    if (!status && timeline.measured_us > TIME_NEVER / 1000 / 4)
-        status = error_set(error, SUTRA_DATA, "the events span more than 146 years");
-    if (status)
-        return status;
+    TRY(find_window(making, options, window, error));
+    TRY(device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error));
+    if (making->input.ops.n + making->input.kernels.n == 0)
+        return error_set(error, SUTRA_DATA, "no events in the window");
+    TRY(timeline_build(&making->input, &making->context->engine, &making->arena, &making->nodes, &timeline, error));
+    if (timeline.measured_us > TIME_NEVER / 1000 / 4)
+        return error_set(error, SUTRA_DATA, "the events span more than 146 years");
 
     /* Replay the nodes. The CPU is resource 0, and stream s is s + 1. */
     struct arena *arena = &making->arena;
@@ -597,23 +591,15 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
                                         .first_waiter = first_waiter,
                                         .waiters = waiters};
     const struct replay_job job = {1, &making->run, 0, NULL};
-    status = replay(&job, &making->times, error);
-    if (status)
-        return status;
+    TRY(replay(&job, &making->times, error));
 
     /* The path, the slack of all nodes, and sums. */
-    status = follow_path(making, error);
-    if (status)
-        return status;
+    TRY(follow_path(making, error));
     uint64_t *slack_ns = arena_alloc(&making->arena, making->nodes.n, sizeof *slack_ns);
     if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
         return error_memory(error);
-    status = full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error);
-    if (status)
-        return status;
-    status = sum_shares(making, error);
-    if (status)
-        return status;
+    TRY(full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error));
+    TRY(sum_shares(making, error));
     struct sutra_full_path *path = making->path;
     struct sutra_full_report *report = &path->report;
     report->n_nodes = nodes->n;

@@ -186,22 +186,23 @@ static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, co
                            error);
 }
 
+/* Makes the graph of a file, or of its changed nodes, `made`. */
+static enum sutra_status read_nodes(struct rank_sources *sources, uint32_t r, struct pool *pool, struct et_file *file,
+                                    struct et_nodes *made, struct sutra_error *error) {
+    TRY(et_open(file, sources->paths[r], sources->context->options.most_input_bytes, error));
+    TRY(et_read(file, ET_SLIM, pool, error));
+    if (!sources->change)
+        return make_graph(sources, r, &file->nodes, pool, error);
+    TRY(et_nodes_begin(made, error));
+    TRY(sources->change(sources->arg, r, &file->nodes, made, error));
+    return make_graph(sources, r, made, pool, error);
+}
+
 static enum sutra_status read_graph(struct rank_sources *sources, uint32_t r, struct pool *pool,
                                     struct sutra_error *error) {
     struct et_file file = {0};
-    enum sutra_status status = et_open(&file, sources->paths[r], sources->context->options.most_input_bytes, error);
-    if (!status)
-        status = et_read(&file, ET_SLIM, pool, error);
-    if (!status && !sources->change)
-        status = make_graph(sources, r, &file.nodes, pool, error);
     struct et_nodes made = {0};
-    if (!status && sources->change) {
-        status = et_nodes_begin(&made, error);
-        if (!status)
-            status = sources->change(sources->arg, r, &file.nodes, &made, error);
-        if (!status)
-            status = make_graph(sources, r, &made, pool, error);
-    }
+    enum sutra_status status = read_nodes(sources, r, pool, &file, &made, error);
     et_nodes_free(&made);
     et_file_free(&file);
     return status;
@@ -265,21 +266,18 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     }
     for (uint32_t r = 0; r < made->n; r++)
         made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
-    enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
-    if (!status && made->n > 1)
-        status = rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena,
-                                   &made->n_matched_collectives, error);
-    if (status)
-        return status;
+    if (!join_names(made, sources->names))
+        return error_memory(error);
+    if (made->n > 1)
+        TRY(rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena,
+                              &made->n_matched_collectives, error));
     /* The job's network and stragglers. */
     const uint32_t n = made->n;
     made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
     for (uint32_t r = 0; r < n && made->slowness; r++)
         made->slowness[r] = (struct rank_slowness){1, 1};
-    status = network_fit(&made->network, NULL, made->graphs, n, &made->arena, error);
-    if (!status && n > 1)
-        status = slowness_find(made->graphs, n, made->slowness, error);
-    return status;
+    TRY(network_fit(&made->network, NULL, made->graphs, n, &made->arena, error));
+    return n > 1 ? slowness_find(made->graphs, n, made->slowness, error) : SUTRA_OK;
 }
 
 static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct arena *scratch) {

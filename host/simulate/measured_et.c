@@ -27,11 +27,8 @@
 /* Simulates the nodes of one rank. */
 static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct pool *pool, struct arena *arena,
                                   struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
-    enum sutra_status status = rank_graph_make(graph, nodes, NULL, pool, arena, error);
-    if (!status)
-        status = rank_graph_share(graph, per_stream, per_stream, arena, error);
-    if (status)
-        return status;
+    TRY(rank_graph_make(graph, nodes, NULL, pool, arena, error));
+    TRY(rank_graph_share(graph, per_stream, per_stream, arena, error));
     const struct replay_graph run = rank_graph_replay(graph, graph->dur_ns);
     const struct replay_job job = {1, &run, 0, pool};
     return replay_times_alloc(times, graph->n, arena) ? replay(&job, times, error) : error_memory(error);
@@ -131,9 +128,7 @@ static enum sutra_status build_timeline(struct sutra_context *context, struct su
                                         struct timeline_nodes *timeline, struct timeline_report *report,
                                         struct sutra_error *error) {
     struct timeline_input *input = &converted->times;
-    enum sutra_status status = et_maker_outline(&converted->maker, &converted->nodes, context->pool, error);
-    if (status)
-        return status;
+    TRY(et_maker_outline(&converted->maker, &converted->nodes, context->pool, error));
     et_timeline_prepare(&converted->nodes, input);
     if (job) {
         /* Kernels of a collective communicate, regardless of their names. */
@@ -210,9 +205,8 @@ enum sutra_status converted_make_measured(struct sutra_context *context, struct 
     struct sutra_faithful_options taken;
     struct measured_report made;
     struct timeline_input *times = &converted->times;
-    enum sutra_status status = options_copy(&form, options, &taken, error);
-    if (status)
-        return status;
+    enum sutra_status status = SUTRA_OK;
+    TRY(options_copy(&form, options, &taken, error));
     if (!linked && !converted->has_times)
         return error_set(error, SUTRA_USAGE, "the nodes have no times: convert ET+ with keep_times");
     bool of_file = converted->et_plus.document == &converted->document;
@@ -231,34 +225,33 @@ enum sutra_status converted_make_measured(struct sutra_context *context, struct 
         status = measured_make(context, converted, job, &made, error);
     arena_free(&converted->times_arena);
     stage_end(context);
-    if (!status) {
-        const struct timeline_report *timeline = &made.timeline;
-        const struct et_nodes *nodes = &converted->nodes;
-        const struct sutra_faithful_report filled = {
-            .n_nodes = nodes->n,
-            .n_gaps = timeline->n_gaps,
-            .n_launch_cuts = timeline->n_launch_cuts,
-            .n_parts = timeline->n_parts,
-            .n_waits = timeline->n_waits,
-            .n_blocking_copies = timeline->n_blocking_copies,
-            .n_pageable_copies = timeline->n_pageable_copies,
-            .n_calls_without_kernel = timeline->n_calls_without_kernel,
-            .n_orders = timeline->n_orders,
-            .n_inferred = timeline->n_inferred,
-            .n_clocked = timeline->n_clocked,
-            .n_late = timeline->n_late,
-            .late_us = timeline->late_us,
-            .measured_us = timeline->measured_us,
-            .simulated_us = made.simulated_us,
-            .n_never_ran = made.n_never_ran,
-            .departs = made.departs != ROW_NONE,
-            .departs_id = made.departs == ROW_NONE ? 0 : nodes->id[made.departs],
-            .departs_us = made.departs_us,
-            .n_works = converted->report.n_works,
-        };
-        report_give(report, &filled, sizeof filled);
-    }
-    return status;
+    TRY(status);
+    const struct timeline_report *timeline = &made.timeline;
+    const struct et_nodes *nodes = &converted->nodes;
+    const struct sutra_faithful_report filled = {
+        .n_nodes = nodes->n,
+        .n_gaps = timeline->n_gaps,
+        .n_launch_cuts = timeline->n_launch_cuts,
+        .n_parts = timeline->n_parts,
+        .n_waits = timeline->n_waits,
+        .n_blocking_copies = timeline->n_blocking_copies,
+        .n_pageable_copies = timeline->n_pageable_copies,
+        .n_calls_without_kernel = timeline->n_calls_without_kernel,
+        .n_orders = timeline->n_orders,
+        .n_inferred = timeline->n_inferred,
+        .n_clocked = timeline->n_clocked,
+        .n_late = timeline->n_late,
+        .late_us = timeline->late_us,
+        .measured_us = timeline->measured_us,
+        .simulated_us = made.simulated_us,
+        .n_never_ran = made.n_never_ran,
+        .departs = made.departs != ROW_NONE,
+        .departs_id = made.departs == ROW_NONE ? 0 : nodes->id[made.departs],
+        .departs_us = made.departs_us,
+        .n_works = converted->report.n_works,
+    };
+    report_give(report, &filled, sizeof filled);
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_converted_run_faithful(struct sutra_context *context, struct sutra_converted *converted,

@@ -743,13 +743,14 @@ static enum sutra_status visit_node(struct walk *walk, row_t row, row_t slot, ro
     bool gpu = graph_is_gpu(graph, row);
     if (is_dropped(graph, row))
         return SUTRA_OK;
-    enum sutra_status status = gpu ? SUTRA_OK : add_inter(graph, row, slot, error);
-    if (!status && *last != ROW_NONE && !add_dep(graph, slot, *last, false))
-        status = error_memory(error);
+    if (!gpu)
+        TRY(add_inter(graph, row, slot, error));
+    if (*last != ROW_NONE && !add_dep(graph, slot, *last, false))
+        return error_memory(error);
     if (!gpu)
         *last = slot;
     graph->counts.n_rootless += walk->rest && !graph_is_frame(graph->et_plus->nodes.name[row]);
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct sutra_error *error) {

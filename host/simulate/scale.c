@@ -134,21 +134,15 @@ static enum sutra_status find_replicas_and_network(struct programs *programs, co
         if (programs->list[p].rank != p)
             return error_set(error, SUTRA_DATA,
                              "the file of rank %u is missing; replicas need the files of all ranks from 0 on", p);
-    enum sutra_status status = programs_find_replicas(programs, replicas, error);
-    if (status)
-        return status;
+    TRY(programs_find_replicas(programs, replicas, error));
     struct network_model model = {0};
     if (options->network)
-        status = network_read(&model, options->network, error);
+        TRY(network_read(&model, options->network, error));
     replicas->has_network = options->network && !isnan(model.alpha_ns) && !isnan(model.bytes_per_ns);
-    if (!status)
-        status = programs_fit_network(programs, per_host, options->has_hop ? 1e3 * options->hop_us : (double)NAN,
-                                      &replicas->network, error);
-    if (!status)
-        status = programs_prepare_replicas(programs, replicas, options->data_parallel, error);
-    if (!status)
-        status = check_memory(programs, (double)options->data_parallel / replicas->n, error);
-    return status;
+    TRY(programs_fit_network(programs, per_host, options->has_hop ? 1e3 * options->hop_us : (double)NAN,
+                             &replicas->network, error));
+    TRY(programs_prepare_replicas(programs, replicas, options->data_parallel, error));
+    return check_memory(programs, (double)options->data_parallel / replicas->n, error);
 }
 
 static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct sutra_scale_options *options,
@@ -161,30 +155,26 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
         return error_set(error, SUTRA_DATA,
                          "other layers, micro-batches and replicas need files with a resource per stream; link without "
                          "--astra and --gpu one");
-    enum sutra_status status = programs_make(&programs, &job, ranks->n_matched_collectives, arena, error);
-    const double skew_ns = status ? 0 : start_skew_ns(&programs);
-    if (!status && options->layers) {
-        status = check_memory(&programs, COPY_SHARE * options->layers, error);
-        if (!status)
-            status = programs_set_layers(&programs, options->layers, error);
+    TRY(programs_make(&programs, &job, ranks->n_matched_collectives, arena, error));
+    const double skew_ns = start_skew_ns(&programs);
+    if (options->layers) {
+        TRY(check_memory(&programs, COPY_SHARE * options->layers, error));
+        TRY(programs_set_layers(&programs, options->layers, error));
     }
-    if (!status && options->micro_batches) {
-        status = check_memory(&programs, COPY_SHARE * options->micro_batches, error);
-        if (!status)
-            status = programs_set_micro_batches(&programs, options->micro_batches, error);
+    if (options->micro_batches) {
+        TRY(check_memory(&programs, COPY_SHARE * options->micro_batches, error));
+        TRY(programs_set_micro_batches(&programs, options->micro_batches, error));
     }
-    if (!status && options->data_parallel)
-        status = find_replicas_and_network(&programs, options, ranks->ranks_per_host, &replicas, error);
-    if (status)
-        return status;
+    if (options->data_parallel)
+        TRY(find_replicas_and_network(&programs, options, ranks->ranks_per_host, &replicas, error));
     *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
     if (!*made)
         return error_memory(error);
-    if (!pair_table_init(&counts.counts) || !pair_table_init(&counts.numbers) || !pair_table_init(&replicas.groups))
-        status = error_memory(error);
-    if (!status)
-        status = options->data_parallel ? make_replicas(&programs, &replicas, &counts, *made, error)
-                                        : make_graphs(&programs, &counts, *made, error);
+    bool has_tables =
+        pair_table_init(&counts.counts) && pair_table_init(&counts.numbers) && pair_table_init(&replicas.groups);
+    enum sutra_status status = !has_tables              ? error_memory(error)
+                               : options->data_parallel ? make_replicas(&programs, &replicas, &counts, *made, error)
+                                                        : make_graphs(&programs, &counts, *made, error);
     pair_table_free(&counts.counts);
     pair_table_free(&counts.numbers);
     tuples_free(&counts.channels);
@@ -198,10 +188,8 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
         (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
     for (uint32_t r = 0; r < (*made)->n; r++)
         (*made)->slowness[r] = (struct rank_slowness){1, 1};
-    status = network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error);
-    if (!status && (*made)->n > 1)
-        status = slowness_find((*made)->graphs, (*made)->n, (*made)->slowness, error);
-    return status;
+    TRY(network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error));
+    return (*made)->n > 1 ? slowness_find((*made)->graphs, (*made)->n, (*made)->slowness, error) : SUTRA_OK;
 }
 
 enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
@@ -262,35 +250,38 @@ static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_g
     return true;
 }
 
+/* Simulates the ranks with the network's times: -1: the estimate; 0, 1: its bounds. */
+static enum sutra_status simulate_bound(struct sutra_context *context, const struct sutra_et_ranks *ranks, int bound,
+                                        const struct sutra_simulate_options *options, struct arena *arena,
+                                        uint64_t *time_ns, struct sutra_error *error) {
+    struct sutra_simulation *simulation = NULL;
+    struct sutra_et_ranks copy = *ranks;
+    if (bound >= 0) {
+        copy.graphs = arena_alloc(arena, ranks->n, sizeof *copy.graphs);
+        for (uint32_t r = 0; r < ranks->n; r++)
+            if (!copy.graphs || !bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], arena))
+                return error_memory(error);
+        TRY(network_fit(&copy.network, &ranks->network, copy.graphs, copy.n, arena, error));
+    }
+    TRY(sutra_simulate_ranks(context, &copy, options, &simulation, error));
+    *time_ns = sutra_simulation_time_ns(simulation);
+    sutra_simulation_free(simulation);
+    return SUTRA_OK;
+}
+
 enum sutra_status sutra_simulate_interval(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                           const struct sutra_simulate_options *options,
                                           struct sutra_simulated_interval *interval, struct sutra_error *error) {
     struct sutra_simulated_interval made = {.has_one_size = ranks->has_one_size};
     uint64_t times_ns[N_NETWORKS] = {0};
-    enum sutra_status status = SUTRA_OK;
     if (!ranks->has_interval)
         return error_set(error, SUTRA_USAGE, "an interval exists only for another number of replicas");
-    for (int bound = -1; bound < 2 && !status; bound++) {
-        struct sutra_simulation *simulation = NULL;
+    for (int bound = -1; bound < 2; bound++) {
         struct arena arena = {0};
-        struct sutra_et_ranks copy = *ranks;
-        if (bound >= 0) {
-            copy.graphs = arena_alloc(&arena, ranks->n, sizeof *copy.graphs);
-            for (uint32_t r = 0; r < ranks->n && !status; r++)
-                if (!copy.graphs || !bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], &arena))
-                    status = error_memory(error);
-            if (!status)
-                status = network_fit(&copy.network, &ranks->network, copy.graphs, copy.n, &arena, error);
-        }
-        if (!status)
-            status = sutra_simulate_ranks(context, &copy, options, &simulation, error);
-        if (!status)
-            times_ns[bound + 1] = sutra_simulation_time_ns(simulation);
-        sutra_simulation_free(simulation);
+        enum sutra_status status = simulate_bound(context, ranks, bound, options, &arena, &times_ns[bound + 1], error);
         arena_free(&arena);
+        TRY(status);
     }
-    if (status)
-        return status;
     uint64_t lowest = times_ns[0], highest = times_ns[0];
     for (int bound = 1; bound < N_NETWORKS; bound++) {
         lowest = MIN(lowest, times_ns[bound]);

@@ -410,11 +410,10 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
                                     struct sutra_error *error) {
     struct network_model model;
     double times = options->bandwidth != 0 ? options->bandwidth : 1;
-    enum sutra_status status = options->network ? network_read(&model, options->network, error) : SUTRA_OK;
-    if (!status && !(times > 0 && times <= 1e9))
-        status = error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
-    if (status)
-        return status;
+    if (options->network)
+        TRY(network_read(&model, options->network, error));
+    if (!(times > 0 && times <= 1e9))
+        return error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
     /* In files without recorded matches all communication scales with the network. */
     for (uint32_t r = 0; r < simulation->n && times != 1; r++)
         for (row_t i = 0; i < simulation->graphs[r].n; i++)
@@ -452,14 +451,9 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
     }
     if (arena->failed || scratch->failed)
         return error_memory(error);
-    enum sutra_status status = changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error);
-    if (status)
-        return status;
-    status = removals_apply(&target, options->removals, options->n_removals, kept, scratch, error);
-    if (!status)
-        status = change_job(simulation, options, run_ns, error);
-    if (status)
-        return status;
+    TRY(changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error));
+    TRY(removals_apply(&target, options->removals, options->n_removals, kept, scratch, error));
+    TRY(change_job(simulation, options, run_ns, error));
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         for (row_t i = 0; i < graph->n; i++) {
@@ -505,19 +499,15 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     if (!simulation->times)
         return error_memory(error);
     const struct replay_job job = {simulation->n, simulation->runs, simulation->n_matched_collectives, pool};
-    status = replay(&job, simulation->times, error);
-    if (status)
-        return status;
+    TRY(replay(&job, simulation->times, error));
     for (uint32_t r = 0; r < simulation->n; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
     if (simulation->n_stuck)
-        status = simulation_find_stuck(simulation, error);
-    if (status)
-        return status;
+        TRY(simulation_find_stuck(simulation, error));
     if (!find_waits(simulation) || !find_matches(simulation))
         return error_memory(error);
-    status = find_critical_path(simulation, error);
-    return status ? status : sum_by_name(simulation, error);
+    TRY(find_critical_path(simulation, error));
+    return sum_by_name(simulation, error);
 }
 
 enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,

@@ -334,17 +334,20 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, const do
     return SUTRA_OK;
 }
 
+static enum sutra_status read_device(struct timeline_sources *sources, const double window[2],
+                                     struct timeline_input *input, struct sutra_error *error) {
+    TRY(read_ops(sources, window, &input->ops, error));
+    TRY(read_kernels(sources, window, &input->kernels, error));
+    return read_waits(sources, input, error);
+}
+
 enum sutra_status device_timeline_read(struct sutra_context *context, const struct sutra_device_trace *trace,
                                        const double window[2], struct arena *arena, struct timeline_input *input,
                                        struct sutra_error *error) {
     struct timeline_sources sources;
     enum sutra_status status = timeline_sources_begin(&sources, context, trace, arena, error);
     if (!status)
-        status = read_ops(&sources, window, &input->ops, error);
-    if (!status)
-        status = read_kernels(&sources, window, &input->kernels, error);
-    if (!status)
-        status = read_waits(&sources, input, error);
+        status = read_device(&sources, window, input, error);
     input->first_new_id = trace->events.n;
     timeline_sources_free(&sources);
     return status;

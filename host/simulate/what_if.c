@@ -499,30 +499,30 @@ static enum sutra_status selects_no_node(const struct change *change, struct sut
     return error_set(error, SUTRA_USAGE, "'%s': %s; select the node itself by name=", change->word, what);
 }
 
+static enum sutra_status apply_change(const struct change_target *target, const char *word, double *const *run_ns,
+                                      struct arena *arena, struct sutra_error *error) {
+    struct change change = {.word = word, .subject = SUBJECT_WORK};
+    uint64_t n_selected = 0;
+    TRY(change_read(word, target->names, arena, &change, error));
+    TRY(check_rank(&change, target, error));
+    TRY(check_stream(&change, target, error));
+    for (uint32_t r = 0; r < target->n; r++) {
+        if (change.one_rank && target->ranks[r] != change.rank)
+            continue;
+        for (row_t i = 0; i < target->graphs[r].n; i++)
+            if (change_selects(&change, &target->graphs[r], i)) {
+                run_ns[r][i] *= change.factor;
+                n_selected++;
+            }
+    }
+    return n_selected || change.subject == SUBJECT_WORK ? SUTRA_OK : selects_no_node(&change, error);
+}
+
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error) {
     for (size_t k = 0; k < n; k++) {
         struct arena_mark mark = arena_mark(arena);
-        struct change change = {.word = changes[k], .subject = SUBJECT_WORK};
-        enum sutra_status status = change_read(changes[k], target->names, arena, &change, error);
-        if (!status)
-            status = check_rank(&change, target, error);
-        if (!status)
-            status = check_stream(&change, target, error);
-        if (!status) {
-            uint64_t n_selected = 0;
-            for (uint32_t r = 0; r < target->n; r++) {
-                if (change.one_rank && target->ranks[r] != change.rank)
-                    continue;
-                for (row_t i = 0; i < target->graphs[r].n; i++)
-                    if (change_selects(&change, &target->graphs[r], i)) {
-                        run_ns[r][i] *= change.factor;
-                        n_selected++;
-                    }
-            }
-            if (n_selected == 0 && change.subject != SUBJECT_WORK)
-                status = selects_no_node(&change, error);
-        }
+        enum sutra_status status = apply_change(target, changes[k], run_ns, arena, error);
         arena_release(arena, mark);
         if (status)
             return status;
