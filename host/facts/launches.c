@@ -218,6 +218,33 @@ row_t launch_index_find_before(const struct launch_index *index, value_key id, s
     return index->call[after.low - 1];
 }
 
+enum sutra_status calls_by_correlation(const struct device_events *events, const struct string_roles *roles,
+                                       const row_t *calls, row_t n_calls, const row_t *gpu, row_t n,
+                                       const struct engine *engine, struct arena *scratch, row_t *call,
+                                       struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    value_key *keys = arena_alloc(scratch, n_calls, sizeof *keys), *wanted = arena_alloc(scratch, n, sizeof *wanted);
+    row_t *by_key = arena_alloc(scratch, n_calls, sizeof *by_key), n_keys = 0;
+    TRY(arena_status(scratch, error));
+    for (int of_runtime = 0; of_runtime < 2; of_runtime++) /* first the calls of drivers: the last call is found */
+        for (row_t i = 0; i < n_calls; i++) {
+            const bool is_runtime = category_roles(events, roles, calls[i]) & CATEGORY_RUNTIME;
+            if (is_runtime != of_runtime || !time_is_usable(events, calls[i]) ||
+                !is_correlation(events->correlation[calls[i]]))
+                continue;
+            keys[n_keys] = events->correlation[calls[i]];
+            by_key[n_keys++] = calls[i];
+        }
+    for (row_t i = 0; i < n; i++)
+        wanted[i] = events->correlation[gpu[i]];
+    TRY(engine->join(engine->state, &(struct join_step){keys, n_keys, wanted, n, call}, error));
+    for (row_t i = 0; i < n; i++)
+        if (call[i] != ROW_NONE)
+            call[i] = by_key[call[i]];
+    arena_release(scratch, mark);
+    return SUTRA_OK;
+}
+
 struct launch_side launch_side_alloc(struct arena *arena, row_t n) {
     return (struct launch_side){.event = arena_alloc(arena, n, sizeof(row_t)),
                                 .match = arena_alloc(arena, n, sizeof(row_t)),

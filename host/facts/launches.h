@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "columns/traces.h"
+#include "facts/names.h"
 #include "facts/selection.h"
 #include "match/key_index.h"
 #include "match/steps.h"
@@ -98,6 +99,15 @@ static inline row_t launch_index_find(const struct launch_index *index, value_ke
 
 /* The same by any policy, for an activity with this start. O(log n). */
 row_t launch_index_find_before(const struct launch_index *index, value_key id, struct number start);
+
+/* call[i] = the call that launched activity gpu[i], by our rules: the last call of the runtime with its correlation,
+ * else the last one of a driver, which another device's runtime may record with the same correlation; else ROW_NONE.
+ * `calls` are events, of which those without usable times do not count; `roles` are of READER_TREE. O(n_calls + n), as
+ * the engine joins. */
+enum sutra_status calls_by_correlation(const struct device_events *events, const struct string_roles *roles,
+                                       const row_t *calls, row_t n_calls, const row_t *gpu, row_t n,
+                                       const struct engine *engine, struct arena *scratch, row_t *call,
+                                       struct sutra_error *error);
 
 /* Events of one side, CPU or GPU, and their correlations; match[i] = the last event of the other side, as an index,
  * with the correlation of event i. */

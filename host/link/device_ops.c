@@ -302,13 +302,13 @@ static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
         return status;
 
     row_t *gpu = arena_alloc(&build->scratch, ops->n_without_launch, sizeof *gpu), n = 0;
-    row_t *call = rows_none(&build->scratch, ops->n_without_launch);
+    row_t *call = arena_alloc(&build->scratch, ops->n_without_launch, sizeof *call);
     if (build->scratch.failed)
         return error_memory(build->error);
     for (row_t i = 0; i < build->n_gpu; i++)
         if (launch[i] == ROW_NONE)
             gpu[n++] = build->gpu[i];
-    status = find_unknown_calls(build->context, build->trace, gpu, n, call, build->error);
+    status = find_unknown_calls(build->context, build->trace, gpu, n, &build->scratch, call, build->error);
     if (status)
         return status;
     if (build->any_call && (status = find_arrow_calls(build->context, build->trace, gpu, n, call, build->error)))

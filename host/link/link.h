@@ -37,12 +37,13 @@ enum event_class event_classify(const struct device_events *events, const struct
  * correlation of a GPU activity, as the launch model of the analyses uses them (unknown_launches.c).
  */
 
-/* Where call[i] is ROW_NONE, it becomes the call of activity gpu[i]: the last call of the runtime with its correlation,
- * else the last one of the driver, else it remains. O(events + n). */
+/* call[i] = the call with the correlation of activity gpu[i], or ROW_NONE: calls_by_correlation() (facts/launches.h).
+ * The caller releases `scratch`. O(events + n). */
 enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const row_t *gpu, row_t n, row_t *call, struct sutra_error *error);
+                                     const row_t *gpu, row_t n, struct arena *scratch, row_t *call,
+                                     struct sutra_error *error);
 
-/* The same by flow arrows: the call that begins where an arrow to the activity starts. */
+/* Where call[i] is ROW_NONE, it becomes the call that begins where an arrow to the activity starts. */
 enum sutra_status find_arrow_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
                                    const row_t *gpu, row_t n, row_t *call, struct sutra_error *error);
 

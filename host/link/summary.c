@@ -180,10 +180,10 @@ static enum sutra_status count_launched(struct sutra_context *context, const str
     summary->n_correlations = n_gpu - n;
     if (n == 0 || summary->n_correlations >= trace->validity->n_launched) /* no other call launched any */
         return SUTRA_OK;
-    row_t *call = rows_none(&arena, n);
+    row_t *call = arena_alloc(&arena, n, sizeof *call);
     status = arena_status(&arena, error);
     if (!status)
-        status = find_unknown_calls(context, trace, gpu, n, call, error);
+        status = find_unknown_calls(context, trace, gpu, n, &arena, call, error);
     if (!status)
         status = count_call_names(trace, call, n, &counts, &n_counts, error);
     for (row_t i = 0; i < n_counts; i++)

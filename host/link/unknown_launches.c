@@ -6,7 +6,8 @@
  *     stream 7       | kernel 5 |                      '-->f id 3
  *                                                          | kernel |
  *
- * These are the rules of the launch model (analyze/launches/launches.h). Cost: O(events).
+ * Correlations decide as in the launch model (facts/launches.h), and arrows as in analyze/launches/launches.c, which
+ * also finds the innermost of several calls that begin together. Cost: O(events).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,34 +27,16 @@
 /* ---- By correlation ---- */
 
 enum sutra_status find_unknown_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const row_t *gpu, row_t n, row_t *call, struct sutra_error *error) {
+                                     const row_t *gpu, row_t n, struct arena *scratch, row_t *call,
+                                     struct sutra_error *error) {
     const struct device_events *events = &trace->events;
-    struct arena arena = {0};
-    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &arena);
-    value_key *keys = arena_alloc(&arena, n, sizeof *keys);
-    row_t *call_of = rows_none(&arena, n); /* by the first activity with its correlation */
-    struct key_index index = {0};
-    enum sutra_status status = arena_status(&arena, error);
-    for (row_t i = 0; i < n && !status; i++)
-        keys[i] = call[i] == ROW_NONE ? events->correlation[gpu[i]] : KEY_ABSENT;
-    if (!status)
-        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
-    for (row_t event = 0; event < events->n && !status; event++) {
-        uint32_t category = category_roles(events, roles, event);
-        row_t found = category & CATEGORY_CALL ? key_index_find(&index, events->correlation[event]) : ROW_NONE;
-        if (found == ROW_NONE || !is_correlation(keys[found]) || !time_is_usable(events, event))
-            continue;
-        row_t before = call_of[found];
-        if (category & CATEGORY_RUNTIME || before == ROW_NONE ||
-            !(category_roles(events, roles, before) & CATEGORY_RUNTIME))
-            call_of[found] = event;
-    }
-    for (row_t i = 0; i < n && !status; i++)
-        if (call[i] == ROW_NONE)
-            call[i] = call_of[key_index_find(&index, keys[i])];
-    key_index_free(&index);
-    arena_free(&arena);
-    return status;
+    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, scratch);
+    row_t *calls = arena_alloc(scratch, events->n, sizeof *calls), n_calls = 0;
+    TRY(arena_status(scratch, error));
+    for (row_t event = 0; event < events->n; event++)
+        if (category_roles(events, roles, event) & CATEGORY_CALL)
+            calls[n_calls++] = event;
+    return calls_by_correlation(events, roles, calls, n_calls, gpu, n, &context->engine, scratch, call, error);
 }
 
 /* ---- By arrow ---- */

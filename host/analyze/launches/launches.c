@@ -71,9 +71,8 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
 
 /* ---- Calls that launched activities ----
  *
- * The call of an activity is the last call with its correlation; a call of the driver, which another device's runtime
- * may record with the same correlation, only counts without one of the runtime. If no call has that
- * correlation, or the activity has none, an arrow (category ac2g) from a call to the activity decides:
+ * Correlations decide (calls_by_correlation() of facts/launches.h). If no call has the correlation of an
+ * activity, or it has none, an arrow (category ac2g) from a call to the activity decides:
  *
  *     thread 7      | cudaLaunchKernel |           1. ends: activities without a call, by stream and start
  *                   s id 5 --.                     2. ids: of arrows that end at them
@@ -89,41 +88,6 @@ enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sut
     struct requested_column column;
     TRY(event_columns_request(context, trace, &field, 1, arrows, n, &column, error));
     *ids = column.key;
-    return SUTRA_OK;
-}
-
-/* Returns in *n_missing the number of activities without a call. */
-static enum sutra_status find_calls_by_correlation(const struct engine *engine, struct launch_model *model,
-                                                   const struct event_lists *lists, struct arena *scratch,
-                                                   row_t *n_missing, struct sutra_error *error) {
-    const struct device_events *events = model->events;
-    const struct device_rows *devices = &model->devices;
-    struct arena_mark mark = arena_mark(scratch);
-    row_t n_keys = 0;
-    value_key *keys = arena_alloc(scratch, lists->n_calls, sizeof *keys),
-              *wanted = arena_alloc(scratch, devices->n, sizeof *wanted);
-    row_t *calls = arena_alloc(scratch, lists->n_calls, sizeof *calls);
-    if (scratch->failed)
-        return error_memory(error);
-    for (int of_runtime = 0; of_runtime < 2; of_runtime++) /* first the calls of drivers */
-        for (row_t i = 0; i < lists->n_calls; i++) {
-            row_t call = lists->call[i];
-            if (!time_is_usable(events, call) || !is_correlation(events->correlation[call]) ||
-                (category_roles(events, model->roles, call) & CATEGORY_RUNTIME) != (of_runtime ? CATEGORY_RUNTIME : 0))
-                continue;
-            keys[n_keys] = events->correlation[call];
-            calls[n_keys++] = call;
-        }
-    for (row_t i = 0; i < devices->n; i++)
-        wanted[i] = events->correlation[devices->event[i]];
-    struct join_step step = {keys, n_keys, wanted, devices->n, devices->call};
-    TRY(engine->join(engine->state, &step, error));
-    for (row_t i = 0; i < devices->n; i++) {
-        *n_missing += devices->call[i] == ROW_NONE;
-        if (devices->call[i] != ROW_NONE)
-            devices->call[i] = calls[devices->call[i]];
-    }
-    arena_release(scratch, mark);
     return SUTRA_OK;
 }
 
@@ -532,13 +496,18 @@ struct device_branch {
 static void run_device_branch(void *arg) {
     struct device_branch *branch = arg;
     struct launch_model *model = branch->model;
+    const struct device_rows *devices = &model->devices;
     struct arena scratch = {0};
-    row_t n_missing = 0;
+    row_t n_missing = 0; /* activities without a call */
     list_device_events(model, branch->lists);
     enum sutra_status status = make_devices(model, branch->times, branch->lists, &scratch, &branch->error);
-    if (!status)
-        status = find_calls_by_correlation(&branch->context->engine, model, branch->lists, &scratch, &n_missing,
-                                           &branch->error);
+    if (!status) {
+        status = calls_by_correlation(model->events, model->roles, branch->lists->call, branch->lists->n_calls,
+                                      devices->event, devices->n, &branch->context->engine, &scratch, devices->call,
+                                      &branch->error);
+        for (row_t i = 0; i < devices->n && !status; i++)
+            n_missing += devices->call[i] == ROW_NONE;
+    }
     if (!status && n_missing)
         status = find_arrows_to_npu(branch->context, model, branch->times, branch->lists, &scratch, &branch->error);
     if (!status && n_missing)
