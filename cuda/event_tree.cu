@@ -1,5 +1,5 @@
 /*
- * event_tree.cu - the call tree and the ids of tensors on the GPU, by the rules of match/rules.h; and max_tree.
+ * event_tree.cu - the call tree and the ids of tensors on the GPU, by the rules of match/call_tree.h; and max_tree.
  *
  * Call tree: closings are recomputed for all events in parallel until nothing changes, one round for nested events and
  * one more for each overlap that builds on another; then the adoptions in the same way. The CPU does tables that need

@@ -1,6 +1,6 @@
 /*
  * test_event_tree.c - tests parents of events: drawn corner cases, and random lists against two direct implementations:
- * PyTorch's replay with a heap of end times, and the search for open events as match/rules.h defines it.
+ * PyTorch's replay with a heap of end times, and the search for open events as match/call_tree.h defines it.
  */
 #include <inttypes.h>
 #include <setjmp.h>

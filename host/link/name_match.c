@@ -24,6 +24,7 @@
 #include "facts/profiler_steps.h"
 #include "link/link.h"
 #include "link/pairing.h"
+#include "match/rules.h"
 #include "text/quantities.h"
 
 /* Least confidence of a match by names, and the least one with which a strict context uses it. */

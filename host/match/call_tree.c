@@ -6,7 +6,7 @@
  *
  *     thread 3   top -> 17 -> 12 -> 9 | 4        own: 3; row 4 is of another thread, which adopted this one
  *
- * Closed events are popped when the stack is next used (match/rules.h proves that this is enough). Cost: O(n).
+ * Closed events are popped when the stack is next used (call_tree.h proves that this is enough). Cost: O(n).
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@
 #include "match/steps.h"
 
 /* One walk with two tables: from a live storage to its number, and from a tensor to its first storage. Freed storages
- * remain in the table without a number. Then a pass over the storages turns leaders into groups (match/rules.h). */
+ * remain in the table without a number. Then a pass over the storages turns leaders into groups (call_tree.h). */
 enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step, struct sutra_error *error) {
     (void)pool;
     const struct storage_uses *uses = step->uses;
