@@ -1,7 +1,6 @@
 /*
  * fault_memory_columns.c - fails every allocation in turn while events, nodes, a table, a repair and a simulation are
- * exported as Arrow columns and read, and an Arrow
- * file is written.
+ * exported as Arrow columns and read, and an Arrow file is written.
  *
  * Each run must return SUTRA_SYSTEM and no columns, or all columns. The sanitizers detect leaks.
  */

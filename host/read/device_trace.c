@@ -7,8 +7,7 @@
  * An event is decoded in one of two ways with equal results (test_known_events compares them):
  *   - fast: the bytes between its values are learned (event_fields.h), and each value is scanned where it is, once;
  *   - plain: walk_event() finds all values token by token, and then each value is read. Used for anything unusual:
- * bytes
- *     that are not learned, a value of another type, a repeated key, malformed text.
+ *     bytes that are not learned, a value of another type, a repeated key, malformed text.
  */
 #include <math.h>
 #include <stdlib.h>

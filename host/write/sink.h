@@ -65,8 +65,7 @@ enum sutra_status pieces_write_to(struct sutra_context *context, struct sink *si
  * ---- A file that is written atomically: under a hidden name in the same directory, then renamed ----
  *
  *     out.json -> .out.json.0.tmp         locked while it is written; a file without a lock is that of a killed
- * program,
- *                                         and the next program that writes out.json removes it
+ *                                         program, and the next program that writes out.json removes it
  *
  * A pipe or device is written to directly.
  */
