@@ -67,16 +67,12 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
     _Static_assert(sizeof advice->cause == PAIRING_TEXT, "the text fits");
     struct sutra_advice found = {0};
     struct pairing pairing;
-    enum sutra_status status = count_ids(context, host, device, &found, error);
+    TRY(count_ids(context, host, device, &found, error));
     found.linker = found.n_common_rf ? SUTRA_LINKER_IDS : SUTRA_LINKER_NONE;
-    if (!status)
-        status = try_link(context, host, device, &found, error);
+    TRY(try_link(context, host, device, &found, error));
 
     /* Describe why the traces do not fit. */
-    if (!status)
-        status = pairing_inspect(host, device, &pairing, error);
-    if (status)
-        return status;
+    TRY(pairing_inspect(host, device, &pairing, error));
     found.n_host_rf_zero = pairing.host.n_zero;
     found.n_device_rf_zero = pairing.device.n_zero;
     found.misfit = pairing_misfit(&pairing, found.cause);

@@ -71,8 +71,8 @@ struct op_build {
 
 /* Whether all allocations so far succeeded. */
 static enum sutra_status check_arenas(const struct op_build *build) {
-    enum sutra_status status = arena_status(build->arena, build->error);
-    return status ? status : arena_status(&build->scratch, build->error);
+    TRY(arena_status(build->arena, build->error));
+    return arena_status(&build->scratch, build->error);
 }
 
 /* A field of the wrong type is an error; lenient: it is counted and ignored. */
@@ -93,25 +93,24 @@ static enum sutra_status list_operators(struct op_build *build) {
     build->launch = arena_alloc(&build->scratch, events->n, sizeof *build->launch);
     build->gpu = arena_alloc(&build->scratch, events->n, sizeof *build->gpu);
     const struct engine *engine = &build->context->engine;
-    enum sutra_status status = check_arenas(build);
-    if (!status)
-        status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){events->ts, events->n, ops->order},
-                                      build->error);
-    for (row_t i = 0; i < events->n && !status; i++) {
+    TRY(check_arenas(build));
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){events->ts, events->n, ops->order},
+                             build->error));
+    for (row_t i = 0; i < events->n; i++) {
         row_t event = ops->order[i];
         enum event_class class = event_classify(events, ops->roles, event);
         if (class == EVENT_OTHER)
             continue;
         if (class == EVENT_CPU_OP && events->flags[event] & EVENT_NAME_NO_STRING)
-            status = wrong_type(build, event, "name", "a string");
-        if (!status && class == EVENT_CPU_OP && events->rf[event] == KEY_UNHASHABLE)
-            status = wrong_type(build, event, "args[\"Record function id\"]", "a number or a string");
-        if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
-            status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
-        if (!status && class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
-            status = wrong_type(build, event, "ph", "\"s\" or \"f\" on a flow event (ac2g)");
-        if (!status && class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
-            status = wrong_type(build, event, "id", "an id on a flow event (ac2g)");
+            TRY(wrong_type(build, event, "name", "a string"));
+        if (class == EVENT_CPU_OP && events->rf[event] == KEY_UNHASHABLE)
+            TRY(wrong_type(build, event, "args[\"Record function id\"]", "a number or a string"));
+        if ((class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
+            TRY(wrong_type(build, event, "args[\"correlation\"]", "a number or a string"));
+        if (class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
+            TRY(wrong_type(build, event, "ph", "\"s\" or \"f\" on a flow event (ac2g)"));
+        if (class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
+            TRY(wrong_type(build, event, "id", "an id on a flow event (ac2g)"));
         if (class == EVENT_CPU_OP)
             ops->cpu_event[ops->cpu.n++] = event;
         else if (class == EVENT_LAUNCH)
@@ -124,7 +123,7 @@ static enum sutra_status list_operators(struct op_build *build) {
     }
     ops->n_launches = build->n_launches;
     ops->n_gpu = build->n_gpu;
-    return status;
+    return SUTRA_OK;
 }
 
 /* Copies the columns of the CPU operators. */
@@ -140,9 +139,7 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
-    enum sutra_status status = check_arenas(build);
-    if (status)
-        return status;
+    TRY(check_arenas(build));
     for (row_t i = 0; i < n; i++) {
         row_t event = ops->cpu_event[i];
         number_set(ops->cpu.ts, i, number_at(events->ts, event));
@@ -167,17 +164,14 @@ static enum sutra_status order_threads(struct op_build *build) {
     struct arena_mark mark = arena_mark(&build->scratch);
     value_key *keys = arena_alloc(&build->scratch, ops->cpu.n, sizeof *keys);
     ops->rf_op = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->rf_op);
-    enum sutra_status status = check_arenas(build);
-    for (row_t i = 0; i < ops->cpu.n && !status; i++)
+    TRY(check_arenas(build));
+    for (row_t i = 0; i < ops->cpu.n; i++)
         if (key_is_value(rf_of(ops, build->events, i))) {
             keys[ops->n_rf] = rf_of(ops, build->events, i);
             ops->rf_op[ops->n_rf++] = i;
         }
-    if (!status)
-        status = key_index_build(&ops->rf, engine, keys, ops->n_rf, KEY_LAST, NULL, build->error);
+    TRY(key_index_build(&ops->rf, engine, keys, ops->n_rf, KEY_LAST, NULL, build->error));
     arena_release(&build->scratch, mark);
-    if (status)
-        return status;
     struct thread_order_step step = {&ops->cpu, LINK_GROUP_GAP_US, ops->waits_for};
     return engine->thread_order(engine->state, &step, build->error);
 }
@@ -201,23 +195,23 @@ static enum sutra_status make_markers(struct op_build *build) {
     struct arena *arena = &build->scratch;
     struct key_index first_event = {0};
     value_key *tids = arena_alloc(arena, events->n, sizeof *tids);
-    enum sutra_status status = arena_status(arena, build->error);
-    for (row_t i = 0; i < events->n && !status; i++)
+    row_t *begins = arena_alloc(arena, events->n, sizeof *begins), n_begins = 0;
+    TRY(arena_status(arena, build->error));
+    for (row_t i = 0; i < events->n; i++)
         tids[i] = events->tid[build->ops->order[i]];
-    if (!status)
-        status = key_index_build(&first_event, &build->context->engine, tids, events->n, KEY_FIRST, NULL, build->error);
-    uint64_t n = 1;
-    for (row_t i = 0; i < events->n && !status; i++)
-        n += tids[i] != KEY_NULL && key_index_find(&first_event, tids[i]) == i;
-    if (!status && n + cpu->n > ROW_LIMIT)
-        status = error_set(build->error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
+    TRY(key_index_build(&first_event, &build->context->engine, tids, events->n, KEY_FIRST, NULL, build->error));
+    for (row_t i = 0; i < events->n; i++)
+        if (tids[i] != KEY_NULL && key_index_find(&first_event, tids[i]) == i)
+            begins[n_begins++] = i;
+    key_index_free(&first_event);
+    const uint64_t n = (uint64_t)n_begins + 1;
+    if (n + cpu->n > ROW_LIMIT)
+        return error_set(build->error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
     struct number_column ts = numbers_alloc(arena, n);
     row_t *before = arena_alloc(arena, n, sizeof *before), n_markers = 0;
-    if (!status)
-        status = arena_status(arena, build->error);
-    for (row_t i = 0; i < events->n && !status; i++) {
-        if (tids[i] == KEY_NULL || key_index_find(&first_event, tids[i]) != i)
-            continue;
+    TRY(arena_status(arena, build->error));
+    for (row_t k = 0; k < n_begins; k++) {
+        const row_t i = begins[k];
         struct number start = number_at(events->ts, build->ops->order[i]);
         if (n_markers == 0) { /* of the process */
             number_set(ts, n_markers, start);
@@ -238,8 +232,7 @@ static enum sutra_status make_markers(struct op_build *build) {
     row_t first = key_index_find(&build->threads, 0);
     build->markers = (struct op_markers){
         .n = n_markers, .ts = ts, .before = before, .thread = first == ROW_NONE ? cpu->n_threads : cpu->thread[first]};
-    key_index_free(&first_event);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Correlation ids; lists count as absent (check_op() has decided whether they are errors). */
@@ -252,18 +245,16 @@ static enum sutra_status index_launches(struct op_build *build) {
     row_t n = build->n_launches;
     value_key *keys = arena_alloc(&build->scratch, n, sizeof *keys);
     struct number_column start = numbers_alloc(&build->scratch, n);
-    enum sutra_status status = arena_status(&build->scratch, build->error);
-    if (status)
-        return status;
+    TRY(arena_status(&build->scratch, build->error));
     for (row_t i = 0; i < n; i++) {
         keys[i] = correlation_of(build->events, build->launch[i]);
         number_set(start, i, number_at(build->events->ts, build->launch[i]));
     }
-    status = launch_index_build(&build->launches, &build->context->engine, keys, start, n, LAUNCH_LAST_BEFORE,
-                                &build->scratch, build->error);
+    TRY(launch_index_build(&build->launches, &build->context->engine, keys, start, n, LAUNCH_LAST_BEFORE,
+                           &build->scratch, build->error));
     row_t second = build->launches.repeated;
-    if (status || second == ROW_NONE)
-        return status;
+    if (second == ROW_NONE)
+        return SUTRA_OK;
 
     /* Report a correlation that several launches have; strict: fail. */
     row_t event = build->launch[second];
@@ -289,31 +280,26 @@ static enum sutra_status index_launches(struct op_build *build) {
 static enum sutra_status find_launches(struct op_build *build, row_t *launch) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
-    enum sutra_status status = index_launches(build);
-    for (row_t i = 0; i < build->n_gpu && !status; i++) {
+    TRY(index_launches(build));
+    for (row_t i = 0; i < build->n_gpu; i++) {
         row_t event = build->gpu[i];
         launch[i] =
             launch_index_find_before(&build->launches, correlation_of(events, event), number_at(events->ts, event));
         ops->n_without_launch += launch[i] == ROW_NONE;
         launch[i] = launch[i] == ROW_NONE ? ROW_NONE : build->launch[launch[i]];
     }
-    launch_index_free(&build->launches);
-    if (status || !ops->n_without_launch)
-        return status;
+    if (!ops->n_without_launch)
+        return SUTRA_OK;
 
     row_t *gpu = arena_alloc(&build->scratch, ops->n_without_launch, sizeof *gpu), n = 0;
     row_t *call = arena_alloc(&build->scratch, ops->n_without_launch, sizeof *call);
-    if (build->scratch.failed)
-        return error_memory(build->error);
+    TRY(arena_status(&build->scratch, build->error));
     for (row_t i = 0; i < build->n_gpu; i++)
         if (launch[i] == ROW_NONE)
             gpu[n++] = build->gpu[i];
-    status = find_unknown_calls(build->context, build->trace, gpu, n, &build->scratch, call, build->error);
-    if (status)
-        return status;
-    if (build->any_call && (status = find_arrow_calls(build->context, build->trace, gpu, n, call, build->error)))
-        return status;
+    TRY(find_unknown_calls(build->context, build->trace, gpu, n, &build->scratch, call, build->error));
     if (build->any_call) {
+        TRY(find_arrow_calls(build->context, build->trace, gpu, n, call, build->error));
         n = 0;
         for (row_t i = 0; i < build->n_gpu; i++)
             if (launch[i] == ROW_NONE) {
@@ -347,11 +333,8 @@ static enum sutra_status find_parents(struct op_build *build) {
     row_t *parent = arena_alloc(arena, build->n_gpu, sizeof *parent);
     row_t *gpu = arena_alloc(arena, build->n_gpu, sizeof *gpu); /* GPU operators with a launch */
     row_t *launch_of = arena_alloc(arena, build->n_gpu, sizeof *launch_of);
-    enum sutra_status status = arena_status(arena, build->error);
-    if (!status)
-        status = find_launches(build, launch_of);
-    if (status)
-        return status;
+    TRY(arena_status(arena, build->error));
+    TRY(find_launches(build, launch_of));
 
     /* One query for each GPU operator that has a launch. */
     for (row_t i = 0; i < build->n_gpu; i++) {
@@ -372,16 +355,14 @@ static enum sutra_status find_parents(struct op_build *build) {
         .n = n, .launch_ts = launch_ts, .thread = thread, .external = gpu_external, .nccl = nccl};
     struct parents_step step = {&ops->cpu, &build->markers, &queries, parent};
     const struct engine *engine = &build->context->engine;
-    if ((status = engine->parents(engine->state, &step, build->error)))
-        return status;
+    TRY(engine->parents(engine->state, &step, build->error));
 
     /* Sort by the external id of the CPU operator. */
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     value_key *heads = arena_alloc(arena, n, sizeof *heads);
     ops->grouped_event = arena_alloc(build->arena, n, sizeof *ops->grouped_event);
     ops->group_start = arena_alloc(build->arena, (size_t)n + 1, sizeof *ops->group_start);
-    if ((status = check_arenas(build)))
-        return status;
+    TRY(check_arenas(build));
     for (row_t i = 0; i < n; i++) {
         if (parent[i] == ROW_NONE) {
             ops->n_without_parent++;
@@ -392,8 +373,7 @@ static enum sutra_status find_parents(struct op_build *build) {
         ops->grouped_event[ops->n_grouped++] = gpu[i];
     }
     struct sort_keys_step sort = {keys, ops->grouped_event, ops->n_grouped};
-    if ((status = engine->sort_keys(engine->state, &sort, build->error)))
-        return status;
+    TRY(engine->sort_keys(engine->state, &sort, build->error));
     for (row_t i = 0; i < ops->n_grouped; i++)
         if (i == 0 || keys[i] != keys[i - 1]) {
             heads[ops->n_groups] = integer_of_sort_key(keys[i]);
@@ -401,6 +381,36 @@ static enum sutra_status find_parents(struct op_build *build) {
         }
     ops->group_start[ops->n_groups] = ops->n_grouped;
     return key_index_build(&ops->groups, engine, heads, ops->n_groups, KEY_FIRST, NULL, build->error);
+}
+
+static enum sutra_status build_tables(struct op_build *build) {
+    struct device_ops *ops = build->ops;
+    struct sutra_context *context = build->context;
+    const struct engine *engine = &context->engine;
+    stage_begin(context, "sort events", build->events->n);
+    TRY(list_operators(build));
+    TRY(gather_cpu_ops(build));
+
+    stage_begin(context, "exclusive durations", ops->cpu.n);
+    ops->waits_for = arena_alloc(build->arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_alloc(build->arena, ops->cpu.n);
+    engine->load(engine->state, &ops->cpu);
+    TRY(check_arenas(build));
+    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
+    TRY(engine->exclusive_durations(engine->state, &step, build->error));
+    if (ops->anomalies.n_inspected > SLOW_INSPECTIONS)
+        context_warn(
+            context,
+            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
+            "with more digits than doubles subtract exactly",
+            (unsigned long long)(ops->anomalies.n_inspected / 1000000));
+
+    stage_begin(context, "order between threads", ops->cpu.n);
+    TRY(order_threads(build));
+
+    stage_begin(context, "find parents", ops->n_gpu);
+    TRY(make_markers(build));
+    return find_parents(build);
 }
 
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
@@ -413,36 +423,8 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
                              .any_call = any_call,
                              .arena = arena,
                              .error = error};
-    const struct engine *engine = &context->engine;
-    struct exclusive_durations_step step;
-    enum sutra_status status;
     *ops = (struct device_ops){0};
-    stage_begin(context, "sort events", build.events->n);
-    if ((status = list_operators(&build)) || (status = gather_cpu_ops(&build)))
-        goto end;
-
-    stage_begin(context, "exclusive durations", ops->cpu.n);
-    ops->waits_for = arena_alloc(build.arena, ops->cpu.n, sizeof *ops->waits_for);
-    ops->exclusive = numbers_alloc(build.arena, ops->cpu.n);
-    engine->load(engine->state, &ops->cpu);
-    step = (struct exclusive_durations_step){&ops->cpu, ops->exclusive, &ops->anomalies};
-    if ((status = check_arenas(&build)) || (status = engine->exclusive_durations(engine->state, &step, build.error)))
-        goto end;
-    if (ops->anomalies.n_inspected > SLOW_INSPECTIONS)
-        context_warn(
-            context,
-            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
-            "with more digits than doubles subtract exactly",
-            (unsigned long long)(ops->anomalies.n_inspected / 1000000));
-
-    stage_begin(context, "order between threads", ops->cpu.n);
-    if ((status = order_threads(&build)))
-        goto end;
-
-    stage_begin(context, "find parents", ops->n_gpu);
-    if (!(status = make_markers(&build)))
-        status = find_parents(&build);
-end:
+    const enum sutra_status status = build_tables(&build);
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
     launch_index_free(&build.launches);

@@ -110,12 +110,12 @@ static enum sutra_status find_reachable(struct host_ops *ops, const struct sutra
     row_t *parent = arena_alloc(arena, ops->n_units, sizeof *parent);
     row_t *path = arena_alloc(arena, ops->n_units, sizeof *path);
     row_t root = key_index_find(&ops->ids, ROOT_ID);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t unit = 0; unit < ops->n_units && !status; unit++)
+    TRY(arena_status(arena, error));
+    for (row_t unit = 0; unit < ops->n_units; unit++)
         parent[unit] = key_index_find(&ops->ids, trace->nodes.parent[unit_node(ops, unit)]);
-    if (!status && root == ROW_NONE) {
+    if (root == ROW_NONE) {
         memset(ops->reachable, REACH_YES, ops->n_units); /* all are host operators, as reported after reading */
-    } else if (!status) {
+    } else {
         ops->reachable[root] = REACH_YES;
         for (row_t start = 0; start < ops->n_units; start++) {
             /* Walk up to a unit whose answer is known, then set the answer along the path. */
@@ -134,7 +134,7 @@ static enum sutra_status find_reachable(struct host_ops *ops, const struct sutra
             ops->reachable[unit] = ops->reachable[unit] == REACH_YES;
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
@@ -146,36 +146,28 @@ enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *con
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_alloc(arena, ops->n_nodes, sizeof *keys);
     value_key *ids = arena_alloc(arena, ops->n_nodes, sizeof *ids);
-    enum sutra_status status = arena_status(arena, error);
+    TRY(arena_status(arena, error));
 
     /* Sort the nodes by id. Runs of equal ids become units, which are then found by id. */
     bool wide = false;
-    for (row_t i = 0; i < ops->n_nodes && !status; i++) {
+    for (row_t i = 0; i < ops->n_nodes; i++) {
         wide |= !key_is_integer(trace->nodes.id[i]);
         keys[i] = integer_sort_key(trace->nodes.id[i]);
         ops->node[i] = i;
     }
     struct sort_keys_step sort = {keys, ops->node, ops->n_nodes};
-    if (!status)
-        status =
-            wide ? sort_wide(ops, trace, arena, error) : context->engine.sort_keys(context->engine.state, &sort, error);
-    for (row_t i = 0; i < ops->n_nodes && !status; i++) {
+    TRY(wide ? sort_wide(ops, trace, arena, error) : context->engine.sort_keys(context->engine.state, &sort, error));
+    for (row_t i = 0; i < ops->n_nodes; i++) {
         value_key id = trace->nodes.id[ops->node[i]];
         if (i > 0 && id == ids[ops->n_units - 1])
             continue;
         ids[ops->n_units] = id;
         ops->unit_start[ops->n_units++] = i;
     }
-    if (!status) {
-        ops->unit_start[ops->n_units] = ops->n_nodes;
-        status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
-    }
+    ops->unit_start[ops->n_units] = ops->n_nodes;
+    TRY(key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error));
     arena_release(arena, mark);
-    if (!status)
-        status = find_reachable(ops, trace, arena, error);
-    if (status)
-        host_ops_free(ops);
-    return status;
+    return find_reachable(ops, trace, arena, error);
 }
 
 void host_ops_free(struct host_ops *ops) {

@@ -106,18 +106,16 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
     value_key *keys = arena_alloc(arena, n, sizeof *keys);
     row_t *number = arena_alloc(arena, n, sizeof *number);
     struct key_index index = {0};
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = linked->host->nodes.ctrl_deps[units->node[unknown[i]]];
-    if (!status)
-        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
-    if (!status)
-        key_index_number(&index, keys, n, number);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error));
+    key_index_number(&index, keys, n, number);
+    for (row_t i = 0; i < n; i++)
         linked->ctrl_deps[unknown[i]] = linked->unit_id[units->n_units] + number[i];
     key_index_free(&index);
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Warns about exclusive durations below 0; strict: fails. */

@@ -76,7 +76,7 @@ struct host_ops {
     struct key_index ids; /* id -> unit */
 };
 
-/* The columns are in the arena. */
+/* The columns are in the arena. The caller frees the index, also after a failure. */
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error);
 void host_ops_free(struct host_ops *ops);

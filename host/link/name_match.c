@@ -175,10 +175,8 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
             unit_of[n] = unit;
             node[n++] = unit_node(units, unit);
         }
-    enum sutra_status status = node_fields_read(&fields, linking->context, linked->host, node, n,
-                                                &linked->device->strings, arena, linking->error);
-    if (status)
-        return status;
+    TRY(node_fields_read(&fields, linking->context, linked->host, node, n, &linked->device->strings, arena,
+                         linking->error));
     for (row_t i = 0; i < n; i++) {
         if (fields.kind[i] == NODE_MARKER)
             linking->marker_unit[linking->n_markers++] = unit_of[i];
@@ -193,10 +191,8 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
     }
     struct op_side *side = &linking->host;
     *side = op_side_alloc(arena, n_ops);
-    if ((status = arena_status(arena, linking->error)) ||
-        (status =
-             key_index_build(&tids, &linking->context->choice.cpu, fields.tid, n_ops, KEY_FIRST, NULL, linking->error)))
-        return status;
+    TRY(arena_status(arena, linking->error));
+    TRY(key_index_build(&tids, &linking->context->choice.cpu, fields.tid, n_ops, KEY_FIRST, NULL, linking->error));
     side->n_threads = key_index_number(&tids, fields.tid, n_ops, side->thread);
     key_index_free(&tids);
     linking->host_tid = arena_alloc(arena, side->n_threads, sizeof *linking->host_tid);
@@ -248,14 +244,11 @@ static enum sutra_status select_step(struct name_linking *linking) {
 static enum sutra_status match_by_names(struct name_linking *linking) {
     struct sutra_linked *linked = linking->linked;
     const struct device_ops *ops = &linked->ops;
-    enum sutra_status status = list_host_side(linking);
-    if (status)
-        return status;
+    TRY(list_host_side(linking));
     struct op_side *device = &linking->device;
     *device = op_side_alloc(&linking->arena, ops->cpu.n);
     linking->device_tid = arena_alloc(&linking->arena, ops->cpu.n_threads, sizeof *linking->device_tid);
-    if (linking->arena.failed)
-        return error_memory(linking->error);
+    TRY(arena_status(&linking->arena, linking->error));
     for (row_t i = 0; i < ops->cpu.n; i++) {
         device->token[i] = linked->device->events.name[ops->cpu_event[i]];
         device->thread[i] = ops->cpu.thread[i];
@@ -263,15 +256,12 @@ static enum sutra_status match_by_names(struct name_linking *linking) {
     }
     device->n_threads = ops->cpu.n_threads;
     op_side_nest(device, &linked->device->events, ops->cpu_event, &linking->arena);
-    status = arena_status(&linking->arena, linking->error);
-    if (!status)
-        status = event_numbers_read(device, linking->context, linked->device, ops->cpu_event, linking->error);
-    if (!status && linking->options->match_step)
-        status = select_step(linking);
-    if (!status)
-        status = ops_match(linking->context, &linking->host, device, linked->device->strings.n, &linking->arena,
-                           &linking->match, linking->error);
-    return status;
+    TRY(arena_status(&linking->arena, linking->error));
+    TRY(event_numbers_read(device, linking->context, linked->device, ops->cpu_event, linking->error));
+    if (linking->options->match_step)
+        TRY(select_step(linking));
+    return ops_match(linking->context, &linking->host, device, linked->device->strings.n, &linking->arena,
+                     &linking->match, linking->error);
 }
 
 /* ---- What matched ---- */
@@ -396,11 +386,8 @@ static enum sutra_status describe_match(struct name_linking *linking) {
     name_step(linking);
     list_threads(linking->host_tid, match->host_partner, linking->host.n_threads, &found->host);
     list_threads(linking->device_tid, match->device_partner, linking->device.n_threads, &found->device);
-    enum sutra_status status =
-        count_unmatched(linking, &linking->host, match->device, match->host_partner, &found->host);
-    if (!status)
-        status = count_unmatched(linking, &linking->device, match->host, match->device_partner, &found->device);
-    return status;
+    TRY(count_unmatched(linking, &linking->host, match->device, match->host_partner, &found->host));
+    return count_unmatched(linking, &linking->device, match->host, match->device_partner, &found->device);
 }
 
 /* The data loader's annotation, if only this one, without GPU operators, precedes the first matched operator; else
@@ -479,41 +466,52 @@ static enum sutra_status report_names(struct name_linking *linking) {
     return SUTRA_OK;
 }
 
+/* Matches by ids, or by names if ids fail. */
+static enum sutra_status choose_match(struct name_linking *linking) {
+    struct sutra_linked *linked = linking->linked;
+    struct sutra_context *context = linking->context;
+    const struct sutra_link_options *options = linking->options;
+    bool by_names = options->match == SUTRA_MATCH_NAMES;
+    if (!by_names)
+        find_by_ids(linked);
+    if (options->match == SUTRA_MATCH_AUTO)
+        TRY(check_ids(linking, &by_names));
+    if (by_names) {
+        stage_begin(context, "match names", linked->host->nodes.n);
+        TRY(match_by_names(linking));
+        const uint64_t n = linking->match.n, n_smaller = MIN(linking->host.n, linking->device.n);
+        by_names = n && linking->match.confidence >= CONFIDENCE_MIN && 10 * n >= n_smaller;
+        if (!by_names && options->match == SUTRA_MATCH_NAMES)
+            return error_set(linking->error, SUTRA_DATA,
+                             "%s of %s host operators match by name (confidence %.0f %%, at least %.0f %% required): "
+                             "check that both traces are of the same run and rank",
+                             count_text(n).text, count_text(linking->host.n).text, 100 * linking->match.confidence,
+                             100 * CONFIDENCE_MIN);
+        stage_begin(context, "link", linked->host->nodes.n);
+    }
+    if (by_names) {
+        TRY(describe_match(linking));
+        TRY(report_names(linking));
+        use_names(linking);
+        return SUTRA_OK;
+    }
+    use_ids(linked, context);
+    if (options->match_step)
+        context_warn(context, "operators are matched by ids: selecting the step %s has no effect", options->match_step);
+    return SUTRA_OK;
+}
+
 enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context *context,
                               const struct sutra_link_options *options, const struct pairing *pairing,
                               struct sutra_error *error) {
     struct name_linking linking = {
         .linked = linked, .context = context, .options = options, .pairing = pairing, .error = error};
-    bool by_names = options->match == SUTRA_MATCH_NAMES;
-    enum sutra_status status = SUTRA_OK;
     if (options->match > SUTRA_MATCH_NAMES)
         return error_set(error, SUTRA_USAGE, "struct sutra_link_options: unknown way of matching (%d)",
                          (int)options->match);
     if (options->match == SUTRA_MATCH_IDS && options->match_step)
         return error_set(error, SUTRA_USAGE, "struct sutra_link_options: match_step needs a match by names");
-    if (options->match != SUTRA_MATCH_NAMES)
-        find_by_ids(linked);
-    if (options->match == SUTRA_MATCH_AUTO)
-        status = check_ids(&linking, &by_names);
-    if (!status && by_names) {
-        stage_begin(context, "match names", linked->host->nodes.n);
-        status = match_by_names(&linking);
-        const uint64_t n = linking.match.n, n_smaller = MIN(linking.host.n, linking.device.n);
-        by_names = n && linking.match.confidence >= CONFIDENCE_MIN && 10 * n >= n_smaller;
-        if (!status && !by_names && options->match == SUTRA_MATCH_NAMES)
-            status = error_set(error, SUTRA_DATA,
-                               "%s of %s host operators match by name (confidence %.0f %%, at least %.0f %% required): "
-                               "check that both traces are of the same run and rank",
-                               count_text(n).text, count_text(linking.host.n).text, 100 * linking.match.confidence,
-                               100 * CONFIDENCE_MIN);
-        stage_begin(context, "link", linked->host->nodes.n);
-    }
-    if (!status && by_names && !(status = describe_match(&linking)) && !(status = report_names(&linking)))
-        use_names(&linking);
-    else if (!status)
-        use_ids(linked, context);
-    if (!status && options->match_step && !linked->match.by_names)
-        context_warn(context, "operators are matched by ids: selecting the step %s has no effect", options->match_step);
+    const enum sutra_status status = choose_match(&linking);
     arena_free(&linking.arena);
     return status;
 }

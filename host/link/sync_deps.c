@@ -37,6 +37,7 @@ struct sync {
     struct arena scratch;
     struct sync_map map;
     struct sync_pairs ends;     /* external id -> pairs of the map */
+    struct sync_pairs threads;  /* tid -> events of ends */
     struct sync_pairs waits;    /* GPU event -> CPU operator */
     struct sync_pairs lists;    /* key of a host operator -> new id of a GPU node */
     struct key_index ctrl_deps; /* id in ctrl_deps -> first sorted node that has it */
@@ -71,27 +72,23 @@ static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engi
     row_t *order = arena_alloc(arena, pairs->n, sizeof *order);
     value_key *key = arena_alloc(arena, pairs->n, sizeof *key);
     row_t *value = arena_alloc(arena, pairs->n, sizeof *value);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error);
-    for (row_t i = 0; i < pairs->n && !status; i++) {
+    TRY(arena_status(arena, error));
+    TRY(key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error));
+    for (row_t i = 0; i < pairs->n; i++) {
         first[i] = key_index_find(&pairs->index, pairs->key[i]);
         order[i] = i;
     }
-    if (!status)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){first, order, pairs->n}, error);
-    for (row_t i = 0; i < pairs->n && !status; i++) {
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){first, order, pairs->n}, error));
+    for (row_t i = 0; i < pairs->n; i++) {
         key[i] = pairs->key[order[i]];
         value[i] = pairs->value[order[i]];
     }
     key_index_free(&pairs->index);
-    if (!status) {
-        memcpy(pairs->key, key, pairs->n * sizeof *key);
-        memcpy(pairs->value, value, pairs->n * sizeof *value);
-        status = key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error);
-    }
+    memcpy(pairs->key, key, pairs->n * sizeof *key);
+    memcpy(pairs->value, value, pairs->n * sizeof *value);
+    TRY(key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* The run of pairs with this key: the position of the first, or n; *end is one after the last. */
@@ -117,48 +114,41 @@ static enum sutra_status find_waits(struct sync *sync) {
     /* The last event of each start's external id, in the order of the sorted trace. */
     row_t *start_event = rows_none(&sync->scratch, sync->map.n);
     struct key_index starts;
-    enum sutra_status status =
-        key_index_build(&starts, engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error);
-    for (row_t i = 0; i < events->n && start_event && !status; i++) {
+    TRY(arena_status(&sync->scratch, sync->error));
+    TRY(key_index_build(&starts, engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error));
+    for (row_t i = 0; i < events->n; i++) {
         row_t start = key_index_find(&starts, events->external[linked->ops.order[i]]);
         if (start != ROW_NONE)
             start_event[start] = linked->ops.order[i];
     }
-    for (row_t i = 0; i < sync->map.n && start_event && !status; i++)
+    for (row_t i = 0; i < sync->map.n; i++)
         start_event[i] = start_event[key_index_find(&starts, sync->map.start[i])];
     key_index_free(&starts);
-    if (status || !start_event)
-        return status ? status : error_memory(sync->error);
 
     for (row_t i = 0; i < sync->map.n; i++)
         if (!pairs_add(&sync->ends, sync->map.end[i], i))
             return error_memory(sync->error);
-    status = pairs_index(&sync->ends, engine, &sync->scratch, sync->error);
-    if (status)
-        return status;
+    TRY(pairs_index(&sync->ends, engine, &sync->scratch, sync->error));
 
     /* The events of ends thread by thread, in the order in which the threads first occur in the sorted trace. */
-    struct sync_pairs by_thread = {0};
-    for (row_t i = 0; i < events->n && !status; i++) {
+    for (row_t i = 0; i < events->n; i++) {
         row_t event = linked->ops.order[i];
         if (key_index_find(&sync->ends.index, events->external[event]) != ROW_NONE &&
-            !pairs_add(&by_thread, events->tid[event], event))
-            status = error_memory(sync->error);
+            !pairs_add(&sync->threads, events->tid[event], event))
+            return error_memory(sync->error);
     }
-    if (!status)
-        status = pairs_index(&by_thread, engine, &sync->scratch, sync->error);
-    for (row_t k = 0; k < by_thread.n && !status; k++) {
-        row_t event = by_thread.value[k], end, first = pairs_find(&sync->ends, events->external[event], &end);
+    TRY(pairs_index(&sync->threads, engine, &sync->scratch, sync->error));
+    for (row_t k = 0; k < sync->threads.n; k++) {
+        row_t event = sync->threads.value[k], end, first = pairs_find(&sync->ends, events->external[event], &end);
         row_t waiting = first < end ? count_begun_by(cpu->ts, cpu->n, number_at(events->ts, event)) : cpu->n;
-        for (row_t i = first; i < end && waiting < cpu->n && !status; i++) {
+        for (row_t i = first; i < end && waiting < cpu->n; i++) {
             row_t start = start_event[sync->ends.value[i]];
             if (start != ROW_NONE && event_classify(events, linked->ops.roles, start) == EVENT_GPU_OP &&
                 !pairs_add(&sync->waits, start, waiting))
-                status = error_memory(sync->error);
+                return error_memory(sync->error);
         }
     }
-    pairs_free(&by_thread);
-    return status ? status : pairs_index(&sync->waits, engine, &sync->scratch, sync->error);
+    return pairs_index(&sync->waits, engine, &sync->scratch, sync->error);
 }
 
 /* ---- Lists ---- */
@@ -188,9 +178,7 @@ static enum sutra_status make_lists(struct sync *sync) {
             }
     }
     struct sync_pairs *lists = &sync->lists;
-    enum sutra_status status = pairs_index(lists, &sync->context->engine, &sync->scratch, sync->error);
-    if (status)
-        return status;
+    TRY(pairs_index(lists, &sync->context->engine, &sync->scratch, sync->error));
 
     /* Drop duplicates: two host operators may have the same key. */
     row_t n = 0;
@@ -225,11 +213,8 @@ static enum sutra_status assign_lists(struct sync *sync) {
         return error_memory(sync->error);
     for (row_t i = 0; i < units->n_nodes; i++)
         keys[i] = linked->host->nodes.ctrl_deps[units->node[i]];
-    enum sutra_status status =
-        key_index_build(&sync->ctrl_deps, engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
+    TRY(key_index_build(&sync->ctrl_deps, engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error));
     arena_release(&sync->scratch, mark);
-    if (status)
-        return status;
 
     struct linked_sync *assigned = &linked->sync;
     const struct sync_pairs *lists = &sync->lists;
@@ -259,9 +244,7 @@ static enum sutra_status assign_lists(struct sync *sync) {
     assigned->start[assigned->n_lists] = lists->n;
     if (lists->n)
         memcpy(assigned->nodes, lists->value, lists->n * sizeof *assigned->nodes);
-    status = key_index_build(&assigned->targets, engine, target, assigned->n_lists, KEY_LAST, NULL, sync->error);
-    if (status)
-        return status;
+    TRY(key_index_build(&assigned->targets, engine, target, assigned->n_lists, KEY_LAST, NULL, sync->error));
 
     /* Count the nodes that have the new id of a list: several nodes of a unit may share it. */
     for (row_t i = 0; i < assigned->n_lists; i++) {
@@ -274,19 +257,27 @@ static enum sutra_status assign_lists(struct sync *sync) {
     return SUTRA_OK;
 }
 
+static enum sutra_status add_sync(struct sync *sync, bool pandas3) {
+    struct path_verdict verdict = {0};
+    TRY(sync_map_find(&sync->map, sync->context, sync->linked->device, pandas3, &verdict, sync->error));
+    if (verdict.outcome != OUTCOME_PATH)
+        context_warn(sync->context, "no synchronization dependencies: %s", verdict.reason);
+    if (sync->map.n == 0)
+        return SUTRA_OK;
+    TRY(find_waits(sync));
+    TRY(make_lists(sync));
+    return assign_lists(sync);
+}
+
 enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
                              struct sutra_error *error) {
     struct sync sync = {.linked = linked, .context = context, .error = error};
-    struct path_verdict verdict = {0};
     stage_begin(context, "synchronization", linked->device->events.n);
-    enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
-    if (!status && verdict.outcome != OUTCOME_PATH)
-        context_warn(context, "no synchronization dependencies: %s", verdict.reason);
-    if (!status && sync.map.n > 0 && !(status = find_waits(&sync)) && !(status = make_lists(&sync)))
-        status = assign_lists(&sync);
+    const enum sutra_status status = add_sync(&sync, pandas3);
     stage_end(context);
     sync_map_free(&sync.map);
     pairs_free(&sync.ends);
+    pairs_free(&sync.threads);
     pairs_free(&sync.waits);
     pairs_free(&sync.lists);
     arena_free(&sync.scratch);

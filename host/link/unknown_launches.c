@@ -74,13 +74,10 @@ static enum sutra_status list_arrows(struct sutra_context *context, const struct
     }
     if (!arrows->n_ends || !arrows->n_starts)
         return SUTRA_OK;
-    enum sutra_status status =
-        event_columns_request(context, trace, &field, 1, arrows->start, arrows->n_starts, &column, error);
-    if (!status)
-        status = event_columns_request(context, trace, &field, 1, arrows->end, arrows->n_ends, &column, error);
-    if (!status)
-        arrows->id = column.key;
-    return status;
+    TRY(event_columns_request(context, trace, &field, 1, arrows->start, arrows->n_starts, &column, error));
+    TRY(event_columns_request(context, trace, &field, 1, arrows->end, arrows->n_ends, &column, error));
+    arrows->id = column.key;
+    return SUTRA_OK;
 }
 
 enum sutra_status find_arrow_calls(struct sutra_context *context, const struct sutra_device_trace *trace,
