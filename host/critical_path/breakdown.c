@@ -127,54 +127,54 @@ static enum sutra_status list_shares(struct sutra_critical_path *path, const str
 enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error) {
     const struct path_search *search = &path->search;
     size_t n = search->trace->strings.n;
-    struct arena arena = {0};
+    struct arena *arena = &path->search.arena;
+    struct arena_mark mark = arena_mark(arena);
     struct name_totals totals[2];
     for (int i = 0; i < 2; i++)
         totals[i] =
-            (struct name_totals){arena_zeros(&arena, n, sizeof(double)), arena_zeros(&arena, n, sizeof(uint64_t))};
+            (struct name_totals){arena_zeros(arena, n, sizeof(double)), arena_zeros(arena, n, sizeof(uint64_t))};
     path->report = (struct sutra_critical_path_report){.n_nodes = graph_nodes(&search->graph),
                                                        .n_path_nodes = search->path.n,
                                                        .extended = search->rules.extended,
                                                        .reason = path->verdict.reason,
                                                        .hta_version = search->rules.newer ? SUTRA_HTA_VERSION_0_6
                                                                                           : SUTRA_HTA_VERSION_0_5};
-    enum sutra_status status = arena_status(&arena, error);
-    if (!status && !graph_count_edges(&search->graph, &arena, &path->report.n_edges))
-        status = error_memory(error);
-    if (!status) {
-        /* Add the time of each edge of the path to the totals of its kind, its name and, for kernels, its resource. */
-        const struct strings *strings = &search->trace->strings;
-        struct sutra_critical_path_report *report = &path->report;
-        for (node_t i = 0; i + 1 < search->path.n; i++) {
-            uint32_t edge = search->path.edge[i];
-            double us = search->graph.weight[edge];
-            row_t owner;
-            enum sutra_path_kind kind = edge_kind(search, edge, &owner);
-            report->us += us;
-            report->kind_us[kind] += us;
-            report->kind_edges[kind]++;
-            if (owner == ROW_NONE)
-                continue;
-            uint32_t name = search->rows.events->name[owner];
-            totals[kind].us[name] += us;
-            totals[kind].n[name]++;
-            if (kind == SUTRA_PATH_KERNEL) {
-                const char *text = strings_text(strings, name);
-                size_t length = strings_length(strings, name);
-                enum kernel_type type =
-                    search->rules.newer ? kernel_type_of_0_6(text, length, false) : kernel_type_of(text, length);
-                uint8_t kernel = kernel_kind_with(kernel_kind_find(CATEGORY_KERNEL, text, length),
-                                                  search->rows.events->flags[owner]);
-                *(kernel_kinds[kernel].class == DEVICE_COMMUNICATION ? &report->communication_us
-                  : type == KERNEL_MEMORY                            ? &report->memory_us
-                                                                     : &report->compute_us) += us;
-            } else if (name_has(&search->rows, owner, NAME_LOADS_DATA)) {
-                report->data_loading_us += us;
-            }
+    TRY(arena_status(arena, error));
+    if (!graph_count_edges(&search->graph, arena, &path->report.n_edges))
+        return error_memory(error);
+
+    /* Add the time of each edge of the path to the totals of its kind, its name and, for kernels, its resource. */
+    const struct strings *strings = &search->trace->strings;
+    struct sutra_critical_path_report *report = &path->report;
+    for (node_t i = 0; i + 1 < search->path.n; i++) {
+        uint32_t edge = search->path.edge[i];
+        double us = search->graph.weight[edge];
+        row_t owner;
+        enum sutra_path_kind kind = edge_kind(search, edge, &owner);
+        report->us += us;
+        report->kind_us[kind] += us;
+        report->kind_edges[kind]++;
+        if (owner == ROW_NONE)
+            continue;
+        uint32_t name = search->rows.events->name[owner];
+        totals[kind].us[name] += us;
+        totals[kind].n[name]++;
+        if (kind == SUTRA_PATH_KERNEL) {
+            const char *text = strings_text(strings, name);
+            size_t length = strings_length(strings, name);
+            enum kernel_type type =
+                search->rules.newer ? kernel_type_of_0_6(text, length, false) : kernel_type_of(text, length);
+            uint8_t kernel =
+                kernel_kind_with(kernel_kind_find(CATEGORY_KERNEL, text, length), search->rows.events->flags[owner]);
+            *(kernel_kinds[kernel].class == DEVICE_COMMUNICATION ? &report->communication_us
+              : type == KERNEL_MEMORY                            ? &report->memory_us
+                                                                 : &report->compute_us) += us;
+        } else if (name_has(&search->rows, owner, NAME_LOADS_DATA)) {
+            report->data_loading_us += us;
         }
-        measure_coverage(search, &path->report);
-        status = list_shares(path, totals, error);
     }
-    arena_free(&arena);
-    return status;
+    measure_coverage(search, &path->report);
+    TRY(list_shares(path, totals, error));
+    arena_release(arena, mark);
+    return SUTRA_OK;
 }

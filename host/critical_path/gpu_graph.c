@@ -166,17 +166,20 @@ static enum sutra_status measure_lengths(struct path_work *work, const struct pa
     return SUTRA_OK;
 }
 
+static enum sutra_status measure_queues(struct path_work *work, const struct path_rows *rows, struct launches *launches,
+                                        struct launched_rows *kernels, uint8_t *queue) {
+    TRY(find_launches(work, rows, launches));
+    TRY(find_kernels(work, rows, launches, kernels));
+    if (kernels->n > ROW_LIMIT / 2)
+        return error_set(work->error, SUTRA_DATA, "more than %u kernels: cut the trace", ROW_LIMIT / 2);
+    return measure_lengths(work, rows, launches, kernels, queue);
+}
+
 enum sutra_status queue_measure(struct path_work *work, const struct path_rows *rows, uint8_t *queue) {
     struct arena_mark mark = arena_mark(&work->scratch);
     struct launches launches = {0};
     struct launched_rows kernels = {0};
-    enum sutra_status status = find_launches(work, rows, &launches);
-    if (!status)
-        status = find_kernels(work, rows, &launches, &kernels);
-    if (!status && kernels.n > ROW_LIMIT / 2)
-        status = error_set(work->error, SUTRA_DATA, "more than %u kernels: cut the trace", ROW_LIMIT / 2);
-    if (!status)
-        status = measure_lengths(work, rows, &launches, &kernels, queue);
+    enum sutra_status status = measure_queues(work, rows, &launches, &kernels, queue);
     key_index_free(&launches.index);
     tuples_free(&kernels.lanes);
     arena_release(&work->scratch, mark);

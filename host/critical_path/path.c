@@ -322,22 +322,12 @@ static enum sutra_status check_output_size(struct sutra_context *context, const 
 enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
                                             enum sutra_path_format format, const char *file,
                                             struct sutra_error *error) {
-    static bool (*const writers[])(const struct sutra_critical_path *,
-                                   struct text_out *) = {[SUTRA_PATH_TEXT] = write_path_text,
-                                                         [SUTRA_PATH_JSON] = write_path_json,
-                                                         [SUTRA_PATH_CHROME] = write_path_chrome};
-    struct text_out text = {0};
+    static bool (*const writers[])(const void *, struct text_out *) = {[SUTRA_PATH_TEXT] = write_path_text,
+                                                                       [SUTRA_PATH_JSON] = write_path_json,
+                                                                       [SUTRA_PATH_CHROME] = write_path_chrome};
     TRY(check_output_size(context, path, format, error));
     stage_begin(context, "write", path->search.path.n);
-    enum sutra_status status = sink_open(&text.sink, context, file, error);
-    if (!status) {
-        bool whole = writers[format](path, &text) && !text.out.failed;
-        out_flush(&text);
-        status = sink_close(text.sink, whole, NULL, error);
-        if (!status && !whole)
-            status = error_memory(error);
-    }
+    enum sutra_status status = text_file_write(context, file, writers[format], path, NULL, error);
     stage_end(context);
-    buffer_free(&text.out);
     return status;
 }

@@ -275,9 +275,9 @@ static inline const char *event_name(const struct path_search *search, row_t eve
 /* The size that an output has about. */
 uint64_t path_output_size(const struct sutra_critical_path *path, enum sutra_path_format format);
 
-/* The writers append to the text; false: out of memory. */
-bool write_path_text(const struct sutra_critical_path *path, struct text_out *text);
-bool write_path_json(const struct sutra_critical_path *path, struct text_out *text);
-bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text);
+/* Writers for text_file_write(), of a struct sutra_critical_path. */
+bool write_path_text(const void *of, struct text_out *text);
+bool write_path_json(const void *of, struct text_out *text);
+bool write_path_chrome(const void *of, struct text_out *text);
 
 #endif

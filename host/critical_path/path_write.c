@@ -182,7 +182,8 @@ static void write_outside_json(struct text_out *text, const char *name, const st
     out_add(text, "}");
 }
 
-bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
+bool write_path_json(const void *of, struct text_out *text) {
+    const struct sutra_critical_path *path = of;
     if (!write_map(path, text) || !write_graph(&path->search, text))
         return false;
 
@@ -254,7 +255,8 @@ static void write_share_text(struct text_out *text, const struct sutra_critical_
     out_add(text, "\n");
 }
 
-bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
+bool write_path_text(const void *of, struct text_out *text) {
+    const struct sutra_critical_path *path = of;
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
 
@@ -478,7 +480,8 @@ static void copy_critical(const struct path_search *search, struct text_out *tex
     *from = trace_events_end(trace);
 }
 
-bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text) {
+bool write_path_chrome(const void *of, struct text_out *text) {
+    const struct sutra_critical_path *path = of;
     const struct path_search *search = &path->search;
     const struct sutra_device_trace *trace = search->trace;
     const struct sutra_critical_path_report *report = &path->report;

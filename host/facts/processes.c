@@ -465,11 +465,8 @@ static enum sutra_status check_copies(const struct process_search *s, uint32_t n
 static enum sutra_status split(struct process_search *s, int64_t rank, struct rank_texts **texts,
                                struct sutra_error *error) {
     uint32_t first, n;
-    enum sutra_status status = find_selected(s, rank, &first, &n, error);
-    if (!status)
-        status = check_copies(s, n, error);
-    if (status)
-        return status;
+    TRY(find_selected(s, rank, &first, &n, error));
+    TRY(check_copies(s, n, error));
     uint32_t *text_of = arena_alloc(&s->arena, s->n_pids, sizeof *text_of);
     struct rank_texts *made = calloc(1, sizeof *made + n * sizeof *made->list);
     if (!text_of || !made) {
@@ -487,10 +484,11 @@ static enum sutra_status split(struct process_search *s, int64_t rank, struct ra
     }
     if (n > 0)
         write_ranks(s, text_of, made);
+    bool failed = false;
     for (uint32_t i = 0; i < n; i++)
-        status = made->list[i].json.failed ? SUTRA_SYSTEM : status;
+        failed |= made->list[i].json.failed;
     *texts = made;
-    return status ? error_memory(error) : SUTRA_OK;
+    return failed ? error_memory(error) : SUTRA_OK;
 }
 
 enum sutra_status processes_split(struct sutra_context *context, const struct sutra_device_trace *trace, int64_t rank,

@@ -158,9 +158,7 @@ static enum sutra_status describe_end(struct host_check *check, row_t root, row_
             first[n] = node;
             ends[n++] = check->end[node];
         }
-    enum sutra_status status = key_index_build(&index, &check->context->choice.cpu, ends, n, KEY_FIRST, NULL, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&index, &check->context->choice.cpu, ends, n, KEY_FIRST, NULL, error));
     key_index_number(&index, ends, n, number);
     for (row_t i = 0; i < n; i++) {
         bool is_node = ends[i] >= KEY_VALUES, best_is_node = ends[most] >= KEY_VALUES;
@@ -172,8 +170,8 @@ static enum sutra_status describe_end(struct host_check *check, row_t root, row_
     row_t n_share = count[number[most]];
     row_t example = first[key_index_find(&index, end)];
     key_index_free(&index);
-    if (end >= KEY_VALUES && (status = find_absent_thread(check, root, end, arena, error)))
-        return status;
+    if (end >= KEY_VALUES)
+        TRY(find_absent_thread(check, root, end, arena, error));
 
     struct trace_defect *defect = &check->validity->defects[DEFECT_NOT_BELOW_ROOT];
     const bool lacks_thread = check->validity->lacks_thread;

@@ -79,12 +79,11 @@ static char *make_uri(const char *path) {
 enum sutra_status database_open(struct database *database, struct database_file *file,
                                 const struct sutra_context *context, struct sutra_error *error) {
     *database = (struct database){.file = file, .context = context, .n_rows_left = UINT64_MAX};
-    enum sutra_status status = file->path ? refuse_open_log(file, error) : SUTRA_OK;
-    char *uri = !status && file->path ? make_uri(file->path) : NULL;
-    if (!status && file->path && !uri)
-        status = error_memory(error);
-    if (status)
-        return status;
+    if (file->path)
+        TRY(refuse_open_log(file, error));
+    char *uri = file->path ? make_uri(file->path) : NULL;
+    if (file->path && !uri)
+        return error_memory(error);
     int code = sqlite3_open_v2(
         uri ? uri : ":memory:", &database->handle,
         (uri ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
@@ -269,9 +268,7 @@ enum sutra_status database_prepare(struct database *database, const struct datab
     if (table->is_view)
         return error_file(error, SUTRA_DATA, database->file->name, "%s is a view, not a table: export the report again",
                           table->name);
-    enum sutra_status status = find_columns(database, table->name, columns, &found, error);
-    if (status)
-        return status;
+    TRY(find_columns(database, table->name, columns, &found, error));
     buffer_append_text(&query, "SELECT ");
     for (const char *at = columns; *at; bit <<= 1) {
         size_t length = strcspn(at, " ");

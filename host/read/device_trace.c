@@ -776,29 +776,34 @@ static enum sutra_status mark_npu_events(struct sutra_device_trace *trace, struc
     return ok ? SUTRA_OK : error_memory(error);
 }
 
+static enum sutra_status fill_trace(struct sutra_device_trace *trace, struct sutra_context *context,
+                                    const struct source_input *input, struct sutra_error *error) {
+    trace->events.keep_offsets = context->keep_offsets;
+    trace->events.prefetch_columns = context->prefetch_columns;
+    trace->columns = event_columns_new();
+    if (!trace->columns || !strings_init(&trace->strings))
+        return error_memory(error);
+    TRY(read_rows(trace, context, input, error));
+    if (!event_columns_keep(trace->columns, &trace->events))
+        return error_memory(error);
+    TRY(pair_begin_and_end(context, trace, error));
+    TRY(mark_npu_events(trace, error));
+    if (trace->n_not_objects && trace->n_not_objects == trace->events.n)
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "this is not a device trace: no element of the array is an object");
+    if (trace->n_not_objects)
+        context_warn(
+            context, "%s: %s of the array: skipped", trace->document.source.name,
+            counted_text(trace->n_not_objects, "element that is no object", "elements that are no objects").text);
+    return SUTRA_OK;
+}
+
 enum sutra_status device_trace_read(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->events.keep_offsets = context->keep_offsets;
-    made->events.prefetch_columns = context->prefetch_columns;
-    made->columns = event_columns_new();
-    bool ok = made->columns && strings_init(&made->strings);
-    enum sutra_status status = ok ? read_rows(made, context, input, error) : error_memory(error);
-    if (!status && !event_columns_keep(made->columns, &made->events))
-        status = error_memory(error);
-    if (!status)
-        status = pair_begin_and_end(context, made, error);
-    if (!status)
-        status = mark_npu_events(made, error);
-    if (!status && made->n_not_objects && made->n_not_objects == made->events.n)
-        status = error_file(error, SUTRA_DATA, made->document.source.name,
-                            "this is not a device trace: no element of the array is an object");
-    if (!status && made->n_not_objects)
-        context_warn(
-            context, "%s: %s of the array: skipped", made->document.source.name,
-            counted_text(made->n_not_objects, "element that is no object", "elements that are no objects").text);
+    enum sutra_status status = fill_trace(made, context, input, error);
     if (status)
         sutra_device_trace_free(made);
     else

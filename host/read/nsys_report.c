@@ -485,36 +485,31 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
                                                          .path = source->mapping ? source->path : NULL,
                                                          .bytes = source->mapping ? source->mapping : source->memory,
                                                          .size = source->size};
-    struct arena arena = {0};
     struct database database;
     struct database_table *tables = NULL;
     size_t n = 0;
     report->first_start = report->utc_offset = NSYS_NONE;
-    enum sutra_status status = strings_init(&report->names) ? SUTRA_OK : error_memory(error);
-    if (!status) {
-        status = database_open(&database, file, context, error);
-        if (!status)
-            status = database_list(&database, &arena, &tables, &n, error);
-        database_close(&database);
-    }
-    if (!status && (database_find(tables, n, "rocpd_op") || database_find(tables, n, "rocpd_api")))
+    if (!strings_init(&report->names))
+        return error_memory(error);
+    enum sutra_status status = database_open(&database, file, context, error);
+    if (!status)
+        status = database_list(&database, &report->arena, &tables, &n, error);
+    database_close(&database);
+    TRY(status);
+    if (database_find(tables, n, "rocpd_op") || database_find(tables, n, "rocpd_api"))
         report->format = NSYS_RPD;
-    else if (!status && database_find(tables, n, "rocpd_string"))
+    else if (database_find(tables, n, "rocpd_string"))
         report->format = NSYS_ROCPD;
-    if (!status && report->format == NSYS_SYSTEMS && !database_find(tables, n, "StringIds")) {
-        char text[240];
-        list_tables(tables, n, text, sizeof text);
-        status = error_file(error, SUTRA_DATA, file->name,
-                            "this SQLite database is neither an nsys export nor a rocpd database (no table StringIds, "
-                            "rocpd_string or rocpd_op; tables: %s)",
-                            text);
-    }
-    if (!status && report->format != NSYS_SYSTEMS)
-        status = rocpd_read_tables(report, context, file, tables, n, process, error);
-    else if (!status)
-        status = nsys_read_tables(report, context, file, tables, n, options, process, error);
-    arena_free(&arena);
-    return status ? error_name_file(error, status, file->name) : SUTRA_OK;
+    if (report->format != NSYS_SYSTEMS)
+        return rocpd_read_tables(report, context, file, tables, n, process, error);
+    if (database_find(tables, n, "StringIds"))
+        return nsys_read_tables(report, context, file, tables, n, options, process, error);
+    char text[240];
+    list_tables(tables, n, text, sizeof text);
+    return error_file(error, SUTRA_DATA, file->name,
+                      "this SQLite database is neither an nsys export nor a rocpd database (no table StringIds, "
+                      "rocpd_string or rocpd_op; tables: %s)",
+                      text);
 }
 
 #else
@@ -570,7 +565,7 @@ enum sutra_status nsys_report_read(struct nsys_report *report, struct sutra_cont
         if (report->n_ranks == 1)
             process = NSYS_NONE;
     }
-    TRY(read_tables(report, context, source, options, process, error));
+    TRY(error_name_file(error, read_tables(report, context, source, options, process, error), source->name));
     if (report->events.n == 0 && !options->ranks_only)
         return error_file(error, SUTRA_DATA, source->name, "%s", empty[report->format]);
     TRY(process == NSYS_NONE ? number_ranks(report, error) : set_devices(report, process, error));

@@ -276,11 +276,9 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     input->path = memcpy(kept, from->name, length);
     input->rank = -1;
     stage_begin(context, "open snapshot", 0);
-    enum sutra_status status = from->bytes
-                                   ? source_copy_any(&source, from->name, from->bytes, from->size, error)
-                                   : source_open_any(&source, from->name, context->options.most_input_bytes, error);
-    if (status)
-        return status;
+    enum sutra_status status = SUTRA_OK;
+    TRY(from->bytes ? source_copy_any(&source, from->name, from->bytes, from->size, error)
+                    : source_open_any(&source, from->name, context->options.most_input_bytes, error));
     switch (find_format(&source)) {
     case FORMAT_SNAPSHOT: {
         struct background_call mapping;

@@ -422,13 +422,10 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
         traces = dict_get(o, root, WORD_DEVICE_TRACES);
         annotations = dict_get(o, root, WORD_EXTERNAL_ANNOTATIONS);
         object_t settings = dict_get(o, root, WORD_ALLOCATOR_SETTINGS);
-        enum sutra_status status = SUTRA_OK;
         if (object_type(settings) == OBJECT_DICT)
-            status = snapshot_write_settings(s, settings, &input->settings, error);
+            TRY(snapshot_write_settings(s, settings, &input->settings, error));
         else if (!is_falsy(s, settings))
-            status = snapshot_malformed(s, error, "\"allocator_settings\" is not a dict");
-        if (status)
-            return status;
+            return snapshot_malformed(s, error, "\"allocator_settings\" is not a dict");
     }
     object_t empty = objects_list(s->objects, OBJECT_LIST, NULL, 0);
     if (!empty)
@@ -437,19 +434,17 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
     traces = is_falsy(s, traces) ? empty : traces;
     if (!is_list(segments) || !is_list(traces))
         return snapshot_malformed(s, error, "segments and device_traces are not lists");
-    enum sutra_status status = check_input(s, segments, traces, error);
-    if (status)
-        return status;
+    TRY(check_input(s, segments, traces, error));
     uint32_t n_traces = container_of(o, traces)->n, n_segments = container_of(o, segments)->n;
     object_t *sorted = arena_alloc(s->arena, n_segments, sizeof *sorted);
     uint32_t *counts = arena_zeros(s->arena, DEVICES_MAX + 2, sizeof *counts);
     if (!sorted || !counts)
         return error_memory(error);
-    if ((status = sort_segments(s, segments, sorted, counts, error)))
-        return status;
+    TRY(sort_segments(s, segments, sorted, counts, error));
     for (uint32_t d = DEVICES_MAX; d < n_traces; d++)
         if (is_list(items_of(o, traces)[d]) && container_of(o, items_of(o, traces)[d])->n)
             return snapshot_malformed(s, error, "more than %d devices", DEVICES_MAX);
+    enum sutra_status status = SUTRA_OK;
     for (uint32_t pass = 0; pass < 2 && !status; pass++) {
         uint32_t n = 0;
         for (uint32_t d = 0; d < DEVICES_MAX && !status; d++) {
