@@ -319,8 +319,7 @@ static inline bool rows_differ(const char *what, const uint32_t *got, const uint
     return false;
 }
 
-/* The same bits, or both no number: which of the many NaNs a difference of infinities gives is the processor's choice.
- */
+/* The same bits, or both no number: the CPU chooses which of the many NaNs a difference of infinities gives. */
 static inline bool numbers_differ(struct number got, struct number expected) {
     double a = number_as_double(got), b = number_as_double(expected);
     return got.kind != expected.kind || (got.bits != expected.bits && (a == a || b == b));

@@ -26,8 +26,7 @@ struct buffer {
     bool failed;
 };
 
-/* Reserves `extra` bytes at the end and returns their address, or NULL. The caller adds the written bytes to `length`.
- * */
+/* Reserves `extra` bytes at the end and returns their address, or NULL. The caller adds written bytes to `length`. */
 char *buffer_grow(struct buffer *buffer, size_t extra);
 
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra) {

@@ -43,8 +43,7 @@ static inline struct number_column numbers_alloc(struct arena *arena, size_t n) 
 /* n rows of an arena, all ROW_NONE. */
 row_t *rows_none(struct arena *arena, size_t n);
 
-/* Resizes a column, whose pointer is at `column`, to n elements of `size` bytes. False: out of memory, nothing changed.
- * */
+/* Resizes a column, whose pointer is at `column`, to n elements of `size` bytes. False: out of memory, unchanged. */
 bool column_resize(void *column, size_t n, size_t size);
 
 /* A column of a table, a struct with a pointer to each column: the pointer's offset, and the bytes of an element. */

@@ -150,8 +150,7 @@ static bool is_farther(const struct hub_tree *tree, node_t end, uint32_t stream,
     return a > b || (a == b && stream < other_stream);
 }
 
-/* Removes the kernel with this end from its hubs in [low, high), the range of the node `at`. Depth: height of the tree.
- */
+/* Removes the kernel with this end from its hubs in [low, high), the range of node `at`. Depth: height of the tree. */
 static void remove_below(struct hub_tree *tree, node_t end, const struct hub_source *source, uint32_t at, uint32_t low,
                          uint32_t high) {
     if (source->end <= low || high <= source->begin)

@@ -10,8 +10,7 @@
 
 #include "base/memory.h"
 
-/* ---- Lists of arguments in both traces, as text for templates: `letters` are the arguments, `k` the tensor shapes
- * ---- */
+/* ---- Lists of arguments in both traces, as text for templates: `letters` are arguments, `k` the tensor shapes ---- */
 
 /* One of the lists: the first four are the host trace's, the others the device trace's. */
 enum facet {

@@ -23,8 +23,7 @@
 #include "base/memory.h"
 #include "sutra/trace.h"
 
-/* Member of a repaired trace whose end was missing: {"truncated_at_byte": N, "lost": {"elements": 0 or 1, "bytes": N}}.
- */
+/* Member of a repaired trace without an end: {"truncated_at_byte": N, "lost": {"elements": 0 or 1, "bytes": N}}. */
 #define REPAIR_MARK "sutra_repair"
 
 /* Repairs that keep their offset in a report. */
@@ -46,8 +45,7 @@ enum repair_result {
 };
 
 /* Repairs `size` bytes, which SOURCE_PADDING zeros follow. *report is all zeros before the call; free it with
- * text_repairs_free(). The caller must parse the result: repair does not check everything, such as the nesting depth.
- * */
+ * text_repairs_free(). The caller must parse the result: repair does not check all, such as the nesting depth. */
 enum repair_result repair_text(const char *text, size_t size, struct text_repairs *report, struct buffer *out,
                                size_t *failed_at);
 

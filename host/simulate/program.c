@@ -74,8 +74,7 @@ static bool is_live(const struct rank_graph *graph, row_t i) {
     return graph->dur_ns[i] > 0 || graph->first_waiter[i + 1] > graph->first_waiter[i];
 }
 
-/* Lists the nodes of the chain in their order. Returns their number; ROW_NONE: out of memory, or a cycle (*has_cycle).
- */
+/* Lists the nodes of the chain in order. Returns their number; ROW_NONE: out of memory, or a cycle (*has_cycle). */
 static row_t list_chain(const struct programs *programs, const struct rank_graph *graph, struct arena *scratch,
                         struct chain_node **chain, bool *has_cycle) {
     uint32_t *depth = arena_zeros(scratch, graph->n, sizeof *depth);

@@ -85,8 +85,7 @@ void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsign
 void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_span key);
 void end_member(struct json_emitter *emitter);
 
-/* Of members with equal keys from `first` on, keeps the first position with the text of the last. True: keys repeated.
- * */
+/* Of members with equal keys from `first` on, keeps the first position with the text of the last. True: keys repeat. */
 bool merge_members(struct json_emitter *emitter, size_t first);
 
 /* A number as Python writes it: true and false for booleans. */

@@ -149,8 +149,7 @@ static bool remove_stale(const char *name) {
     return removed;
 }
 
-/* Creates and locks a file; -1 and errno. EEXIST: another program owns the name. File systems without locks are fine.
- * */
+/* Creates and locks a file; -1 and errno. EEXIST: another program owns the name. Locks may be unavailable. */
 static int create(const char *name) {
     int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
@@ -480,8 +479,7 @@ static void write_at(struct sink *sink, const char *bytes, size_t n, uint64_t of
     }
 }
 
-/* Writes piece `number`: claims its range of the file in the order of numbers, and lets the next piece claim its own.
- * */
+/* Writes piece `number`: claims its range of the file in the order of numbers, and lets the next piece claim one. */
 static void write_in_turn(struct sink *sink, size_t number, const char *bytes, size_t n, size_t n_json) {
     pthread_mutex_lock(&sink->mutex);
     while (sink->next != number)
@@ -496,8 +494,7 @@ static void write_in_turn(struct sink *sink, size_t number, const char *bytes, s
     }
     pthread_mutex_lock(&sink->mutex);
     uint64_t offset = sink->offset;
-    /* Reserve disk space ahead of long outputs: this costs the system less than page by page. Writing reports errors.
-     * */
+    /* Reserve disk space ahead of long outputs: cheaper for the system than page by page. Writing reports errors. */
     if (sink->placed && offset >= RESERVE_BYTES && offset >= sink->reserved) {
         bool reserved = fallocate(sink->file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)RESERVE_BYTES) == 0;
         sink->reserved = reserved ? offset + RESERVE_BYTES : UINT64_MAX;

@@ -75,8 +75,7 @@ struct temp_file_options {
     /* The program chose the name, not the user: replace a symbolic link or a pipe, so that no file outside of the
      * directory is written. */
     bool own_name;
-    /* Called with the temporary name before the file exists, and with NULL after it is renamed or removed; may be NULL.
-     * */
+    /* Called with the temporary name before the file exists, with NULL after it is renamed or removed; may be NULL. */
     void (*temporary)(void *arg, const char *path);
     void *arg;
 };

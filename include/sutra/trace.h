@@ -172,9 +172,8 @@ struct sutra_device_summary {
     uint64_t n_steps;       /* distinct profiler steps */
     uint64_t n_facts;
     struct sutra_trace_fact facts[SUTRA_TRACE_FACTS];
-    const char *device_kind;     /* "cuda", "rocm", "xpu", "mtia", "npu", or "none" */
-    uint64_t n_unknown_launches; /* GPU operators whose correlation only calls have that chakra_trace_link does not know
-                                    */
+    const char *device_kind;                 /* "cuda", "rocm", "xpu", "mtia", "npu", or "none" */
+    uint64_t n_unknown_launches;             /* GPU operators launched by calls that chakra_trace_link does not know */
     const struct sutra_count *unknown_calls; /* these calls, descending by count; valid as `categories` */
     uint64_t n_unknown_calls;
 };

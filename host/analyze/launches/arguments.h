@@ -34,8 +34,7 @@ struct launch_configs {
 enum sutra_status launch_configs_preread(struct sutra_context *context, const struct launch_model *model,
                                          struct sutra_error *error);
 
-/* `kinds` needs launch_configs_free() in any case. O(kernels + bytes of distinct texts). SUTRA_SYSTEM: out of memory.
- * */
+/* `kinds` needs launch_configs_free() in any case. O(kernels + bytes of distinct texts). SUTRA_SYSTEM: no memory. */
 enum sutra_status launch_configs_read(struct sutra_context *context, const struct launch_model *model,
                                       struct arena *arena, struct launch_configs *kinds, struct sutra_error *error);
 void launch_configs_free(struct launch_configs *kinds);

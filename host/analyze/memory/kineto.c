@@ -416,8 +416,7 @@ static enum sutra_status stack_name(void *arg, uint32_t alloc, uint32_t *name, s
     return SUTRA_OK;
 }
 
-/* Allocations of the events positions[0..n), in ascending order of their times; positions are those in memory_events.
- */
+/* Allocations of the events positions[0..n), ascending by time; positions are indices of memory_events. */
 static enum sutra_status match_events(struct kineto *k, const row_t *positions, uint32_t n, struct memory_allocs *a,
                                       struct memory_device *device, struct sutra_error *error) {
 #define COLUMN(name) !(a->name = arena_alloc(k->arena, n, sizeof *a->name))
