@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-# From bottom to top. A room of several folders stands with its folder; analyses do not know each other.
+# From bottom to top. A room of several folders stands with its folder; rooms on one floor do not know each other.
 FLOORS = [
     ["base"],
     ["text"],
