@@ -56,11 +56,11 @@ COMPAT_CLIENTS = {"arrow", "cli", "report"}
 # Floors inside a room: its files by pattern, of object files only. Files that no pattern names are on no floor.
 FILE_FLOORS = {
     "simulate": [
-        ["et_format", "et_graph", "et_lines", "et_read", "et_plus*", "node_graph", "communication"],
-        ["et_make", "et_write", "et_timeline", "et", "check", "rank_graph", "timeline*", "replay"],
-        ["convert", "full_path", "what_if", "program*"],
-        ["faithful", "job"],
-        ["scale*", "simulation*"],
+        ["et", "et_format", "et_graph", "et_json", "et_read", "et_write"],
+        ["et_plus*", "node_graph", "communication", "et_make"],
+        ["et_timeline", "timeline*"],
+        ["check", "convert", "full_path", "job", "measured_et", "program*", "rank_graph", "replay", "scale",
+         "simulation*", "what_if"],
     ],
 }
 

@@ -138,12 +138,6 @@ struct sutra_simulation {
     struct arena arena;
 };
 
-/* Fills `made`, which the caller initialized, with the nodes of rank r of a changed job: copies of the nodes of the
- * recorded rank, whose texts they share. SUTRA_DATA: `recorded` is not the file that was simulated. SUTRA_SYSTEM: out
- * of memory. O(nodes + dependencies). */
-enum sutra_status et_make_scaled(struct et_nodes *made, const struct et_nodes *recorded,
-                                 const struct sutra_simulation *simulation, uint32_t r, struct sutra_error *error);
-
 /* Explains why nodes never ran. */
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);
 
