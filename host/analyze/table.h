@@ -1,12 +1,12 @@
 /*
  * table.h - the columns of struct sutra_table and struct sutra_result (all tables of an analysis), and building them.
  *
- *     static const struct table_spec specs[] = {[SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", ...}, ...};
+ *     static const struct table_spec specs[] = {[SUTRA_DIFF_STEPS] = {"diff_steps", ...}, ...};
  *
- *     result_init(&hta->result, specs, SUTRA_HTA_N_TABLES)
- *     table = result_table_begin(&hta->result, SUTRA_HTA_TEMPORAL)
+ *     result_init(&diff->result, specs, SUTRA_DIFF_N_TABLES)
+ *     table = result_table_begin(&diff->result, SUTRA_DIFF_STEPS)
  *     for each row: table_integer(), table_real() or table_text() once for each column, in their order
- *     result_status(&hta->result)
+ *     result_status(&diff->result)
  *
  * Out of memory sets `failed`, after which no value is added; the caller checks it once, at the end.
  */
