@@ -41,7 +41,7 @@
 #define KERNEL(name, ts, correlation, external)                                                                        \
     EVENT("kernel", name, "'stream 7'", ts, "5", "'correlation':" correlation ",'External id':" external ",'stream':7")
 
-enum case_flag { CASE_STRICT = 1, CASE_LENIENT = 2, CASE_SYNC = 4, CASE_PANDAS3 = 8, CASE_ANY_LAUNCH = 16 };
+enum case_flag { CASE_STRICT = 1, CASE_LENIENT = 2, CASE_SYNC = 4, CASE_ANY_LAUNCH = 8 };
 
 struct outcome {
     enum sutra_status status;
@@ -118,7 +118,6 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     struct sutra_link_options link_options = {.size = sizeof link_options,
                                               .match = SUTRA_MATCH_IDS,
                                               .no_sync = !(flags & CASE_SYNC),
-                                              .hta_pandas3 = (flags & CASE_PANDAS3) != 0,
                                               .any_launch = (flags & CASE_ANY_LAUNCH) != 0};
     assert_int_equal(sutra_context_create(&options, &context, &outcome.error), SUTRA_OK);
     outcome.status = sutra_host_trace_parse(context, "host", host, host_size, &host_trace, &outcome.error);

@@ -315,19 +315,6 @@ static const struct path_case cases[] = {
      "crash: the critical path has no edge"},
 };
 
-static const struct path_case pandas3_cases[] = {
-    {"with pandas 3 event records end the reference",
-     TRACE_OF(BASE "," RECORD
-                   "," CALL("cudaEventSynchronize", 16, 10, 31) "," WAIT("Event Sync", -1, 17, 8, 31, 20, 30)),
-     "empty: with pandas 3, HTA fails on event records"},
-    {"with pandas 3 stream waits do too",
-     TRACE_OF(BASE "," WAITING "," WAIT("Stream Wait Event", 21, 17, 1, 31, 20, 30) "," HELD),
-     "empty: with pandas 3, HTA fails on stream waits"},
-    {"with pandas 3 a stream's synchronisation works",
-     TRACE_OF(BASE "," CALL("cudaStreamSynchronize", 13, 10, 8) "," SYNC("Stream Sync", 20, 14, 7, 8)),
-     "1s>1e O2 1e>3s D0 3s>3e O0 5s>5e O1 2s>2e O5 1s>2s L5 2e>3e S0 | 1s 2s 2e"},
-};
-
 static const struct path_case extended_cases[] = {
     {"stream 0 is a stream", TRACE_OF(STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(0, 15, 5, 7)),
      "1s>1e O2 3s>3e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
@@ -477,11 +464,9 @@ static int run_table(const char *name, const struct path_case *table, size_t n, 
 
 int main(void) {
     const struct path_rules reference = {.annotation = "ProfilerStep"};
-    const struct path_rules pandas3 = {.annotation = "ProfilerStep", .pandas3 = true};
     const struct path_rules first = {.annotation = "ProfilerStep", .first_counts = true}, empty = {.annotation = ""};
     const struct path_rules extended = {.annotation = "ProfilerStep", .extended = true}, whole = {.extended = true};
     int failed = run_table("reference", cases, COUNT(cases), reference);
-    failed += run_table("pandas 3", pandas3_cases, COUNT(pandas3_cases), pandas3);
     failed += run_table("extended", extended_cases, COUNT(extended_cases), extended);
     failed += run_table("event 0", first_cases, COUNT(first_cases), first);
     failed += run_table("empty annotation", empty_cases, COUNT(empty_cases), empty);

@@ -69,8 +69,6 @@ static const struct wait_case {
     {"all nodes of an id get the list",
      HOST_OF(ROOT "," NODE("10", "a", "1") "," NODE("11", "b", "2") "," NODE("12", "c", "3") "," NODE("12", "d", "3")),
      WAITED("ProfilerStep#1"), DUPLICATE_ID, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]; 4 d [2]"},
-    {"with pandas 3 a stream's synchronisation is found all the same", IDS("10", "11", "12"), WAITED("ProfilerStep#1"),
-     CASE_PANDAS3, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
 };
 
 static void waits_belong_to_the_next_operator(void **state) {

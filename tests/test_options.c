@@ -375,7 +375,7 @@ static const struct {
     enum sutra_status (*use)(const void *options, struct sutra_error *error);
 } options_list[] = {
     {FIRST(sutra_context_options, arg), use_context},
-    {FIRST(sutra_link_options, hta_pandas3), use_link},
+    {FIRST(sutra_link_options, most_bytes), use_link},
     {FIRST(sutra_legacy_options, arg), use_legacy},
     {FIRST(sutra_critical_path_options, instance), use_path},
     {FIRST(sutra_critical_path_options, instance), use_full_path},

@@ -80,13 +80,6 @@ static const char *const astra_choices[] = {"replay", "network", NULL};
     }
 #define ROWS_RULES                                                                                                     \
     {"no-sync", 0, OPTION_FLAG, AT(link_job, options.no_sync), .help = "omit synchronization dependencies"},           \
-        {"hta-pandas3",                                                                                                \
-         0,                                                                                                            \
-         OPTION_FLAG,                                                                                                  \
-         AT(link_job, options.hta_pandas3),                                                                            \
-         .help = "find only the synchronization dependencies that HTA d731cc2 finds with pandas 3 (HTA 0.5.0 finds "   \
-                 "none: --no-sync)",                                                                                   \
-         .group = group_more},                                                                                         \
         JOB_ROW_MAX_OUTPUT(link_job, options.most_bytes, "ET+"), {                                                     \
         "strict", 0, OPTION_FLAG, AT(job, options.strict),                                                             \
             .help = "fail instead of repairing a trace with a warning, or if nothing matches", .group = group_more     \

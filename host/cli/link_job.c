@@ -133,13 +133,13 @@ static int plan_ranks(struct ranks_run *run) {
     run->synchronizes = link->output.faithful && run->plan.n_pairs > 1;
     run->per_stream = link->faithful.gpu == GPU_STREAMS ||
                       (run->synchronizes && link->faithful.gpu == GPU_DEFAULT && !link->astra.is_given);
-    snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
+    snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
              link->options.match ? " --match " : "", link->options.match ? match_names[link->options.match] : "",
              link->options.match_step ? " --match-step " : "", link->options.match_step ? link->options.match_step : "",
-             link->options.no_sync ? " --no-sync" : "", link->options.hta_pandas3 ? " --hta-pandas3" : "",
-             link->plain ? " --plain" : "", link->output.what.compat ? " --compat" : "",
-             link->output.what.no_work ? " --no-flops" : "", run->per_stream ? " --gpu streams" : "",
-             min_idle_us ? " --min-idle-us " : "", min_idle_us ? min_idle_us : "",
+             link->options.no_sync ? " --no-sync" : "", link->plain ? " --plain" : "",
+             link->output.what.compat ? " --compat" : "", link->output.what.no_work ? " --no-flops" : "",
+             run->per_stream ? " --gpu streams" : "", min_idle_us ? " --min-idle-us " : "",
+             min_idle_us ? min_idle_us : "",
              link->astra_network    ? " --astra network"
              : link->astra.is_given ? " --astra"
                                     : "",

@@ -329,8 +329,6 @@ static enum sutra_status resolve_records(struct path_work *work, const struct pa
         launch_list_add(rows, &queries, calls[call]);
     }
     waits->has_records = queries.n > 0;
-    if (!status && waits->has_records && work->rules.pandas3)
-        status = stop_empty(work, "with pandas 3, HTA fails on event records");
     if (!status && waits->has_records)
         status = find_launch_before(work, rows, waiting, launches, &queries, waits->record_launch);
     tuples_free(&keys);
@@ -395,8 +393,6 @@ enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *
     if (!(rows->used.name & NAME_WAIT_CALL) || !(rows->used.name & NAME_STREAM_WAIT))
         return SUTRA_OK;
     waits->has_waits = true;
-    if (work->rules.pandas3)
-        return stop_empty(work, "with pandas 3, HTA fails on stream waits");
     struct tuples lanes = {0};
     enum sutra_status status = find_launch_after(work, rows, &launches, waits, &lanes);
     tuples_free(&lanes);

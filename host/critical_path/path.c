@@ -109,9 +109,9 @@ void sync_map_free(struct sync_map *map) {
 }
 
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
-                                const struct sutra_device_trace *trace, bool pandas3, struct path_verdict *verdict,
+                                const struct sutra_device_trace *trace, struct path_verdict *verdict,
                                 struct sutra_error *error) {
-    const struct path_rules rules = {.pandas3 = pandas3, .annotation = STEP_NAME};
+    const struct path_rules rules = {.annotation = STEP_NAME};
     struct path_search search;
     *map = (struct sync_map){0};
     enum sutra_status status = path_search_run(&search, context, trace, &rules, error);

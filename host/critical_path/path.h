@@ -41,7 +41,6 @@ enum outcome {
 
 struct path_rules {
     bool extended;
-    bool pandas3;             /* as HTA with pandas 3 */
     bool first_counts;        /* event 0 may be an operator; the linker's version of HTA ignores it */
     bool newer;               /* the rules of HTA 0.6; first_counts is set, too */
     const char *data_loading; /* HTA 0.6: rows whose name contains this text are operators that load data; or NULL */
@@ -243,7 +242,7 @@ void sync_map_free(struct sync_map *map);
 
 /* Finds the map by HTA's rules. Without a path, `map` is empty and the verdict contains the reason. */
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
-                                const struct sutra_device_trace *trace, bool pandas3, struct path_verdict *verdict,
+                                const struct sutra_device_trace *trace, struct path_verdict *verdict,
                                 struct sutra_error *error);
 
 /* The source of the reference rules: the version of HTA that Chakra's linker requires. */

@@ -275,7 +275,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     TRY(status);
     TRY(context_check_cancelled(context, error));
     measure_coverage(linked);
-    return options->no_sync ? SUTRA_OK : sync_build(linked, context, options->hta_pandas3, error);
+    return options->no_sync ? SUTRA_OK : sync_build(linked, context, error);
 }
 
 /* Number of GPU nodes per GPU operator, and of nodes, from which the estimated size is reported before writing. */
@@ -309,7 +309,7 @@ static enum sutra_status check_size(const struct sutra_linked *linked, struct su
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_link_options, hta_pandas3);
+    static const struct options_form form = OPTIONS_FORM(sutra_link_options, most_bytes);
     struct sutra_link_options own;
     TRY(options_copy(&form, options, &own, error));
     struct sutra_linked *made = calloc(1, sizeof *made);

@@ -231,7 +231,6 @@ enum sutra_status match_units(struct sutra_linked *linked, struct sutra_context 
 /* Adds synchronization dependencies, the GPU nodes that each node waits for: fills linked->sync and
  * the report's n_sync. The other members of `linked` are complete. Without a critical path there are no dependencies,
  * and a warning reports the reason. */
-enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
-                             struct sutra_error *error);
+enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, struct sutra_error *error);
 
 #endif

@@ -257,9 +257,9 @@ static enum sutra_status assign_lists(struct sync *sync) {
     return SUTRA_OK;
 }
 
-static enum sutra_status add_sync(struct sync *sync, bool pandas3) {
+static enum sutra_status add_sync(struct sync *sync) {
     struct path_verdict verdict = {0};
-    TRY(sync_map_find(&sync->map, sync->context, sync->linked->device, pandas3, &verdict, sync->error));
+    TRY(sync_map_find(&sync->map, sync->context, sync->linked->device, &verdict, sync->error));
     if (verdict.outcome != OUTCOME_PATH)
         context_warn(sync->context, "no synchronization dependencies: %s", verdict.reason);
     if (sync->map.n == 0)
@@ -269,11 +269,10 @@ static enum sutra_status add_sync(struct sync *sync, bool pandas3) {
     return assign_lists(sync);
 }
 
-enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
-                             struct sutra_error *error) {
+enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, struct sutra_error *error) {
     struct sync sync = {.linked = linked, .context = context, .error = error};
     stage_begin(context, "synchronization", linked->device->events.n);
-    const enum sutra_status status = add_sync(&sync, pandas3);
+    const enum sutra_status status = add_sync(&sync);
     stage_end(context);
     sync_map_free(&sync.map);
     pairs_free(&sync.ends);

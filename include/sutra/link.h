@@ -36,7 +36,6 @@ enum sutra_match {
 struct sutra_link_options {
     size_t size;
     bool no_sync;        /* omit synchronization dependencies */
-    bool hta_pandas3;    /* find only the few synchronization dependencies that chakra_trace_link finds with pandas 3 */
     uint64_t most_bytes; /* fail with SUTRA_DATA if the output would exceed about this size; 0: unlimited */
     bool any_launch;     /* also link GPU operators whose launch is a call that chakra_trace_link does not know, such as
                             cudaGraphLaunch: for .et files with measured times. ET+ then differs from its output */
