@@ -237,10 +237,8 @@ static enum sutra_status make_args(const struct event_source *source, const stru
         size_t n = MIN(options->n_args - first, ASK_MAX);
         for (size_t i = 0; i < n; i++)
             fields[i] = (struct requested_field){options->args[first + i], ASK_PLACE, false};
-        enum sutra_status status = event_columns_request(source->context, source->trace, fields, n, NULL,
-                                                         source->trace->events.n, columns, error);
-        if (status)
-            return status;
+        TRY(event_columns_request(source->context, source->trace, fields, n, NULL, source->trace->events.n, columns,
+                                  error));
         for (size_t i = 0; i < n; i++)
             batch_places(batch, fields[i].name, &source->trace->document, columns[i].place);
     }

@@ -179,7 +179,7 @@ struct sutra_dlrm_report {
 
     /* Total durations of GPU activity (kernels, memcpys, memsets): all, starting in the window, and of these with a
      * known launch. attributed_us is the part attributed to operators. */
-    double device_us, looked_at_us, launched_us;
+    double device_us, selected_us, launched_us;
 };
 
 /* Fills the report; the arrays live as long as the result. */

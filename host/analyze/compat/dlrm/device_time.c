@@ -164,9 +164,7 @@ static enum sutra_status make_table(const struct summing *summing, struct dlrm_d
         return error_memory(error);
     for (row_t i = 0; i < n_blocks; i++)
         keys[i] = (uint64_t)summing->blocks.list[i].part[0];
-    enum sutra_status status = sort_order(engine, keys, order, n_blocks, error);
-    if (status)
-        return status;
+    TRY(sort_order(engine, keys, order, n_blocks, error));
     /* Blocks by group. */
     for (row_t i = 0; i < summing->blocks.n; i++) {
         row_t block = order[i];
@@ -178,9 +176,7 @@ static enum sutra_status make_table(const struct summing *summing, struct dlrm_d
         time->group_block[group + 1] += time->group_block[group];
     for (row_t i = 0; i < n_kernels; i++)
         keys[i] = block_at[summing->sums[i].block];
-    status = sort_order(engine, keys, order, n_kernels, error);
-    if (status)
-        return status;
+    TRY(sort_order(engine, keys, order, n_kernels, error));
     /* Kernels by block, and their times into the blocks. */
     for (row_t i = 0; i < time->n_kernels; i++) {
         const struct dlrm_kernel_sum *sum = &summing->sums[order[i]];

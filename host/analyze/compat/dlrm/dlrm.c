@@ -182,17 +182,10 @@ static enum sutra_status measure_device(struct dlrm_work *work, struct sutra_dlr
     struct dlrm_breakdown breakdown = {0};
     struct dlrm_dominating dominating = {0};
     struct dlrm_chart chart = {0};
-    enum sutra_status status =
-        dlrm_device_time_sum(work, &dlrm->tree, &dlrm->device_time, &dlrm->device_time_by_id, error);
-    if (status)
-        return status;
-    status = dlrm_breakdown_make(work, &dlrm->tree, &dlrm->device_time, report->host_us, &breakdown, error);
-    if (status)
-        return status;
-    status = dlrm_dominating_find(work, &breakdown, &dominating, error);
-    if (status)
-        return status;
-    status = dlrm_chart_make(work, &dominating, &breakdown, &chart, error);
+    TRY(dlrm_device_time_sum(work, &dlrm->tree, &dlrm->device_time, &dlrm->device_time_by_id, error));
+    TRY(dlrm_breakdown_make(work, &dlrm->tree, &dlrm->device_time, report->host_us, &breakdown, error));
+    TRY(dlrm_dominating_find(work, &breakdown, &dominating, error));
+    enum sutra_status status = dlrm_chart_make(work, &dominating, &breakdown, &chart, error);
     report->n_without_stream = dlrm->device_time.n_without_stream;
     report->attributed_us = breakdown.attributed_us;
     report->streams = breakdown.streams;
@@ -212,16 +205,12 @@ static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, st
     struct sutra_dlrm_report *report = &dlrm->report;
     struct dlrm_tree *tree = &dlrm->tree;
     struct dlrm_window window = {0};
-    enum sutra_status status = dlrm_trim(work, &dlrm->trimmed, error);
-    if (status)
-        return status;
+    TRY(dlrm_trim(work, &dlrm->trimmed, error));
     report->trimmed = dlrm->trimmed.rows != NULL;
     report->n_events = dlrm->trimmed.n;
     report->iters = dlrm->trimmed.iters;
 
-    status = dlrm_window_find(work, &dlrm->trimmed, &window, error);
-    if (status)
-        return status;
+    TRY(dlrm_window_find(work, &dlrm->trimmed, &window, error));
     report->n_without_ts = window.n_without_ts;
     report->n_negative = window.n_negative;
     report->n_odd_tid = window.n_odd_tid;
@@ -229,18 +218,13 @@ static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, st
     report->n_forwards = window.n_forwards;
     report->marker = window.marker;
     report->device_us = window.device_us;
-    report->looked_at_us = window.selected_us;
+    report->selected_us = window.selected_us;
 
     /* The tree. */
-    status = dlrm_forest_build(work, &window, &tree->forest, error);
-    if (!status)
-        status = dlrm_links_find(work, &window, &tree->forest, &tree->links, error);
-    if (!status)
-        status = dlrm_shapes_read(work, &tree->forest, &tree->shapes, error);
-    if (!status)
-        status = dlrm_operators_find(work, &tree->links, &tree->forest, &tree->ops, error);
-    if (status)
-        return status;
+    TRY(dlrm_forest_build(work, &window, &tree->forest, error));
+    TRY(dlrm_links_find(work, &window, &tree->forest, &tree->links, error));
+    TRY(dlrm_shapes_read(work, &tree->forest, &tree->shapes, error));
+    TRY(dlrm_operators_find(work, &tree->links, &tree->forest, &tree->ops, error));
     report->n_nodes = tree->forest.n;
     report->n_roots = tree->forest.n_roots;
     report->n_crossing = tree->forest.n_crossing;
@@ -268,23 +252,15 @@ static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, st
     report->qps =
         report->host_us > 0 ? 1e6 / report->host_us * (double)report->iters * (double)report->batch : (double)NAN;
 
-    status = measure_device(work, dlrm, error);
-    if (status)
-        return status;
+    TRY(measure_device(work, dlrm, error));
     /* CPU overheads. */
-    status = dlrm_overheads_measure(work, &dlrm->tree, false, &dlrm->by_name, error);
-    if (status)
-        return status;
-    status = dlrm_overheads_measure(work, &dlrm->tree, true, &dlrm->by_shape, error);
-    if (status)
-        return status;
+    TRY(dlrm_overheads_measure(work, &dlrm->tree, false, &dlrm->by_name, error));
+    TRY(dlrm_overheads_measure(work, &dlrm->tree, true, &dlrm->by_shape, error));
     report->overheads = dlrm->by_name.list;
     report->n_overheads = dlrm->by_name.n;
     report->overheads_by_shape = dlrm->by_shape.list;
     report->n_overheads_by_shape = dlrm->by_shape.n;
-    status = dlrm_streams_measure(work, &window, &tree->links, &dlrm->stream_times, error);
-    if (status)
-        return status;
+    TRY(dlrm_streams_measure(work, &window, &tree->links, &dlrm->stream_times, error));
     report->has_streams = dlrm->stream_times.n > 0;
     report->span_us = number_as_double(dlrm->stream_times.span);
     report->union_us = number_as_double(dlrm->stream_times.active);
@@ -323,9 +299,8 @@ static void warn(const struct sutra_dlrm *dlrm) {
             dlrm->context,
             "only %.1f %% of the device time is attributed to operators: of %.0f us, %.0f us start outside the window, "
             "%.0f us have no launch in the window, and %.0f us are launched outside operators",
-            report->attributed_us / report->device_us * 100, report->device_us,
-            report->device_us - report->looked_at_us, report->looked_at_us - report->launched_us,
-            report->launched_us - report->attributed_us);
+            report->attributed_us / report->device_us * 100, report->device_us, report->device_us - report->selected_us,
+            report->selected_us - report->launched_us, report->launched_us - report->attributed_us);
     warn_if(dlrm, report->n_without_stream, work[0], work[1], " without a stream: skipped");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
         context_warn(dlrm->context, "%s and %s do not pair up: data loading time counts as CPU time",
@@ -357,9 +332,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
                                      struct sutra_error *error) {
     struct sutra_dlrm_options taken;
     struct dlrm_work work = {0};
-    enum sutra_status status = dlrm_options_take(options, &taken, error);
-    if (status)
-        return status;
+    TRY(dlrm_options_take(options, &taken, error));
     struct sutra_dlrm *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
@@ -371,7 +344,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     /* The marker outlives the caller's text. */
     if (taken.module_marker)
         made->options.module_marker = arena_text(&made->arena, taken.module_marker, strlen(taken.module_marker));
-    status = made->arena.failed ? error_memory(error) : init_work(&work, made, error);
+    enum sutra_status status = made->arena.failed ? error_memory(error) : init_work(&work, made, error);
     if (!status)
         status = run(&work, made, error);
     arena_free(&work.scratch);

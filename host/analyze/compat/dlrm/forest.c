@@ -376,10 +376,8 @@ static enum sutra_status find_links(const struct dlrm_work *work, const struct d
         bool in_call = parent != ROW_NONE && !(forest->flags[parent] & NODE_OPERATOR);
         caller_of[forest->event[node]] = in_call && !work->options->compat ? caller_of[forest->event[parent]] : parent;
     }
-    enum sutra_status status = launch_index_build(&calls->index, work->engine, calls->id, (struct number_column){0},
-                                                  calls->n, LAUNCH_FIRST, work->arena, error);
-    if (status)
-        return status;
+    TRY(launch_index_build(&calls->index, work->engine, calls->id, (struct number_column){0}, calls->n, LAUNCH_FIRST,
+                           work->arena, error));
     /* The first call of each id is a launch. */
     for (row_t i = 0; i < calls->n; i++) {
         if (launch_index_find(&calls->index, calls->id[i]) != i)

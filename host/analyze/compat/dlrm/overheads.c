@@ -466,10 +466,7 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
         first += row->n;
     }
     copy->raw->n = first;
-    enum sutra_status status =
-        engine->sort_keys(engine->state, &(struct sort_keys_step){copy->keys, copy->order, n}, error);
-    if (status)
-        return status;
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){copy->keys, copy->order, n}, error));
     /* Copy the rows and their samples. */
     struct dlrm_raw *raw = copy->raw;
     uint64_t n_copied = 0;

@@ -286,15 +286,13 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
         return error_memory(error);
     for (row_t i = 0; i < window->n; i++)
         number_set(key, i, number_subtract(number_integer(0), event_dur(work, window->rows[i])));
-    enum sutra_status status =
-        engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
-    if (status)
-        return status;
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error));
     for (row_t i = 0; i < window->n; i++) {
         before[i] = window->rows[order[i]];
         number_set(key, i, event_ts(work, before[i]));
     }
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
+    enum sutra_status status =
+        engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
     for (row_t i = 0; i < window->n && !status; i++)
         window->rows[i] = before[order[i]];
     if (status)
@@ -318,9 +316,7 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
     window->begin = event_ts(work, window->rows[0]);
     window->end = event_ts(work, window->rows[window->n - 1]);
     window->skipped = number_integer(0);
-    status = skip_loading(work, window, error);
-    if (status)
-        return status;
+    TRY(skip_loading(work, window, error));
     cut_begin(work, window);
     window->n -= window->n > 0 && (work->as_notebook || !event_is_work(work, window->rows[window->n - 1]));
     return SUTRA_OK;

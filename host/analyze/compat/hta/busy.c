@@ -64,9 +64,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
     }
     struct merged merged = {0};
     struct merge_intervals_step step = {start, end, device_of, n, devices->n, &merged};
-    enum sutra_status status = input->engine->merge_intervals(input->engine->state, &step, error);
-    if (status)
-        return status;
+    TRY(input->engine->merge_intervals(input->engine->state, &step, error));
 
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BUSY_SERIES);
     table_retype(table, PID, kind_of_ids(pids, first, devices->n));
@@ -131,9 +129,7 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     for (row_t i = 0; i < rows->n; i++)
         if (rows->state[rows->list[i]] & HTA_WORK)
             keys[n++] = rows->stream[rows->list[i]];
-    enum sutra_status status = engine->join(engine->state, &(struct join_step){keys, n, keys, n, last}, error);
-    if (status)
-        return status;
+    TRY(engine->join(engine->state, &(struct join_step){keys, n, keys, n, last}, error));
     memset(of_last, 0xff, (size_t)n * sizeof *of_last);
     for (row_t i = 0; i < n; i++) {
         if (of_last[last[i]] != UINT32_MAX)
@@ -143,7 +139,8 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     }
     for (row_t i = 0; i < n_kernels; i++)
         wanted[i] = rows->stream[input->kernels.event[i]];
-    status = engine->join(engine->state, &(struct join_step){keys, n, wanted, n_kernels, last}, error);
+    enum sutra_status status =
+        engine->join(engine->state, &(struct join_step){keys, n, wanted, n_kernels, last}, error);
     for (row_t i = 0; i < n_kernels && !status; i++)
         idle->number[i] = rows->state[input->kernels.event[i]] & HTA_WORK ? of_last[last[i]] : UINT32_MAX;
     arena_release(arena, mark);
@@ -206,9 +203,7 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
                         .streams = arena_alloc(arena, n, sizeof *idle.streams),
                         .groups = arena_alloc(arena, n, sizeof *idle.groups),
                         .gaps = arena_alloc(arena, n, sizeof *idle.gaps)};
-    enum sutra_status status = arena->failed ? error_memory(error) : number_streams(&idle, input, arena, error);
-    if (status)
-        return status;
+    TRY(arena->failed ? error_memory(error) : number_streams(&idle, input, arena, error));
     if (idle.n_streams == 0) {
         hta->result.reasons[SUTRA_HTA_IDLE] = hta->result.reasons[SUTRA_HTA_IDLE_STATS] =
             "no kernel, memcpy or memset on a stream";
@@ -222,7 +217,8 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
     if (arena->failed)
         return error_memory(error);
     measure_gaps(&idle, input, last_end);
-    status = describe_integers(engine, arena, idle.groups, idle.gaps, idle.n, n_groups, NS_PER_US, descriptions, error);
+    enum sutra_status status =
+        describe_integers(engine, arena, idle.groups, idle.gaps, idle.n, n_groups, NS_PER_US, descriptions, error);
     if (status)
         return status;
     struct sums_by_key_step sums = {idle.groups, idle.gaps, idle.n, n_groups, moments};
@@ -257,11 +253,8 @@ static enum sutra_status measure_types(const struct engine *engine, const struct
     int64_t unit = hta->options.nanoseconds ? 1 : NS_PER_US; /* in which HTA adds up durations */
     const wide_t *without_memory = hta->types[0].exact, *with_memory = hta->types[1].exact;
     struct interval_states_step two = {types, 2, unit, &hta->types[0]}, three = {types, 3, unit, &hta->types[1]};
-    enum sutra_status status = engine->interval_states(engine->state, &two, error);
-    if (!status)
-        status = engine->interval_states(engine->state, &three, error);
-    if (status)
-        return status;
+    TRY(engine->interval_states(engine->state, &two, error));
+    TRY(engine->interval_states(engine->state, &three, error));
     summary->compute_us = us_of_wide(cpu_merged_length(types, KERNEL_COMPUTATION));
     summary->communication_us = us_of_wide(cpu_merged_length(types, KERNEL_COMMUNICATION));
     summary->overlap_us = us_of_wide(without_memory[BIT(KERNEL_COMPUTATION) | BIT(KERNEL_COMMUNICATION)]);

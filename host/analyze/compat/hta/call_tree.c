@@ -1,10 +1,10 @@
 /*
- * call_tree.c - implements call_tree.h. O(n log n).
+ * call_tree.c - the call tree of each CPU thread, see hta.h. O(n log n).
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/hta/call_tree.h"
+#include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "base/shared.h"
 

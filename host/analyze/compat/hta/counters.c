@@ -9,7 +9,6 @@
  */
 #include <string.h>
 
-#include "analyze/compat/hta/call_tree.h"
 #include "analyze/compat/hta/hta.h"
 #include "base/error.h"
 #include "read/document.h"
@@ -96,18 +95,15 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
         return SUTRA_OK;
     }
 
-    enum sutra_status status = sort_by_start(input, range, n, arena, error);
-    if (!status)
-        status = sort_by_start(input, launch, n, arena, error);
-    if (status)
-        return status;
+    TRY(sort_by_start(input, range, n, arena, error));
+    TRY(sort_by_start(input, launch, n, arena, error));
     row_t *parent = arena_alloc(arena, n_events, sizeof *parent);       /* by event in a thread, or ROW_NONE */
     row_t *operators = arena_alloc(arena, n_events, sizeof *operators); /* of a launch, the innermost first */
     if (arena->failed)
         return error_memory(error);
     memset(parent, 0xff, n_events * sizeof *parent);
     struct hta_call_tree tree;
-    status = call_tree_make(&tree, input, arena, error);
+    enum sutra_status status = call_tree_make(&tree, input, arena, error);
     if (!status)
         call_tree_visit(&tree, store_parent, parent);
     call_tree_free(&tree);

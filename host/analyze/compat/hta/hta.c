@@ -154,39 +154,6 @@ uint32_t hta_real_kinds(const struct sutra_hta_options *options, bool starts_rea
            (uint32_t)options->nanoseconds << WHOLE;
 }
 
-void table_describe(struct sutra_table *table, const struct description *description, int decimals) {
-    const double values[DESCRIPTION_N] = {description->count, description->mean, description->std, description->min,
-                                          description->q25,   description->q50,  description->q75, description->max};
-    for (int i = 0; i < DESCRIPTION_N; i++)
-        table_real(table, decimals ? rounded_to(values[i], decimals) : values[i]);
-}
-
-double rounded_to(double value, int decimals) {
-    double scale = decimals == 1 ? 10 : decimals == 2 ? 100 : 1000;
-    return rint(value * scale) / scale;
-}
-
-/* pandas keeps ids as they are: where one of a column is no integer, the column is of text. */
-enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n) {
-    for (row_t i = 0; i < n; i++)
-        if (ids[events[i]] >= KEY_VALUES && !key_is_integer(ids[events[i]]))
-            return SUTRA_COLUMN_TEXT;
-    return SUTRA_COLUMN_INTEGER;
-}
-
-void table_id(struct sutra_table *table, const struct values *values, value_key id) {
-    char number[NUMBER_TEXT_MAX];
-    size_t length;
-    if (table->failed)
-        return;
-    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_INTEGER) {
-        table_integer(table, column_key(id));
-        return;
-    }
-    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), number, &length);
-    table_text(table, text, length);
-}
-
 /* ---- Lists: profiler steps, potential stragglers, and the options of all tables ---- */
 static void out_list(struct text_out *text, const int64_t *numbers, uint64_t n) {
     out_add(text, "[");
@@ -386,9 +353,7 @@ enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const 
 enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_options, nanoseconds);
-    enum sutra_status status = options_copy(&form, given, taken, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, given, taken, error));
     if (taken->n_kernels == 0)
         taken->n_kernels = 10;
     if (taken->kernel_delay_us == 0)

@@ -134,9 +134,7 @@ static enum sutra_status add_with_others(const struct sutra_hta_options *options
         keys[i] = double_sort_key(running[i]);
         order[i] = i;
     }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
-    if (status)
-        return status;
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error));
     for (uint32_t i = 0; i < n; i++)
         sorted[i] = running[order[i]];
     double limit = quantile_of(sorted, n, options->kept_ratio);
@@ -262,20 +260,16 @@ static enum sutra_status add_annotations(const struct hta_input *input, uint32_t
     }
     struct sutra_table *table = result_table_begin(&hta->result, id);
     uint32_t n_names = collect_names(input, NO_TYPE, by_name, names);
-    enum sutra_status status =
-        add_type(&input->options, table, NO_TYPE, names, n_names, input->options.n_annotations, arena, error);
-    return status ? status : hta_names_sort(table, arena, error);
+    TRY(add_type(&input->options, table, NO_TYPE, names, n_names, input->options.n_annotations, arena, error));
+    return hta_names_sort(table, arena, error);
 }
 
 enum sutra_status hta_annotations(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                   struct sutra_error *error) {
-    enum sutra_status status =
-        add_annotations(input, CATEGORY_GPU_ANNOTATION, SUTRA_HTA_GPU_ANNOTATIONS,
+    TRY(add_annotations(input, CATEGORY_GPU_ANNOTATION, SUTRA_HTA_GPU_ANNOTATIONS,
                         "no event has the category gpu_user_annotation: this PyTorch version does not record it, or no "
                         "record_function() launched a kernel",
-                        arena, hta, error);
-    if (status)
-        return status;
+                        arena, hta, error));
     return add_annotations(input, CATEGORY_ANNOTATION, SUTRA_HTA_ANNOTATIONS,
                            "no event has the category user_annotation: annotate code with record_function()", arena,
                            hta, error);

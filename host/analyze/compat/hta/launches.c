@@ -93,16 +93,13 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
     }
 
     /* delays by name, a row each, and then the median of all calls */
-    enum sutra_status status =
-        describe_integers(input->engine, arena, groups, delays, n, strings->n, NS_PER_US, of_names, error);
-    if (status)
-        return status;
+    TRY(describe_integers(input->engine, arena, groups, delays, n, strings->n, NS_PER_US, of_names, error));
     result_table_begin(&hta->result, SUTRA_HTA_LAUNCH_CALLS);
     for (uint32_t string = 0; string < strings->n; string++)
         if (names[string].n_calls > 0)
             add_row(hta, rows, string, &names[string], &of_names[string]);
     memset(groups, 0, (size_t)n * sizeof *groups);
-    status = describe_integers(input->engine, arena, groups, delays, n, 1, NS_PER_US, &all, error);
+    enum sutra_status status = describe_integers(input->engine, arena, groups, delays, n, 1, NS_PER_US, &all, error);
     if (!status)
         hta->summary.delay_median_us = all.q50;
     return status;
@@ -206,9 +203,7 @@ enum sutra_status hta_launches(const struct hta_input *input, struct arena *aren
         event[n] = rows->list[i];
         keys[n++] = correlation;
     }
-    enum sutra_status status = hta_correlated_find(input, keys, n, group, error);
-    if (status)
-        return status;
+    TRY(hta_correlated_find(input, keys, n, group, error));
     for (row_t i = 0; i < n; i++) {
         row_t of = group[i], call = event[i];
         if (of == ROW_NONE)

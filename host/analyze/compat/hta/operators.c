@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/hta/call_tree.h"
 #include "analyze/compat/hta/end_tree.h"
 #include "analyze/compat/hta/hta.h"
 #include "base/error.h"
@@ -312,11 +311,8 @@ static enum sutra_status make_operator_table(struct operators *operators, struct
     const struct hta_rows *rows = &operators->input->rows;
     struct operator_launches found = {0};
     bool failed = false;
-    enum sutra_status status = gather_operators(operators, arena, error);
-    if (!status)
-        status = gather_launches(operators, &found, arena, &failed, error);
-    if (status)
-        return status;
+    TRY(gather_operators(operators, arena, error));
+    TRY(gather_launches(operators, &found, arena, &failed, error));
     if (failed || found.n == 0) {
         hta->result.reasons[SUTRA_HTA_OPERATORS] =
             found.n ? "a launch in an operator has no kernel or several kernels: HTA fails here"
@@ -453,9 +449,7 @@ static enum sutra_status add_sequence_patterns(const struct sequences *sequences
         keys[n] = root;
         kernel[n++] = all->event[i];
     }
-    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, kernel, n}, error);
-    if (status)
-        return status;
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, kernel, n}, error));
     for (row_t first = 0, end; first < n; first = end) {
         row_t root = root_of_kernel(sequences, kernel[first]);
         int64_t ns = 0;
@@ -484,13 +478,9 @@ static enum sutra_status make_sequence_table(struct sequences *sequences, struct
         return error_memory(error);
     for (uint32_t string = 0; string < strings->n; string++)
         sequences->matches[string] = text_compare(strings, string, TEXT_HAS, input->options.sequences_of);
-    enum sutra_status status = call_tree_make(&sequences->tree, input, arena, error);
-    if (!status)
-        status = find_roots(sequences, arena, error);
-    if (!status)
-        status = add_sequence_patterns(sequences, patterns, arena, error);
-    if (status)
-        return status;
+    TRY(call_tree_make(&sequences->tree, input, arena, error));
+    TRY(find_roots(sequences, arena, error));
+    TRY(add_sequence_patterns(sequences, patterns, arena, error));
     if (!patterns_sort(patterns, strings, '|', "|", arena))
         return error_memory(error);
     if (patterns->keys.n == 0) {

@@ -208,11 +208,9 @@ static enum sutra_status add_bandwidths(struct sutra_hta *hta, const struct engi
     struct strings *kinds = &bandwidth->kinds;
     struct description *descriptions = arena_alloc(arena, kinds->n, sizeof *descriptions);
     uint32_t *order = arena_alloc(arena, kinds->n, sizeof *order);
-    enum sutra_status status = arena->failed ? error_memory(error)
-                                             : describe_reals(engine, arena, bandwidth->groups, bandwidth->levels,
-                                                              bandwidth->n_levels, kinds->n, descriptions, error);
-    if (status)
-        return status;
+    TRY(arena->failed ? error_memory(error)
+                      : describe_reals(engine, arena, bandwidth->groups, bandwidth->levels, bandwidth->n_levels,
+                                       kinds->n, descriptions, error));
     for (uint32_t i = 0; i < kinds->n; i++)
         order[i] = i;
     qsort_r(order, kinds->n, sizeof *order, compare_kinds, kinds);
@@ -279,10 +277,7 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
     }
     double *gbps = arena_zeros(arena, bandwidth->lines.n, sizeof *gbps); /* by line */
     row_t *n_running = arena_zeros(arena, bandwidth->lines.n, sizeof *n_running);
-    enum sutra_status status =
-        arena->failed ? error_memory(error) : partition_changes(bandwidth, arena, &changes, error);
-    if (status)
-        return status;
+    TRY(arena->failed ? error_memory(error) : partition_changes(bandwidth, arena, &changes, error));
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BANDWIDTH_SERIES);
     table_retype(table, PID, kind_of_ids(events->pid, bandwidth->event, n));
     for (row_t i = 0; i < 2 * n; i++) {
@@ -312,10 +307,7 @@ static enum sutra_status read_copies(struct bandwidth *bandwidth, const struct h
     for (row_t i = 0; i < rows->n; i++)
         if (is_copy(input, rows->list[i]))
             bandwidth->event[bandwidth->n++] = rows->list[i];
-    enum sutra_status status =
-        event_columns_request(input->context, rows->trace, &field, 1, bandwidth->event, n, &gbps, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(input->context, rows->trace, &field, 1, bandwidth->event, n, &gbps, error));
     for (row_t i = 0; i < n; i++) {
         row_t event = bandwidth->event[i];
         uint32_t name = rows->events->name[event];
@@ -409,9 +401,7 @@ static enum sutra_status collect_changes(struct queue *queue, const struct hta_i
             launch[n] = rows->list[i];
             keys[n++] = rows->events->correlation[rows->list[i]];
         }
-    enum sutra_status status = hta_correlated_find(input, keys, n, group, error);
-    if (status)
-        return status;
+    TRY(hta_correlated_find(input, keys, n, group, error));
     memset(last, 0xff, (size_t)correlated->n * sizeof *last);
     for (row_t i = 0; i < n; i++)
         if (group[i] != ROW_NONE)
@@ -511,10 +501,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
         return error_memory(error);
     if (!input->options.only_joined)
         add_series(hta, input, queue, &times);
-    enum sutra_status status =
-        describe_integers(input->engine, arena, lane, length, n, n_streams, 1, descriptions, error);
-    if (status)
-        return status;
+    TRY(describe_integers(input->engine, arena, lane, length, n, n_streams, 1, descriptions, error));
     struct sutra_hta_summary *summary = &hta->summary;
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_QUEUE_SUMMARY);
     for (uint32_t s = 0; s < n_streams; s++) {

@@ -11,7 +11,6 @@
 
 #include "analyze/compat/hta/hta.h"
 #include "analyze/compat/hta/ranks.h"
-#include "analyze/compat/hta/stragglers.h"
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"

@@ -127,11 +127,8 @@ static int64_t find_cut(const struct row_reading *reading) {
  * only count as covered time. `n_equal` is zeros at first. */
 static enum sutra_status count_launches(const struct engine *engine, struct launch_side *cpu, struct launch_side *gpu,
                                         row_t *n_equal, row_t *times, uint64_t *total, struct sutra_error *error) {
-    enum sutra_status status = launch_side_match(cpu, cpu, engine, error);
-    if (!status)
-        status = launch_side_match(gpu, cpu, engine, error);
-    if (status)
-        return status;
+    TRY(launch_side_match(cpu, cpu, engine, error));
+    TRY(launch_side_match(gpu, cpu, engine, error));
     for (row_t i = 0; i < cpu->n; i++)
         n_equal[cpu->match[i]]++;
     *total = 0;
@@ -162,9 +159,7 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
         else if (rows->start[event] < cut)
             launch_side_add(&cpu, rows->events, event);
     }
-    enum sutra_status status = count_launches(reading->engine, &cpu, &gpu, n_equal, times, &total, error);
-    if (status)
-        return status;
+    TRY(count_launches(reading->engine, &cpu, &gpu, n_equal, times, &total, error));
     bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + MAX_REPEATS || total + cpu.n > ROW_LIMIT;
     if (once)
         rows->warning = "many launches share a correlation: their kernels count once";
@@ -203,10 +198,8 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     for (row_t i = 0; i < rows->n; i++)
         if (is_correlation(rows->events->correlation[rows->list[i]]))
             rows->link[rows->list[i]] = 0;
-    enum sutra_status status = correlation_partners(rows->events, rows->list, rows->n, rows->state, HTA_GPU,
-                                                    reading->engine, &reading->scratch, rows->link, error);
-    if (status)
-        return status;
+    TRY(correlation_partners(rows->events, rows->list, rows->n, rows->state, HTA_GPU, reading->engine,
+                             &reading->scratch, rows->link, error));
 
     rows->steps = arena_alloc(arena, reading->n_steps, sizeof *rows->steps);
     if (!rows->steps || reading->scratch.failed)
@@ -341,9 +334,7 @@ enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kerne
     }
     row_t n = correlated->n;
     struct join_step step = {correlated->keys, n, correlated->keys, n, correlated->group};
-    enum sutra_status status = engine->join(engine->state, &step, error);
-    if (status)
-        return status;
+    TRY(engine->join(engine->state, &step, error));
     row_t *next = correlated->first + 1; /* index of the next kernel of each group, until all are partitioned */
     correlated->n_groups = n;            /* a group whose number is not a kernel's last duplicate is empty */
     for (row_t i = 0; i < n; i++)
@@ -359,4 +350,39 @@ enum sutra_status hta_correlated_find(const struct hta_input *input, const value
                                       struct sutra_error *error) {
     const struct hta_correlated *made = &input->correlated;
     return input->engine->join(input->engine->state, &(struct join_step){made->keys, made->n, keys, n, groups}, error);
+}
+
+/* ---- Cells of tables ---- */
+
+double rounded_to(double value, int decimals) {
+    double scale = decimals == 1 ? 10 : decimals == 2 ? 100 : 1000;
+    return rint(value * scale) / scale;
+}
+
+void table_describe(struct sutra_table *table, const struct description *description, int decimals) {
+    const double values[DESCRIPTION_N] = {description->count, description->mean, description->std, description->min,
+                                          description->q25,   description->q50,  description->q75, description->max};
+    for (int i = 0; i < DESCRIPTION_N; i++)
+        table_real(table, decimals ? rounded_to(values[i], decimals) : values[i]);
+}
+
+/* pandas keeps ids as they are: where one of a column is no integer, the column is of text. */
+enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n) {
+    for (row_t i = 0; i < n; i++)
+        if (ids[events[i]] >= KEY_VALUES && !key_is_integer(ids[events[i]]))
+            return SUTRA_COLUMN_TEXT;
+    return SUTRA_COLUMN_INTEGER;
+}
+
+void table_id(struct sutra_table *table, const struct values *values, value_key id) {
+    char number[NUMBER_TEXT_MAX];
+    size_t length;
+    if (table->failed)
+        return;
+    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_INTEGER) {
+        table_integer(table, column_key(id));
+        return;
+    }
+    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), number, &length);
+    table_text(table, text, length);
 }

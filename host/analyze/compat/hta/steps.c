@@ -214,9 +214,7 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
         totals[step_of[i]].sum_ns += kernels->end[i] - kernels->start[i];
     }
     for (int set = 0; set < N_SETS; set++) {
-        enum sutra_status status = measure_set(input, set, step_of, n, totals, arena, error);
-        if (status)
-            return status;
+        TRY(measure_set(input, set, step_of, n, totals, arena, error));
     }
 
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_STEPS);
