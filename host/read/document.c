@@ -268,7 +268,7 @@ const char *field_string(struct field_reader *reader, struct json_span place, si
 uint32_t field_intern(struct field_reader *reader, struct json_span place, struct strings *strings) {
     size_t length;
     const char *string = field_string(reader, place, &length);
-    uint32_t number = strings_intern(strings, string, length);
+    uint32_t number = reader->failed ? STRING_NONE : strings_intern(strings, string, length);
     reader->failed |= number == STRING_NONE;
     return number;
 }
