@@ -211,7 +211,7 @@ static bool write_requested(const void *of, struct text_out *text) {
     else
         out_add(text, "null");
     out_add(text, "\n");
-    ok = !arena.failed;
+    ok = ok && !arena.failed;
     strings_free(&stragglers.strings);
     arena_free(&arena);
     return ok;
