@@ -39,8 +39,8 @@ static unsigned count_tables(const void *result, int n) {
 
 #define HTA_EVENTS(step)                                                                                               \
     "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#" step " ts=200+100;"                       \
-    "cuda_runtime cudaLaunchKernel ts=5+2 correlation=1; cuda_runtime cudaLaunchKernel ts=8+2 correlation=2;"          \
-    "cuda_runtime cudaMemcpyAsync ts=9+1 correlation=3; kernel k stream=7 ts=10+20 correlation=1;"                     \
+    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"          \
+    "cudaMemcpyAsync ts=9+1 correlation=3; kernel k stream=7 ts=10+20 correlation=1;"                     \
     "kernel l stream=8 ts=12+30 correlation=2; kernel ncclKernel stream=9 ts=20+30 correlation=2;"                     \
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=40+5 correlation=3 'memory bandwidth (GB/s)'=2.5;"                           \
     "kernel m tid=7 stream=x ts=50+1 correlation=y; cpu_op aten::mm ts=4+20; gpu_user_annotation a pid=0 tid=7 ts=10+30"
@@ -94,14 +94,14 @@ static enum sutra_status analyze_hta_trace(struct run *run, struct sutra_error *
 #define DLRM_EVENTS                                                                                                    \
     "cpu_op '## Forward ##' ts=0+90 'External id'=9000;"                                                               \
     "cpu_op aten::a ts=10+30 'External id'=1 'Input dims'=[[2,3],[]];"                                                 \
-    "cuda_runtime cudaLaunchKernel ts=11+1 correlation=70 'External id'=70;"                                           \
-    "cuda_runtime cudaLaunchKernel ts=13+1 correlation=71 'External id'=71;"                                           \
+    "cudaLaunchKernel ts=11+1 correlation=70 'External id'=70;"                                           \
+    "cudaLaunchKernel ts=13+1 correlation=71 'External id'=71;"                                           \
     "kernel 'void at::reduce_kernel<1>' stream=7 ts=12+4 correlation=70 'External id'=70;"                             \
     "kernel l stream=8 ts=14+5 correlation=71 'External id'=71;"                                                       \
-    "cpu_op aten::b#c ts=50+9 'External id'=2; cuda_runtime cudaLaunchKernel ts=51+1 correlation=72 'External id'=72;" \
+    "cpu_op aten::b#c ts=50+9 'External id'=2; cudaLaunchKernel ts=51+1 correlation=72 'External id'=72;" \
     "kernel k stream=7 ts=53+6 correlation=72 'External id'=72; cpu_op x tid=2 ts=20+5 'External id'=3;"
 #define DLRM_LABEL "cpu_op '## Forward ##' ts=200+9 'External id'=900200"
-#define DLRM_FREE  "cuda_runtime cudaFree ts=60+1 'external id'=a;"
+#define DLRM_FREE  "cudaFree ts=60+1 'external id'=a;"
 #define DLRM_END   "cpu_op end ts=100000+1"
 
 static const struct sutra_dlrm_options dlrm_options[] = {
@@ -138,10 +138,10 @@ static enum sutra_status analyze_dlrm_ranks(struct run *run, struct sutra_error 
 static const char operators_trace[] =
     "user_annotation ProfilerStep#1 ts=0+100; python_function 'nn.Module: Linear_0' ts=1+90;"
     "{'ph':'M','name':'process_name','pid':1,'tid':0,'args':{'name':'python'}};"
-    "cpu_op aten::addmm ts=5+50" NUMBERED "; cuda_runtime cudaLaunchKernel ts=10+5 correlation=1;"
-    "cuda_runtime cudaGraphLaunch ts=70+5 correlation=2;"
+    "cpu_op aten::addmm ts=5+50" NUMBERED "; cudaLaunchKernel ts=10+5 correlation=1;"
+    "cudaGraphLaunch ts=70+5 correlation=2;"
     "cpu_op 'autograd::engine::evaluate_function: AddmmBackward0' tid=2 ts=200+50" NUMBERED ";"
-    "cuda_runtime cudaLaunchKernel tid=2 ts=210+5 correlation=3;"
+    "cudaLaunchKernel tid=2 ts=210+5 correlation=3;"
     "kernel gemm<a> stream=7 ts=20+10 correlation=1; kernel ncclDevKernel stream=8 ts=80+10 correlation=2;"
     "kernel gemm<b> stream=7 ts=220+10 correlation=3;"
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=240+5 correlation=9 'memory bandwidth (GB/s)'=2.5;"
@@ -149,10 +149,10 @@ static const char operators_trace[] =
 
 /* The capture of the graph: its kernel has the name of the communication kernel above, in an operator with inputs. */
 static const char capture_trace[] =
-    "user_annotation capture_8_decode ts=1+98; cuda_runtime cudaStreamBeginCapture ts=2+2 correlation=1;"
+    "user_annotation capture_8_decode ts=1+98; cudaStreamBeginCapture ts=2+2 correlation=1;"
     "python_function 'nn.Module: Captured_0' ts=5+80; cpu_op captured::op ts=10+50" NUMBERED ";"
     "cuda_runtime hipLaunchKernel ts=20+5 kernel=ncclDevKernel 'graph node id'=3;"
-    "cuda_runtime cudaStreamEndCapture ts=90+2 correlation=2";
+    "cudaStreamEndCapture ts=90+2 correlation=2";
 
 enum { OPERATORS_ALL, OPERATORS_KERNELS, OPERATORS_TRACELENS, OPERATORS_RESTRICTED, OPERATORS_CAPTURES, N_OPERATORS };
 
@@ -239,14 +239,14 @@ static enum sutra_status analyze_overview(struct run *run, struct sutra_error *e
     " Seq=" seq ";"
 #define SHARD_EVENTS(ts)                                                                                               \
     "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#2 ts=200+100; cpu_op aten::mm ts=4+20;"     \
-    "cuda_runtime cudaLaunchKernel ts=5+2 correlation=1; cuda_runtime cudaLaunchKernel ts=8+2 correlation=2;"          \
+    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"          \
     "kernel k stream=7 ts=10+9 correlation=1;"                                                                         \
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=40+5 correlation=3 'memory bandwidth (GB/s)'=2.5;" REDUCE(ts, "0")           \
         REDUCE("220", "1")
 
 /* A process of a trace with several ranks, and all of its events. */
 #define PROCESS(prefix)                                                                                                \
-    "cuda_runtime cudaLaunchKernel pid='" prefix " 1' ts=1+5 correlation=1;"                                           \
+    "cudaLaunchKernel pid='" prefix " 1' ts=1+5 correlation=1;"                                           \
     "kernel b pid='" prefix " 0' stream=7 ts=7+2 device=0 correlation=1;"
 
 #define SHARD_INPUTS                                                                                                   \
@@ -350,13 +350,13 @@ static enum sutra_status combine(struct run *run, struct sutra_error *error) {
 /* An operator with arguments, a kernel without a launch, and operators that the other trace wraps and replaces. */
 static const char diff_before[] =
     "user_annotation ProfilerStep#1 ts=0+100; cpu_op aten::mm ts=1+50 'Input Dims'=[[2,3]] 'Input type'=['float'];"
-    "cuda_runtime cudaLaunchKernel ts=10+5 correlation=1; kernel gemm<a> stream=7 ts=20+10 correlation=1;"
-    "cpu_op gone ts=60+20; cuda_runtime cudaLaunchKernel ts=65+5 correlation=2;"
+    "cudaLaunchKernel ts=10+5 correlation=1; kernel gemm<a> stream=7 ts=20+10 correlation=1;"
+    "cpu_op gone ts=60+20; cudaLaunchKernel ts=65+5 correlation=2;"
     "kernel rand stream=7 ts=70+10 correlation=2; kernel lost stream=7 ts=80+5 correlation=9";
 static const char diff_after[] =
     "user_annotation ProfilerStep#1 ts=0+100; cpu_op wrap ts=1+55; user_annotation ProfilerStep#2 ts=200+50;"
     "cpu_op aten::mm ts=2+50 'Input Dims'=[[2,4]] 'Input type'=['float'];"
-    "cuda_runtime cudaLaunchKernel ts=10+5 correlation=1; kernel gemm<b> stream=7 ts=20+10 correlation=1";
+    "cudaLaunchKernel ts=10+5 correlation=1; kernel gemm<b> stream=7 ts=20+10 correlation=1";
 
 static const struct sutra_rename rename_gemm = {"gemm<a>", "gemm"};
 static const struct sutra_diff_options diff_options = {
@@ -485,8 +485,8 @@ static enum sutra_status read_shared_report(struct run *run, struct sutra_error 
 
 static const char report_trace[] =
     "user_annotation '## Forward ##' ts=0+90; cpu_op aten::a ts=1+60 'External id'=9;"
-    "cuda_runtime cudaLaunchKernel ts=5+2 correlation=1; cuda_runtime cudaLaunchKernel ts=8+2 correlation=2;"
-    "cuda_runtime cudaMemcpyAsync ts=9+1 correlation=3; kernel k<b> stream=7 ts=10+20 correlation=1;"
+    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"
+    "cudaMemcpyAsync ts=9+1 correlation=3; kernel k<b> stream=7 ts=10+20 correlation=1;"
     "kernel l stream=8 ts=12+30 correlation=2; kernel ncclKernel stream=9 ts=20+30 correlation=2;"
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=40+5 correlation=3 'memory bandwidth (GB/s)'=2.5;"
     "cpu_op aten::b ts=200+1 'External id'=8";

@@ -62,11 +62,11 @@ static const char device_of_most_tables[] =
     "{'ph':'E','tid':9,'ts':90}; {'ph':'B','tid':9,'ts':80}; {'ph':'B','tid':9,'ts':95};"
     "cpu_op c tid=t ts=20+30.5 'External id'=2 'Record function id'=8;"
     "cpu_op d tid=2 ts=15.5+30 'External id'='3' 'Record function id'=9;"
-    "cuda_runtime cudaLaunchKernel tid=t ts=30+1 correlation=5;"
-    "cuda_runtime cudaLaunchKernel tid=2 ts=31+1 correlation=6.5;"
+    "cudaLaunchKernel tid=t ts=30+1 correlation=5;"
+    "cudaLaunchKernel tid=2 ts=31+1 correlation=6.5;"
     "kernel ncclDevKernel\\\\ tid='stream 7' stream=7 ts=60+5 correlation=5 'External id'=1;"
     "kernel k tid='stream 7' stream=7 ts=61+5 correlation=6.5 'External id'=3;"
-    "cuda_runtime cudaGraphLaunch tid=2 ts=32+1 correlation=77;"
+    "cudaGraphLaunch tid=2 ts=32+1 correlation=77;"
     "kernel g tid='stream 7' stream=7 ts=70+5 correlation=77 'External id'=3;"
     "ac2g ac2g ph=s id=9 tid=2 ts=32; ac2g ac2g ph=f id=9 tid='stream 7' ts=80;"
     "kernel u tid='stream 7' stream=7 ts=80+5 correlation=78 'External id'=3";
@@ -150,7 +150,7 @@ static const char device_with_steps[] =
     "cpu_op c tid=7 ts=10+5.5 'Ev Idx'=1 'Record function id'=1;"
     "cpu_op d tid=7 ts=20+5 'Ev Idx'='8' 'Record function id'='8';"
     "cpu_op mark tid=7 ts=30+5 'Ev Idx'=3 'Record function id'=3;"
-    "cuda_runtime cudaLaunchKernel tid=7 ts=21+1 'External id'=123456789012345678901;"
+    "cudaLaunchKernel tid=7 ts=21+1 'External id'=123456789012345678901;"
     "kernel k ts=50+5 'External id'=123456789012345678901; kernel l ts=51+5 'External id'=9;"
     "ac2g ac2g ph=s id=9 tid=7 ts=90; cpu_op e tid=8 ts=31+1;"
     "cpu_op ab tid=7 ts=110+5.5 'Ev Idx'=11 'Record function id'=11;"
@@ -207,12 +207,12 @@ static enum sutra_status link_legacy(struct run *run, struct sutra_error *error)
 #define DEVICE_OF_RANK(rank, pid)                                                                                      \
     "'distributedInfo':{'rank':" rank ",'world_size':2};"                                                              \
     "cpu_op a pid=" pid " ts=1+5 'External id'=9 'Record function id'=7;"                                              \
-    "cuda_runtime cudaLaunchKernel ts=2+1 correlation=3;"                                                              \
+    "cudaLaunchKernel ts=2+1 correlation=3;"                                                              \
     "kernel ncclDevKernel_AllReduce stream=7 ts=10+5 correlation=3 'External id'=9 'Collective name'=allreduce"        \
     " 'Process Group Name'=dp 'Process Group Ranks'='[0, 1]' 'Group size'=2 'In msg nelems'=4"                         \
     " 'Out msg nelems'=4 Seq=0;"                                                                                       \
     "cpu_op record_param_comms pid=" pid " ts=20+5 'External id'=10 'Record function id'=8;"                           \
-    "cuda_runtime cudaLaunchKernel ts=21+1 correlation=4;"                                                             \
+    "cudaLaunchKernel ts=21+1 correlation=4;"                                                             \
     "kernel ncclDevKernel_AllReduce stream=7 ts=30+5 correlation=4 'External id'=10"
 /* clang-format on */
 
@@ -267,15 +267,15 @@ static const char host_of_two[] = HOST_OF(ROOT "," NODE("2", "a", "1") "," NODE(
 #define PATH_STEPS(name, stream)                                                                                       \
     "user_annotation " name "#1 ts=0+100 'External id'=4; user_annotation " name "#2 ts=200+100 'External id'=4;"      \
     "cpu_op a ts=5+10 'External id'=1 'Record function id'=1;"                                                         \
-    "cuda_runtime cudaLaunchKernel ts=6+2 correlation=7 'External id'=6;"                                              \
+    "cudaLaunchKernel ts=6+2 correlation=7 'External id'=6;"                                              \
     "kernel k tid=20 stream=" stream " ts=9+30 correlation=7 'External id'=5;"                                         \
-    "cuda_runtime cudaEventRecord ts=10+1 correlation=30 'External id'=6;"                                             \
-    "cuda_runtime cudaStreamWaitEvent ts=12+1 correlation=31 'External id'=6;"                                         \
+    "cudaEventRecord ts=10+1 correlation=30 'External id'=6;"                                             \
+    "cudaStreamWaitEvent ts=12+1 correlation=31 'External id'=6;"                                         \
     "cuda_sync 'Stream Wait Event' tid=20 stream=21 ts=13+1 correlation=31 'External id'=5 wait_on_stream=20"          \
     " wait_on_cuda_event_record_corr_id=30;"                                                                           \
-    "cuda_runtime cudaLaunchKernel ts=14+1 correlation=8 'External id'=6;"                                             \
+    "cudaLaunchKernel ts=14+1 correlation=8 'External id'=6;"                                             \
     "kernel k tid=20 stream=21 ts=39+30 correlation=8 'External id'=5;"                                                \
-    "cuda_runtime cudaDeviceSynchronize ts=16+60 correlation=9 'External id'=6;"                                       \
+    "cudaDeviceSynchronize ts=16+60 correlation=9 'External id'=6;"                                       \
     "cuda_sync 'Context Sync' tid=20 stream=-1 ts=17+55 correlation=9 'External id'=5;"                                \
     "cpu_op b ts=90+10 'External id'=2 'Record function id'=2"
 
@@ -312,7 +312,7 @@ static enum sutra_status find_paths(struct run *run, struct sutra_error *error) 
     "cpu_op aten::mm ts=10+30 'Ev Idx'=1 'External id'=1 'Record function id'=1 'Sequence number'=3"                   \
     " 'Fwd thread id'=0" INPUTS                                                                                        \
     "cpu_op MmBackward0 tid=2 ts=60+9 'Ev Idx'=2 'External id'=2 'Record function id'=2 'Sequence number'=3"           \
-    " 'Fwd thread id'=1" INPUTS "cuda_runtime cudaLaunchKernel ts=12+1 correlation=7;"                                 \
+    " 'Fwd thread id'=1" INPUTS "cudaLaunchKernel ts=12+1 correlation=7;"                                 \
     "kernel k stream=7 ts=20+5 correlation=7 'External id'=9;"                                                         \
     "kernel lost stream=7 ts=30+5 correlation=8 'External id'=9"
 #define FLOWS                                                                                                          \
@@ -508,13 +508,13 @@ static const char host_of_streams[] = HOST_OF(
 static const char device_of_streams[] =
     "cpu_op a ts=10+40 'External id'=7 'Record function id'=7;"
     "cpu_op b ts=60+90 'External id'=8 'Record function id'=8;"
-    "cuda_runtime cudaLaunchKernel ts=12+2 correlation=20;"
-    "cuda_runtime cudaEventRecord ts=15+1 correlation=21;"
-    "cuda_runtime cudaStreamWaitEvent ts=17+1 correlation=22;"
-    "cuda_runtime cudaLaunchKernel ts=19+2 correlation=23;"
-    "cuda_runtime cudaStreamSynchronize ts=70+31 correlation=24;"
-    "cuda_runtime cudaLaunchKernel ts=104+2 correlation=25;"
-    "cuda_runtime cudaDeviceSynchronize ts=110+31 correlation=26;"
+    "cudaLaunchKernel ts=12+2 correlation=20;"
+    "cudaEventRecord ts=15+1 correlation=21;"
+    "cudaStreamWaitEvent ts=17+1 correlation=22;"
+    "cudaLaunchKernel ts=19+2 correlation=23;"
+    "cudaStreamSynchronize ts=70+31 correlation=24;"
+    "cudaLaunchKernel ts=104+2 correlation=25;"
+    "cudaDeviceSynchronize ts=110+31 correlation=26;"
     "kernel k1 stream=7 ts=20+40 correlation=20; kernel k2 stream=8 ts=61+39 correlation=23;"
     "kernel k3 stream=7 ts=110+30 correlation=25;"
     "cuda_sync 'Stream Wait Event' stream=8 ts=17+1 correlation=22 wait_on_stream=7"
@@ -655,7 +655,7 @@ static enum sutra_status scale(struct run *run, struct sutra_error *error) {
 /* ---- columns ---- */
 
 static const char device_with_args[] = "kernel k pid=a stream=7 ts=5+2 correlation=1 i=1 b=true s=\\u0041 j=[1];"
-                                       "cuda_runtime cudaLaunchKernel ts=1.5+1 correlation=1";
+                                       "cudaLaunchKernel ts=1.5+1 correlation=1";
 static const char host_with_args[] = "{'schema':'1.0.2-chakra.0.0.4','nodes':[{'id':1,'name':'\\u0041','ctrl_deps':1,"
                                      "'attrs':[{'name':'i','value':3}]}]}";
 

@@ -1,8 +1,5 @@
 /*
- * hta_table.h - small device traces as strings, and HTA's tables as one line of text.
- *
- *     CALL("cudaLaunchKernel", 10, 5, 7)    a call from 10 to 15 with correlation 7
- *     WORK("kernel", "k", 20, 12, 3, 7)     kernel k on stream 20 from 12 to 15, launched by this call
+ * hta_table.h - analyses of small device traces (trace_text.h), and their tables as one line of text.
  *
  * A table is written row by row, "0,7,host_wait,12.0,1.0 | 0,7,other,0.0,0.0"; a number that could not be computed is
  * "-".
@@ -22,22 +19,7 @@
 
 #include "sutra/sutra.h"
 #include "text/numbers.h"
-
-#define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts            \
-    ",\"dur\":" #dur ",\"args\":{" args "}}"
-#define OP(name, ts, dur)                EVENT("cpu_op", name, 1, 1, ts, dur, "")
-#define STEP(number, ts, dur)            EVENT("user_annotation", "ProfilerStep#" #number, 1, 1, ts, dur, "")
-#define CALL(name, ts, dur, correlation) EVENT("cuda_runtime", name, 1, 1, ts, dur, "\"correlation\":" #correlation)
-#define LAUNCH(ts, dur, correlation)     CALL("cudaLaunchKernel", ts, dur, correlation)
-#define WORK(cat, name, stream, ts, dur, correlation)                                                                  \
-    EVENT(cat, name, 0, stream, ts, dur, "\"stream\":" #stream ",\"correlation\":" #correlation)
-#define KERNEL(name, stream, ts, dur, correlation) WORK("kernel", name, stream, ts, dur, correlation)
-#define COPY(name, stream, ts, dur, correlation, gbps)                                                                 \
-    EVENT("gpu_memcpy", name, 0, stream, ts, dur,                                                                      \
-          "\"stream\":" #stream ",\"correlation\":" #correlation ",\"memory bandwidth (GB/s)\":" #gbps)
-
-#define TRACE(events) "{\"traceEvents\":[" events "]}"
+#include "trace_text.h"
 
 static inline struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .lenient = true};
@@ -49,10 +31,9 @@ static inline struct sutra_context *make_context(unsigned n_threads) {
 /* The tables of a trace, which is gone by then. */
 static inline struct sutra_hta *analyze(struct sutra_context *context, const char *text,
                                         const struct sutra_hta_options *options) {
-    struct sutra_device_trace *trace = NULL;
+    struct sutra_device_trace *trace = parse_trace(context, text);
     struct sutra_hta *hta = NULL;
     struct sutra_error error;
-    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
     assert_int_equal(sutra_hta_run(context, trace, options, &hta, &error), SUTRA_OK);
     sutra_device_trace_free(trace);
     return hta;

@@ -10,10 +10,6 @@
 #include "analyze/overview/overview.h"
 #include "hta_table.h"
 
-#define ON(tid, cat, name, ts, dur, args)       EVENT(cat, name, 1, tid, ts, dur, args)
-#define CALLED(tid, name, ts, dur, correlation) ON(tid, "cuda_runtime", name, ts, dur, "\"correlation\":" #correlation)
-#define LABEL(name, ts, dur)                    ON(1, "user_annotation", name, ts, dur, "")
-
 /* An overview with the objects that it refers to. */
 struct overviewed {
     struct sutra_context *context;
@@ -26,8 +22,7 @@ struct overviewed {
 static inline void overview_of(const char *text, unsigned n_threads, struct overviewed *made) {
     struct sutra_error error;
     *made = (struct overviewed){.context = make_context(n_threads)};
-    assert_int_equal(sutra_device_trace_parse(made->context, "trace", text, strlen(text), &made->trace, &error),
-                     SUTRA_OK);
+    made->trace = parse_trace(made->context, text);
     assert_int_equal(
         launch_model_build(made->context, made->trace, 0, &made->arena, &made->scratch, &made->model, &error),
         SUTRA_OK);

@@ -754,7 +754,8 @@ static void at_most_five_findings_are_shown(void **state) {
 
 static void a_trace_without_activity_reports_the_cause_alone(void **state) {
     (void)state;
-    static const char *const texts[] = {TRACE(""), TRACE(STEP(1, 0, 1000)), TRACE(KERNEL("k", 7, 5, 0, 1))};
+    static const char *const texts[] = {"", "user_annotation ProfilerStep#1 ts=0+1000",
+                                        "kernel k stream=7 ts=5+0 correlation=1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct overview_findings findings;
         find(texts[i], &findings);

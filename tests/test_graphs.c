@@ -193,16 +193,10 @@ static void annotations_name_batch_sizes(void **state) {
 
 /* ---- Methods ---- */
 
-#define GRAPH(ts, correlation) CALL("cudaGraphLaunch", ts, 20, correlation)
-#define MODULE(name, ts, dur)  EVENT("python_function", "nn.Module: " name, 1, 1, ts, dur, "")
-#define NAMED(ts, dur, kernel) EVENT("cuda_runtime", "hipLaunchKernel", 1, 1, ts, dur, "\"kernel\":\"" kernel "\"")
-#define PLAIN(ts, dur)         EVENT("cuda_runtime", "cudaLaunchKernel", 1, 1, ts, dur, "")
-#define BEGIN(ts)              EVENT("cuda_runtime", "cudaStreamBeginCapture", 1, 1, ts, 2, "")
-#define END(ts)                EVENT("cuda_runtime", "cudaStreamEndCapture", 1, 1, ts, 2, "")
-
 #define REPLAYED                                                                                                       \
-    OP("run_graph", 995, 40)                                                                                           \
-    "," GRAPH(1000, 1) "," KERNEL("a", 7, 1050, 10, 1) "," KERNEL("b", 8, 1060, 5, 1) "," KERNEL("c", 7, 1070, 20, 1)
+    "cpu_op run_graph ts=995+40; cudaGraphLaunch ts=1000+20 correlation=1; "                                           \
+    "kernel a stream=7 ts=1050+10 correlation=1; kernel b stream=8 ts=1060+5 correlation=1; "                          \
+    "kernel c stream=7 ts=1070+20 correlation=1; "
 
 struct graph_case {
     const char *name, *captures[2], *trace;
@@ -221,17 +215,16 @@ static void check_cases(const struct graph_case *cases, size_t n) {
                 char *path = paths[options.n_captures];
                 strcpy(path, "/tmp/test_graphs.XXXXXX");
                 int file = mkstemp(path);
-                const char *capture = cases[i].captures[options.n_captures];
+                char *capture = trace_json(cases[i].captures[options.n_captures]);
                 assert_int_equal(write(file, capture, strlen(capture)), strlen(capture));
+                free(capture);
                 close(file);
             }
             struct sutra_context *context = make_context(n_threads);
             struct sutra_device_trace *trace = NULL;
             struct sutra_operators *operators = NULL;
             struct sutra_error error;
-            assert_int_equal(
-                sutra_device_trace_parse(context, "trace", cases[i].trace, strlen(cases[i].trace), &trace, &error),
-                SUTRA_OK);
+            trace = parse_trace(context, cases[i].trace);
             assert_int_equal(sutra_operators_run(context, trace, &options, &operators, &error), SUTRA_OK);
             sutra_device_trace_free(trace);
             tell_table(sutra_result_table(SUTRA_RESULT(operators), cases[i].table, NULL), "not made", text);
@@ -247,62 +240,76 @@ static void check_cases(const struct graph_case *cases, size_t n) {
 
 #define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof *(cases))
 
-/* Captured: Linear_3 contains mm and add; relu is in no module. */
-#define CAPTURED(first, second, third)                                                                                 \
-    TRACE(BEGIN(100) "," MODULE("Linear_3", 105, 50) "," OP("aten::mm", 110, 20) "," first "," OP(                     \
-        "aten::add", 132, 10) "," second "," OP("aten::relu", 170, 20) "," third "," END(200))
-
 static void capture_traces_name_the_operators(void **state) {
     (void)state;
-    static const char named[] = CAPTURED(NAMED(115, 5, "a"), NAMED(135, 5, "b"), NAMED(175, 5, "c"));
-    static const char plain[] = CAPTURED(PLAIN(115, 5), PLAIN(135, 5), PLAIN(175, 5));
-    static const char turned[] = CAPTURED(NAMED(115, 5, "b"), NAMED(135, 5, "a"), NAMED(175, 5, "c"));
-    static const char other[] = CAPTURED(NAMED(115, 5, "a"), NAMED(135, 5, "b"), NAMED(175, 5, "x"));
-    static const char outside[] = TRACE(BEGIN(100) "," PLAIN(115, 5) "," PLAIN(135, 5) "," PLAIN(175, 5) "," END(200));
-    static const char eager[] = TRACE(STEP(0, 90, 150) "," OP("aten::mm", 110, 20) "," PLAIN(115, 5) "," PLAIN(
-        122, 5) "," OP("aten::relu", 170, 20) "," PLAIN(175, 5) "," STEP(1, 300, 50) "," PLAIN(310, 5));
+    static const char named[] =
+        "cudaStreamBeginCapture ts=100+2; python_function 'nn.Module: Linear_3' ts=105+50; "
+        "cpu_op aten::mm ts=110+20; cuda_runtime hipLaunchKernel ts=115+5 kernel=a; cpu_op aten::add ts=132+10; "
+        "cuda_runtime hipLaunchKernel ts=135+5 kernel=b; cpu_op aten::relu ts=170+20; "
+        "cuda_runtime hipLaunchKernel ts=175+5 kernel=c; cudaStreamEndCapture ts=200+2";
+    static const char plain[] = "cudaStreamBeginCapture ts=100+2; python_function 'nn.Module: Linear_3' ts=105+50; "
+                                "cpu_op aten::mm ts=110+20; cudaLaunchKernel ts=115+5; cpu_op aten::add ts=132+10; "
+                                "cudaLaunchKernel ts=135+5; cpu_op aten::relu ts=170+20; cudaLaunchKernel ts=175+5; "
+                                "cudaStreamEndCapture ts=200+2";
+    static const char turned[] =
+        "cudaStreamBeginCapture ts=100+2; python_function 'nn.Module: Linear_3' ts=105+50; "
+        "cpu_op aten::mm ts=110+20; cuda_runtime hipLaunchKernel ts=115+5 kernel=b; cpu_op aten::add ts=132+10; "
+        "cuda_runtime hipLaunchKernel ts=135+5 kernel=a; cpu_op aten::relu ts=170+20; "
+        "cuda_runtime hipLaunchKernel ts=175+5 kernel=c; cudaStreamEndCapture ts=200+2";
+    static const char other[] =
+        "cudaStreamBeginCapture ts=100+2; python_function 'nn.Module: Linear_3' ts=105+50; "
+        "cpu_op aten::mm ts=110+20; cuda_runtime hipLaunchKernel ts=115+5 kernel=a; cpu_op aten::add ts=132+10; "
+        "cuda_runtime hipLaunchKernel ts=135+5 kernel=b; cpu_op aten::relu ts=170+20; "
+        "cuda_runtime hipLaunchKernel ts=175+5 kernel=x; cudaStreamEndCapture ts=200+2";
+    static const char outside[] =
+        "cudaStreamBeginCapture ts=100+2; cudaLaunchKernel ts=115+5; cudaLaunchKernel ts=135+5; "
+        "cudaLaunchKernel ts=175+5; cudaStreamEndCapture ts=200+2";
+    static const char eager[] =
+        "user_annotation ProfilerStep#0 ts=90+150; cpu_op aten::mm ts=110+20; cudaLaunchKernel ts=115+5; "
+        "cudaLaunchKernel ts=122+5; cpu_op aten::relu ts=170+20; cudaLaunchKernel ts=175+5; "
+        "user_annotation ProfilerStep#1 ts=300+50; cudaLaunchKernel ts=310+5";
     static const struct graph_case cases[] = {
         {"the kernel names of the capture",
          {named},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,aten::relu,,verified,exact,1,20.0,57.14285714285714 | 0,aten::mm,Linear,verified,exact,1,10.0,28.57142857142857 "
          "| 0,aten::add,Linear,verified,exact,1,5.0,14.285714285714285"},
         {"as many dispatches as kernels",
          {plain},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,counted,medium,3,35.0,100.0"},
         {"another order between streams",
          {turned},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,aten::relu,,streams,high,1,20.0,57.14285714285714 | 0,aten::add,Linear,streams,high,1,10.0,28.57142857142857 | "
          "0,aten::mm,Linear,streams,high,1,5.0,14.285714285714285"},
         {"another name: no kernel of the launch is attributed",
          {other},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,3,35.0,100.0"},
         {"dispatches outside of operators",
          {outside},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,3,35.0,100.0"},
         {"the steps of an eager run",
          {eager},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,aten::relu,,counted,medium,1,20.0,57.14285714285714 | 0,aten::mm,,counted,medium,2,15.0,42.857142857142854"},
         {"the second of two capture traces",
          {other, named},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,verified,exact,3,35.0,100.0"},
         /* host time of replayed operators is 0; the launch is the time of run_graph */
         {"tables of operators",
          {named},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_BY_NAME,
          "0,aten::relu,operator,elementwise,1,0.0,0.0,1,20.0,20.0,20.0,57.14285714285714 | "
          "0,aten::mm,operator,GEMM,1,0.0,0.0,1,10.0,10.0,10.0,28.57142857142857 | "
@@ -310,12 +317,12 @@ static void capture_traces_name_the_operators(void **state) {
          "0,run_graph,operator,other,1,40.0,40.0,0,0.0,0.0,0.0,0.0"},
         {"tables of modules",
          {named},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_BY_MODULE,
          "0,nn.Module: Linear_3,Linear,,1,0.0,15.0,2,15.0,15.0,0,0.0,0.0"},
         {"call paths",
          {named},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_BY_PATH,
          "0,run_graph / aten::relu,1,1,20.0,20.0,20.0,57.14285714285714 | "
          "0,run_graph / aten::mm,1,1,10.0,10.0,10.0,28.57142857142857 | "
@@ -326,11 +333,11 @@ static void capture_traces_name_the_operators(void **state) {
 
 /* Two replays of a graph with one kernel of unknown name, captured at two batch sizes. */
 #define SIZED(size, op)                                                                                                \
-    TRACE(EVENT("user_annotation", "capture_" #size "_decode", 1, 1, 90, 150,                                          \
-                "") "," BEGIN(100) "," OP(op, 110, 20) "," PLAIN(115, 5) "," END(200))
+    "user_annotation capture_" #size "_decode ts=90+150; cudaStreamBeginCapture ts=100+2; cpu_op '" op "' ts=110+20; " \
+    "cudaLaunchKernel ts=115+5; cudaStreamEndCapture ts=200+2"
 #define ITERATION(size, ts, correlation)                                                                               \
-    EVENT("user_annotation", "execute_context_0(0)_generation_" #size "(" #size ")", 1, 1, ts, 90, "")                 \
-    "," GRAPH(ts, correlation)
+    "user_annotation execute_context_0(0)_generation_" #size "(" #size ") ts=" #ts "+90; "                             \
+    "cudaGraphLaunch ts=" #ts "+20 correlation=" #correlation "; "
 
 static void smallest_sufficient_batch_size_is_used(void **state) {
     (void)state;
@@ -338,31 +345,32 @@ static void smallest_sufficient_batch_size_is_used(void **state) {
     static const struct graph_case cases[] = {
         {"8, then 9, then more than all",
          {large, small},
-         TRACE(ITERATION(8, 1000, 1) "," KERNEL("k", 7, 1050, 10, 1) "," ITERATION(9, 2000, 2) "," KERNEL(
-             "k", 7, 2050, 20, 2) "," ITERATION(65, 3000, 3) "," KERNEL("k", 7, 3050, 40, 3)),
+         ITERATION(8, 1000, 1) "kernel k stream=7 ts=1050+10 correlation=1; " ITERATION(
+             9, 2000,
+             2) "kernel k stream=7 ts=2050+20 correlation=2; " ITERATION(65, 3000,
+                                                                         3) "kernel k stream=7 ts=3050+40 correlation=3",
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,of_64,,counted,medium,2,60.0,85.71428571428571 | 0,of_8,,counted,medium,1,10.0,14.285714285714285"},
     };
     CHECK_CASES(cases);
 }
 
-#define NODE_CALL(ts, node) EVENT("cuda_runtime", "cudaLaunchKernel", 1, 1, ts, 5, "\"graph node id\":" #node)
-#define NODE_KERNEL(name, ts, dur, correlation, node)                                                                  \
-    EVENT("kernel", name, 0, 7, ts, dur, "\"stream\":7,\"correlation\":" #correlation ",\"graph node id\":" #node)
-
 static void graph_node_ids_precede_names_and_order(void **state) {
     (void)state;
-    static const char capture[] = TRACE(BEGIN(100) "," OP("aten::mm", 110, 20) "," NODE_CALL(115, 41) "," OP(
-        "aten::add", 132, 10) "," NODE_CALL(135, 40) "," END(200));
+    static const char capture[] =
+        "cudaStreamBeginCapture ts=100+2; cpu_op aten::mm ts=110+20; cudaLaunchKernel ts=115+5 'graph node id'=41; "
+        "cpu_op aten::add ts=132+10; cudaLaunchKernel ts=135+5 'graph node id'=40; cudaStreamEndCapture ts=200+2";
     static const struct graph_case cases[] = {
         {"kernels in another order than the calls",
          {capture},
-         TRACE(GRAPH(1000, 1) "," NODE_KERNEL("x", 1050, 10, 1, 40) "," NODE_KERNEL("y", 1070, 20, 1, 41)),
+         "cudaGraphLaunch ts=1000+20 correlation=1; kernel x stream=7 ts=1050+10 correlation=1 'graph node id'=40; "
+         "kernel y stream=7 ts=1070+20 correlation=1 'graph node id'=41",
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,aten::mm,,node,exact,1,20.0,66.66666666666666 | 0,aten::add,,node,exact,1,10.0,33.33333333333333"},
         {"a node that is not captured: by count",
          {capture},
-         TRACE(GRAPH(1000, 1) "," NODE_KERNEL("x", 1050, 10, 1, 40) "," NODE_KERNEL("y", 1070, 20, 1, 42)),
+         "cudaGraphLaunch ts=1000+20 correlation=1; kernel x stream=7 ts=1050+10 correlation=1 'graph node id'=40; "
+         "kernel y stream=7 ts=1070+20 correlation=1 'graph node id'=42",
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,aten::add,,counted,medium,1,20.0,66.66666666666666 | 0,aten::mm,,counted,medium,1,10.0,33.33333333333333"},
     };
@@ -371,99 +379,93 @@ static void graph_node_ids_precede_names_and_order(void **state) {
 
 /* An operator that launches a kernel outside of graphs. */
 #define EAGER(op, kernel, ts, at, correlation)                                                                         \
-    OP(op, ts, 8) "," LAUNCH(ts, 3, correlation) "," KERNEL(kernel, 7, at, 10, correlation)
+    "cpu_op '" op "' ts=" #ts "+8; cudaLaunchKernel ts=" #ts "+3 correlation=" #correlation "; "                       \
+    "kernel '" kernel "' stream=7 ts=" #at "+10 correlation=" #correlation "; "
 #define WARM_UP                                                                                                        \
-    EAGER("norm", "norm_k", 10, 100, 1) "," EAGER("mm", "gemm_x", 20, 120, 2) "," EAGER("silu", "silu_k", 30, 140, 3)
+    "cpu_op norm ts=10+8; cudaLaunchKernel ts=10+3 correlation=1; kernel norm_k stream=7 ts=100+10 correlation=1; "    \
+    "cpu_op mm ts=20+8; cudaLaunchKernel ts=20+3 correlation=2; kernel gemm_x stream=7 ts=120+10 correlation=2; "      \
+    "cpu_op silu ts=30+8; cudaLaunchKernel ts=30+3 correlation=3; kernel silu_k stream=7 ts=140+10 correlation=3; "
 
 static void kernels_outside_of_graphs_name_the_operators(void **state) {
     (void)state;
     static const struct graph_case cases[] = {
         {"by name, and between two names",
          {NULL},
-         TRACE(WARM_UP "," GRAPH(1000, 9) "," KERNEL("norm_k", 7, 1050, 10, 9) "," KERNEL(
-             "gemm_y", 7, 1070, 20, 9) "," KERNEL("silu_k", 7, 1100, 5, 9)),
+         WARM_UP "cudaGraphLaunch ts=1000+20 correlation=9; kernel norm_k stream=7 ts=1050+10 correlation=9; "
+                 "kernel gemm_y stream=7 ts=1070+20 correlation=9; kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,mm,,between,medium,1,20.0,30.76923076923077 | 0,norm,,name,high,1,10.0,15.384615384615385 | "
          "0,silu,,name,high,1,5.0,7.6923076923076925"},
         {"two operators launch the name; no second landmark",
          {NULL},
-         TRACE(WARM_UP "," EAGER("add", "ew", 40, 160, 4) "," EAGER("mul", "ew", 50, 180, 5) "," GRAPH(
-             1000, 9) "," KERNEL("norm_k", 7, 1050, 10, 9) "," KERNEL("ew", 7, 1070, 20, 9)),
+         WARM_UP EAGER("add", "ew", 40, 160, 4)
+             EAGER("mul", "ew", 50, 180,
+                   5) "cudaGraphLaunch ts=1000+20 correlation=9; kernel norm_k stream=7 ts=1050+10 correlation=9; "
+                      "kernel ew stream=7 ts=1070+20 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,1,20.0,25.0 | 0,cudaGraphLaunch,name,high,1,10.0,12.5"},
         {"two operators between the names",
          {NULL},
-         TRACE(WARM_UP "," EAGER("norm", "norm_k", 40, 160, 4) "," EAGER("bmm", "gemm_z", 50, 180, 5) "," EAGER(
+         WARM_UP EAGER("norm", "norm_k", 40, 160, 4) EAGER("bmm", "gemm_z", 50, 180, 5) EAGER(
              "silu", "silu_k", 60, 200,
-             6) "," GRAPH(1000, 9) "," KERNEL("norm_k", 7, 1050, 10, 9) "," KERNEL("gemm_y", 7, 1070, 20,
-                                                                                   9) "," KERNEL("silu_k", 7, 1100, 5,
-                                                                                                 9)),
+             6) "cudaGraphLaunch ts=1000+20 correlation=9; "
+                "kernel norm_k stream=7 ts=1050+10 correlation=9; kernel gemm_y stream=7 ts=1070+20 correlation=9; "
+                "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,1,20.0,21.052631578947366 | 0,cudaGraphLaunch,name,high,2,15.0,15.789473684210526"},
         {"the other of both is in the gap",
          {NULL},
-         TRACE(OP("norm", 10, 8) "," LAUNCH(10, 3, 1) "," KERNEL("norm_k", 7, 100, 10, 1) "," EAGER(
-             "mm", "gemm_x", 20, 120,
-             2) "," EAGER("copy", "copy_k", 25, 130,
-                          7) "," EAGER("silu", "silu_k", 30, 140,
-                                       3) "," GRAPH(1000,
-                                                    9) "," KERNEL("norm_k", 7, 1050, 10,
-                                                                  9) "," EAGER("copy", "copy_k", 1030, 1060,
-                                                                               8) "," KERNEL("gemm_y", 7, 1070, 20,
-                                                                                             9) "," KERNEL("silu_k", 7,
-                                                                                                           1100, 5, 9)),
+         "cpu_op norm ts=10+8; cudaLaunchKernel ts=10+3 correlation=1; "
+         "kernel norm_k stream=7 ts=100+10 correlation=1; " EAGER("mm", "gemm_x", 20, 120, 2) EAGER("copy", "copy_k",
+                                                                                                    25, 130, 7)
+             EAGER("silu", "silu_k", 30, 140, 3) "cudaGraphLaunch ts=1000+20 correlation=9; kernel norm_k stream=7 ts=1050+10 correlation=9; " EAGER(
+                 "copy", "copy_k", 1030, 1060, 8) "kernel gemm_y stream=7 ts=1070+20 correlation=9; "
+                                                  "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,between,medium,1,20.0,23.52941176470588 | 0,cudaGraphLaunch,name,high,2,15.0,17.647058823529413"},
         {"a kernel without an operator between the names",
          {NULL},
-         TRACE(
-             EAGER("norm", "norm_k", 10, 100, 1) "," EAGER("mm", "gemm_x", 20, 120, 2) "," LAUNCH(28, 2, 7) "," KERNEL(
-                 "free", 7, 130, 10,
-                 7) "," EAGER("silu", "silu_k", 30, 140,
-                              3) "," GRAPH(1000, 9) "," KERNEL("norm_k", 7, 1050, 10,
-                                                               9) "," KERNEL("gemm_y", 7, 1070, 20,
-                                                                             9) "," KERNEL("silu_k", 7, 1100, 5, 9)),
+         EAGER("norm", "norm_k", 10, 100, 1)
+             EAGER("mm", "gemm_x", 20, 120, 2) "cudaLaunchKernel ts=28+2 correlation=7; kernel free stream=7 ts=130+10 correlation=7; " EAGER(
+                 "silu", "silu_k", 30, 140,
+                 3) "cudaGraphLaunch ts=1000+20 correlation=9; "
+                    "kernel norm_k stream=7 ts=1050+10 correlation=9; kernel gemm_y stream=7 ts=1070+20 correlation=9; "
+                    "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,1,20.0,26.666666666666668 | 0,cudaGraphLaunch,name,high,2,15.0,20.0"},
         {"nothing outside of graphs",
          {NULL},
-         TRACE(REPLAYED),
+         REPLAYED,
          SUTRA_OPERATORS_BY_NAME,
          "0,run_graph,operator,other,1,40.0,40.0,3,35.0,35.0,35.0,100.0"},
-        {"no graphs", {NULL}, TRACE(WARM_UP), SUTRA_OPERATORS_GRAPH_KERNELS, ""},
+        {"no graphs", {NULL}, WARM_UP, SUTRA_OPERATORS_GRAPH_KERNELS, ""},
     };
     CHECK_CASES(cases);
 }
 
 /* ---- Triton kernels ---- */
 
-#define TRITON_OP(name, ts, args) EVENT("cpu_op", name, 1, 1, ts, 8, args)
-#define TRITON_ARGS(hash)                                                                                              \
-    "\"Input Dims\":[[10,100],[10,100],[]],\"Input type\":[\"float\",\"float\",\"Scalar\"],"                           \
-    "\"Concrete Inputs\":[\"\",\"\",\"1000\"],\"kernel_hash\":\"" hash "\",\"kernel_file\":\"" hash ".py\","           \
-    "\"kernel_kwargs\":\"XBLOCK=512\""
-
 static void triton_kernels_are_rows_by_arguments_and_hash(void **state) {
     (void)state;
     static const struct graph_case cases[] = {
         {"two hashes, and a kernel of a graph",
          {NULL},
-         TRACE(TRITON_OP("triton_poi_fused_add_relu_0", 10, TRITON_ARGS("c1")) "," LAUNCH(10, 3, 1) "," KERNEL(
-             "triton_poi_fused_add_relu_0", 7, 100, 10,
-             1) "," TRITON_OP("triton_poi_fused_add_relu_0", 20,
-                              TRITON_ARGS(
-                                  "c2")) "," LAUNCH(20, 3,
-                                                    2) "," KERNEL("triton_poi_fused_add_relu_0", 7, 120, 20,
-                                                                  2) "," GRAPH(1000,
-                                                                               9) "," KERNEL("triton_poi_fused_add_relu_0",
-                                                                                             7, 1050, 5, 9)),
+         "cpu_op triton_poi_fused_add_relu_0 ts=10+8 'Input Dims'=[[10,100],[10,100],[]] 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c1 kernel_file=c1.py kernel_kwargs='XBLOCK=512'; "
+         "cudaLaunchKernel ts=10+3 correlation=1; "
+         "kernel triton_poi_fused_add_relu_0 stream=7 ts=100+10 correlation=1; "
+         "cpu_op triton_poi_fused_add_relu_0 ts=20+8 'Input Dims'=[[10,100],[10,100],[]] 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c2 kernel_file=c2.py kernel_kwargs='XBLOCK=512'; "
+         "cudaLaunchKernel ts=20+3 correlation=2; "
+         "kernel triton_poi_fused_add_relu_0 stream=7 ts=120+20 correlation=2; "
+         "cudaGraphLaunch ts=1000+20 correlation=9; "
+         "kernel triton_poi_fused_add_relu_0 stream=7 ts=1050+5 correlation=9",
          SUTRA_OPERATORS_TRITON,
          "0,triton_poi_fused_add_relu_0,add relu,1000.0,1.0,1,1,10.0,2e-06,0.012,c1,c1.py,XBLOCK=512, | "
          "0,triton_poi_fused_add_relu_0,add relu,1000.0,1.0,1,1,20.0,2e-06,0.012,c2,c2.py,XBLOCK=512, | "
          "0,triton_poi_fused_add_relu_0,add relu,-,-,0,1,5.0,-,-,,,,no argument shapes in the trace"},
         {"an operator of another name",
          {NULL},
-         TRACE(OP("call", 10, 8) "," LAUNCH(10, 3, 1) "," KERNEL("triton_per_fused_frob_3", 7, 100, 10, 1)),
+         "cpu_op call ts=10+8; cudaLaunchKernel ts=10+3 correlation=1; "
+         "kernel triton_per_fused_frob_3 stream=7 ts=100+10 correlation=1",
          SUTRA_OPERATORS_TRITON,
          "0,triton_per_fused_frob_3,,-,-,0,1,10.0,-,-,,,,no argument shapes in the trace"},
     };

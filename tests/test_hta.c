@@ -37,27 +37,29 @@ static void check_all(const struct table_case *cases, size_t n) {
 static void time_between_first_and_last_kernel_is_idle_compute_or_other(void **state) {
     (void)state;
     static const struct table_case cases[] = {
-        {"no gap: compute fills all", TRACE(KERNEL("k", 7, 100, 50, 1)), SUTRA_HTA_TEMPORAL,
+        {"no gap: compute fills all", "kernel k stream=7 ts=100+50 correlation=1", SUTRA_HTA_TEMPORAL,
          "0,0,50,0,50,0.0,100.0,0.0"},
         {"a gap is idle; a copy outside of kernels is other",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," COPY("Memcpy HtoD", 8, 15, 5, 2, 1) "," KERNEL("k", 7, 30, 10, 3)),
+         "kernel k stream=7 ts=0+10 correlation=1; "
+         "gpu_memcpy 'Memcpy HtoD' stream=8 ts=15+5 correlation=2 'memory bandwidth (GB/s)'=1; "
+         "kernel k stream=7 ts=30+10 correlation=3",
          SUTRA_HTA_TEMPORAL, "0,15,20,5,40,37.5,50.0,12.5"},
         {"communication under compute is compute",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclDevKernel_AllReduce", 8, 5, 15, 2)), SUTRA_HTA_TEMPORAL,
-         "0,0,10,10,20,0.0,50.0,50.0"},
+         "kernel k stream=7 ts=0+10 correlation=1; kernel ncclDevKernel_AllReduce stream=8 ts=5+15 correlation=2",
+         SUTRA_HTA_TEMPORAL, "0,0,10,10,20,0.0,50.0,50.0"},
         {"intervals that touch join, and stream 0 is a stream",
-         TRACE(KERNEL("k", 0, 0, 10, 1) "," KERNEL("k", 0, 10, 10, 2)), SUTRA_HTA_TEMPORAL,
+         "kernel k stream=0 ts=0+10 correlation=1; kernel k stream=0 ts=10+10 correlation=2", SUTRA_HTA_TEMPORAL,
          "0,0,20,0,20,0.0,100.0,0.0"},
         {"starts that are no integers round up, ends down",
-         TRACE(KERNEL("k", 7, 0.5, 10, 1) "," KERNEL("k", 7, 20.2, 10.5, 2)), SUTRA_HTA_TEMPORAL,
+         "kernel k stream=7 ts=0.5+10 correlation=1; kernel k stream=7 ts=20.2+10.5 correlation=2", SUTRA_HTA_TEMPORAL,
          "0,11,18,0,29,37.93,62.07,0.0"},
-        {"a start that is missing anywhere makes starts real", TRACE("{\"ph\":\"M\"}," KERNEL("k", 7, 0, 10, 1)),
+        {"a start that is missing anywhere makes starts real", "{'ph':'M'}; kernel k stream=7 ts=0+10 correlation=1",
          SUTRA_HTA_TEMPORAL, "0,0.0,10.0,0.0,10.0,0.0,100.0,0.0"},
-        {"a kernel of no length is no division by 0", TRACE(KERNEL("k", 7, 5, 0, 1)), SUTRA_HTA_TEMPORAL,
+        {"a kernel of no length is no division by 0", "kernel k stream=7 ts=5+0 correlation=1", SUTRA_HTA_TEMPORAL,
          "0,0,0,0,0,-,-,-"},
-        {"one event without a stream", TRACE(OP("a", 0, 10)), SUTRA_HTA_TEMPORAL, "none: no event has a stream"},
-        {"no event at all", TRACE(""), SUTRA_HTA_TEMPORAL, "none: no event has a stream"},
-        {"a category Trace does not count", TRACE(WORK("Trace", "k", 7, 0, 10, 1)), SUTRA_HTA_TEMPORAL,
+        {"one event without a stream", "cpu_op a ts=0+10", SUTRA_HTA_TEMPORAL, "none: no event has a stream"},
+        {"no event at all", "", SUTRA_HTA_TEMPORAL, "none: no event has a stream"},
+        {"a category Trace does not count", "Trace k stream=7 ts=0+10 correlation=1", SUTRA_HTA_TEMPORAL,
          "none: no event has a stream"},
     };
     check_all(cases, N(cases));
@@ -66,13 +68,15 @@ static void time_between_first_and_last_kernel_is_idle_compute_or_other(void **s
 static void overlap_is_the_share_of_communication_that_compute_hides(void **state) {
     (void)state;
     static const struct table_case cases[] = {
-        {"half of it", TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclKernel_X", 8, 5, 10, 2)), SUTRA_HTA_OVERLAP,
-         "0,50.0"},
-        {"what two kernels hide counts once",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("k", 9, 0, 10, 3) "," KERNEL("ncclKernel_X", 8, 5, 10, 2)),
+        {"half of it", "kernel k stream=7 ts=0+10 correlation=1; kernel ncclKernel_X stream=8 ts=5+10 correlation=2",
          SUTRA_HTA_OVERLAP, "0,50.0"},
-        {"no communication", TRACE(KERNEL("k", 7, 0, 10, 1)), SUTRA_HTA_OVERLAP, "0,-"},
-        {"new names of NCCL", TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclSymDevKernel_X", 8, 0, 5, 2)),
+        {"what two kernels hide counts once",
+         "kernel k stream=7 ts=0+10 correlation=1; kernel k stream=9 ts=0+10 correlation=3; "
+         "kernel ncclKernel_X stream=8 ts=5+10 correlation=2",
+         SUTRA_HTA_OVERLAP, "0,50.0"},
+        {"no communication", "kernel k stream=7 ts=0+10 correlation=1", SUTRA_HTA_OVERLAP, "0,-"},
+        {"new names of NCCL",
+         "kernel k stream=7 ts=0+10 correlation=1; kernel ncclSymDevKernel_X stream=8 ts=0+5 correlation=2",
          SUTRA_HTA_OVERLAP, "0,100.0"},
     };
     check_all(cases, N(cases));
@@ -81,14 +85,17 @@ static void overlap_is_the_share_of_communication_that_compute_hides(void **stat
 static void kernel_types_show_overlap(void **state) {
     (void)state;
     static const struct table_case cases[] = {
-        {"longest first", TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclKernel_X", 8, 5, 20, 2)), SUTRA_HTA_TYPES,
-         "COMMUNICATION,15,60.0 | COMPUTATION,5,20.0 | COMPUTATION overlapping COMMUNICATION,5,20.0"},
+        {"longest first", "kernel k stream=7 ts=0+10 correlation=1; kernel ncclKernel_X stream=8 ts=5+20 correlation=2",
+         SUTRA_HTA_TYPES, "COMMUNICATION,15,60.0 | COMPUTATION,5,20.0 | COMPUTATION overlapping COMMUNICATION,5,20.0"},
         {"copies only where they are asked for",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," COPY("Memcpy DtoH", 8, 5, 10, 2, 1)), SUTRA_HTA_TYPES,
-         "COMPUTATION,10,100.0"},
-        {"with copies", TRACE(KERNEL("k", 7, 0, 10, 1) "," COPY("Memcpy DtoH", 8, 5, 10, 2, 1)), SUTRA_HTA_TYPES_MEMORY,
-         "COMPUTATION,5,33.3 | COMPUTATION overlapping MEMORY,5,33.3 | MEMORY,5,33.3"},
-        {"synchronisations are none of the three", TRACE(WORK("cuda_sync", "Stream Sync", 7, 0, 10, 1)),
+         "kernel k stream=7 ts=0+10 correlation=1; "
+         "gpu_memcpy 'Memcpy DtoH' stream=8 ts=5+10 correlation=2 'memory bandwidth (GB/s)'=1",
+         SUTRA_HTA_TYPES, "COMPUTATION,10,100.0"},
+        {"with copies",
+         "kernel k stream=7 ts=0+10 correlation=1; "
+         "gpu_memcpy 'Memcpy DtoH' stream=8 ts=5+10 correlation=2 'memory bandwidth (GB/s)'=1",
+         SUTRA_HTA_TYPES_MEMORY, "COMPUTATION,5,33.3 | COMPUTATION overlapping MEMORY,5,33.3 | MEMORY,5,33.3"},
+        {"synchronisations are none of the three", "cuda_sync 'Stream Sync' stream=7 ts=0+10 correlation=1",
          SUTRA_HTA_TYPES_MEMORY, ""},
     };
     check_all(cases, N(cases));
@@ -98,10 +105,12 @@ static void names_of_kernels_have_their_durations(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"by name; one value has no deviation",
-         TRACE(KERNEL("b", 7, 0, 2, 1) "," KERNEL("a", 7, 10, 5, 2) "," KERNEL("b", 7, 20, 4, 3)), SUTRA_HTA_KERNELS,
-         "a,5,5,5,0.0,5.0,COMPUTATION,0 | b,6,4,2,1.4142135623730951,3.0,COMPUTATION,0"},
+         "kernel b stream=7 ts=0+2 correlation=1; kernel a stream=7 ts=10+5 correlation=2; "
+         "kernel b stream=7 ts=20+4 correlation=3",
+         SUTRA_HTA_KERNELS, "a,5,5,5,0.0,5.0,COMPUTATION,0 | b,6,4,2,1.4142135623730951,3.0,COMPUTATION,0"},
         {"communication before compute, copies in their own table",
-         TRACE(KERNEL("a", 7, 0, 2, 1) "," KERNEL("ncclKernel", 8, 0, 3, 2) "," COPY("Memset (Device)", 7, 4, 1, 3, 1)),
+         "kernel a stream=7 ts=0+2 correlation=1; kernel ncclKernel stream=8 ts=0+3 correlation=2; "
+         "gpu_memcpy 'Memset (Device)' stream=7 ts=4+1 correlation=3 'memory bandwidth (GB/s)'=1",
          SUTRA_HTA_KERNELS_MEMORY,
          "ncclKernel,3,3,3,0.0,3.0,COMMUNICATION,0 | a,2,2,2,0.0,2.0,COMPUTATION,0 | "
          "Memset (Device),1,1,1,0.0,1.0,MEMORY,0"},
@@ -114,8 +123,8 @@ static void names_beyond_the_wanted_number_become_others(void **state) {
     /* Running sums 50, 70, 80, 85 have the quantile 81; the second name is one too many, and so are those behind it. */
     static const struct table_case test = {
         "one name is kept",
-        TRACE(KERNEL("a", 7, 0, 50, 1) "," KERNEL("b", 7, 100, 20, 2) "," KERNEL("c", 7, 200, 10,
-                                                                                 3) "," KERNEL("d", 7, 300, 5, 4)),
+        "kernel a stream=7 ts=0+50 correlation=1; kernel b stream=7 ts=100+20 correlation=2; "
+        "kernel c stream=7 ts=200+10 correlation=3; kernel d stream=7 ts=300+5 correlation=4",
         SUTRA_HTA_KERNELS,
         "a,50,50,50,0.0,50.0,COMPUTATION,0 | others,35,20,5,7.637626158259733,11.666666666666666,COMPUTATION,0"};
     check_with(&test, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .n_kernels = 1});
@@ -126,7 +135,8 @@ static void names_beyond_the_wanted_number_become_others(void **state) {
     check_with(&kept, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .n_kernels = 3});
     static const struct table_case negative = {
         "a name with a sum below 0 is kept, as HTA has it",
-        TRACE(KERNEL("a", 7, 0, 50, 1) "," KERNEL("b", 7, 100, 20, 2) "," KERNEL("c", 7, 200, -1, 3)),
+        "kernel a stream=7 ts=0+50 correlation=1; kernel b stream=7 ts=100+20 correlation=2; "
+        "kernel c stream=7 ts=200+-1 correlation=3",
         SUTRA_HTA_KERNELS,
         "a,50,50,50,0.0,50.0,COMPUTATION,0 | c,-1,-1,-1,0.0,-1.0,COMPUTATION,0 | "
         "others,20,20,20,0.0,20.0,COMPUTATION,0"};
@@ -134,7 +144,8 @@ static void names_beyond_the_wanted_number_become_others(void **state) {
 }
 
 #define TWO_KERNELS(launch_ts, second_ts)                                                                              \
-    TRACE(LAUNCH(0, 1, 1) "," LAUNCH(launch_ts, 1, 2) "," KERNEL("k", 7, 10, 10, 1) "," KERNEL("k", 7, second_ts, 5, 2))
+    "cudaLaunchKernel ts=0+1 correlation=1; cudaLaunchKernel ts=" #launch_ts "+1 correlation=2; "                      \
+    "kernel k stream=7 ts=10+10 correlation=1; kernel k stream=7 ts=" #second_ts "+5 correlation=2"
 
 static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
     (void)state;
@@ -146,11 +157,13 @@ static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
         {"launched in time, a long gap: other", TWO_KERNELS(2, 50), SUTRA_HTA_IDLE, "0,7,other,30.0,1.0"},
         {"a negative gap counts as it is", TWO_KERNELS(2, 15), SUTRA_HTA_IDLE,
          "0,7,kernel_wait,-5.0,1.0 | 0,7,other,0.0,-0.0"},
-        {"one kernel", TRACE(LAUNCH(0, 1, 1) "," KERNEL("k", 7, 10, 10, 1)), SUTRA_HTA_IDLE, "0,7,other,0.0,-"},
+        {"one kernel", "cudaLaunchKernel ts=0+1 correlation=1; kernel k stream=7 ts=10+10 correlation=1",
+         SUTRA_HTA_IDLE, "0,7,other,0.0,-"},
         {"streams in the order of the file, each for itself",
-         TRACE(KERNEL("k", 9, 10, 10, 1) "," KERNEL("k", 7, 0, 10, 2) "," KERNEL("k", 7, 12, 10, 3)), SUTRA_HTA_IDLE,
-         "0,9,other,0.0,- | 0,7,kernel_wait,2.0,1.0 | 0,7,other,0.0,0.0"},
-        {"a synchronisation is no kernel", TRACE(WORK("cuda_sync", "Stream Sync", 7, 0, 10, 1)), SUTRA_HTA_IDLE,
+         "kernel k stream=9 ts=10+10 correlation=1; kernel k stream=7 ts=0+10 correlation=2; "
+         "kernel k stream=7 ts=12+10 correlation=3",
+         SUTRA_HTA_IDLE, "0,9,other,0.0,- | 0,7,kernel_wait,2.0,1.0 | 0,7,other,0.0,0.0"},
+        {"a synchronisation is no kernel", "cuda_sync 'Stream Sync' stream=7 ts=0+10 correlation=1", SUTRA_HTA_IDLE,
          "none: no kernel, memcpy or memset on a stream"},
         {"distribution of the gaps", TWO_KERNELS(25, 60), SUTRA_HTA_IDLE_STATS,
          "host_wait,0,7,1.0,40.0,-,40.0,40.0,40.0,40.0,40.0 | other,0,7,0.0,-,-,-,-,-,-,-"},
@@ -164,28 +177,30 @@ static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
 static void launches_are_paired_with_their_kernels(void **state) {
     (void)state;
     static const struct table_case cases[] = {
-        {"call, kernel, and the wait between", TRACE(LAUNCH(10, 5, 1) "," KERNEL("k", 7, 18, 20, 1)),
-         SUTRA_HTA_LAUNCHES, "1,5,20,3"},
-        {"a kernel that begins during the call waits 0", TRACE(LAUNCH(10, 5, 1) "," KERNEL("k", 7, 12, 20, 1)),
-         SUTRA_HTA_LAUNCHES, "1,5,20,0"},
+        {"call, kernel, and the wait between",
+         "cudaLaunchKernel ts=10+5 correlation=1; kernel k stream=7 ts=18+20 correlation=1", SUTRA_HTA_LAUNCHES,
+         "1,5,20,3"},
+        {"a kernel that begins during the call waits 0",
+         "cudaLaunchKernel ts=10+5 correlation=1; kernel k stream=7 ts=12+20 correlation=1", SUTRA_HTA_LAUNCHES,
+         "1,5,20,0"},
         {"in the order of the calls in the file",
-         TRACE(KERNEL("k", 7, 12, 20, 1) "," LAUNCH(30, 1, 2) "," LAUNCH(10, 5, 1) "," KERNEL("k", 7, 40, 2, 2)),
+         "kernel k stream=7 ts=12+20 correlation=1; cudaLaunchKernel ts=30+1 correlation=2; "
+         "cudaLaunchKernel ts=10+5 correlation=1; kernel k stream=7 ts=40+2 correlation=2",
          SUTRA_HTA_LAUNCHES, "2,1,2,9 | 1,5,20,0"},
-        {"HTA does not know cuLaunchKernelEx", TRACE(CALL("cuLaunchKernelEx", 10, 5, 1) "," KERNEL("k", 7, 18, 20, 1)),
+        {"HTA does not know cuLaunchKernelEx",
+         "cuda_runtime cuLaunchKernelEx ts=10+5 correlation=1; kernel k stream=7 ts=18+20 correlation=1",
          SUTRA_HTA_LAUNCHES, ""},
-        {"no correlation is none",
-         TRACE(EVENT("cuda_runtime", "cudaLaunchKernel", 1, 1, 0, 1, "") "," EVENT("kernel", "k", 0, 7, 5, 5,
-                                                                                   "\"stream\":7")),
-         SUTRA_HTA_LAUNCHES, ""},
+        {"no correlation is none", "cudaLaunchKernel ts=0+1; kernel k stream=7 ts=5+5", SUTRA_HTA_LAUNCHES, ""},
         {"each with each where a correlation is repeated",
-         TRACE(LAUNCH(0, 1, 1) "," LAUNCH(2, 1, 1) "," KERNEL("k", 7, 5, 6, 1) "," KERNEL("k", 7, 20, 7, 1)),
+         "cudaLaunchKernel ts=0+1 correlation=1; cudaLaunchKernel ts=2+1 correlation=1; "
+         "kernel k stream=7 ts=5+6 correlation=1; kernel k stream=7 ts=20+7 correlation=1",
          SUTRA_HTA_LAUNCHES, "1,1,6,4 | 1,1,7,19 | 1,1,6,2 | 1,1,7,17"},
     };
     check_all(cases, N(cases));
     static const struct table_case all = {
         "all launches if that is asked for",
-        TRACE(CALL("cuLaunchKernelEx", 10, 5, 1) "," KERNEL("k", 7, 18, 20, 1) "," CALL(
-            "cudaStreamSynchronize", 40, 5, 2) "," WORK("cuda_sync", "Stream Sync", 7, 40, 5, 2)),
+        "cuda_runtime cuLaunchKernelEx ts=10+5 correlation=1; kernel k stream=7 ts=18+20 correlation=1; "
+        "cudaStreamSynchronize ts=40+5 correlation=2; cuda_sync 'Stream Sync' stream=7 ts=40+5 correlation=2",
         SUTRA_HTA_LAUNCHES, "1,5,20,3"};
     check_with(&all, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .all_launches = true});
 }
@@ -194,13 +209,14 @@ static void calls_of_any_name_are_counted_in_our_table(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"a graph launches several kernels, its delay is that of the first",
-         TRACE(CALL("cudaGraphLaunch", 0, 10, 1) "," KERNEL("k", 7, 30, 5, 1) "," KERNEL("k", 7, 14, 15, 1)),
+         "cudaGraphLaunch ts=0+10 correlation=1; kernel k stream=7 ts=30+5 correlation=1; "
+         "kernel k stream=7 ts=14+15 correlation=1",
          SUTRA_HTA_LAUNCH_CALLS, "0,cudaGraphLaunch,1,2,10,20,1,4.0,4.0,4.0"},
-        {"HIP", TRACE(CALL("hipModuleLaunchKernel", 0, 10, 1) "," KERNEL("k", 0, 14, 15, 1)), SUTRA_HTA_LAUNCH_CALLS,
-         "0,hipModuleLaunchKernel,1,1,10,15,0,4.0,4.0,4.0"},
+        {"HIP", "cuda_runtime hipModuleLaunchKernel ts=0+10 correlation=1; kernel k stream=0 ts=14+15 correlation=1",
+         SUTRA_HTA_LAUNCH_CALLS, "0,hipModuleLaunchKernel,1,1,10,15,0,4.0,4.0,4.0"},
         {"a synchronisation launches nothing",
-         TRACE(OP("a", 0, 1) "," CALL("cudaStreamSynchronize", 0, 10, 1) "," WORK("cuda_sync", "Stream Sync", 7, 14, 15,
-                                                                                  1)),
+         "cpu_op a ts=0+1; cudaStreamSynchronize ts=0+10 correlation=1; "
+         "cuda_sync 'Stream Sync' stream=7 ts=14+15 correlation=1",
          SUTRA_HTA_LAUNCH_CALLS, ""},
     };
     check_all(cases, N(cases));
@@ -211,29 +227,30 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
     /* Event 0 is linked with nothing in HTA, so an operator comes first. */
     static const struct table_case cases[] = {
         {"one after the other",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 2) "," KERNEL("k", 7, 20, 5,
-                                                                                  1) "," KERNEL("k", 7, 25, 5, 2)),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=12+1 correlation=2; "
+         "kernel k stream=7 ts=20+5 correlation=1; kernel k stream=7 ts=25+5 correlation=2",
          SUTRA_HTA_QUEUE, "1,10,0,7,7,1 | 2,12,0,7,7,2 | 3,20,0,7,7,1 | 4,25,0,7,7,0"},
         {"its distribution is over events",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 2) "," KERNEL("k", 7, 20, 5,
-                                                                                  1) "," KERNEL("k", 7, 25, 5, 2)),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=12+1 correlation=2; "
+         "kernel k stream=7 ts=20+5 correlation=1; kernel k stream=7 ts=25+5 correlation=2",
          SUTRA_HTA_QUEUE_SUMMARY, "0,7,4.0,1.0,0.816496580927726,0.0,0.75,1.0,1.25,2.0"},
         {"a launch comes before a kernel that begins at the same moment",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(20, 1, 2) "," KERNEL("k", 7, 20, 5,
-                                                                                  1) "," KERNEL("k", 7, 25, 5, 2)),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=20+1 correlation=2; "
+         "kernel k stream=7 ts=20+5 correlation=1; kernel k stream=7 ts=25+5 correlation=2",
          SUTRA_HTA_QUEUE, "1,10,0,7,7,1 | 2,20,0,7,7,2 | 3,20,0,7,7,1 | 4,25,0,7,7,0"},
         {"streams rise, whatever their order in the file",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 2) "," KERNEL("k", 9, 20, 5,
-                                                                                  1) "," KERNEL("k", 0, 25, 5, 2)),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=12+1 correlation=2; "
+         "kernel k stream=9 ts=20+5 correlation=1; kernel k stream=0 ts=25+5 correlation=2",
          SUTRA_HTA_QUEUE, "2,12,0,0,0,1 | 4,25,0,0,0,0 | 1,10,0,9,9,1 | 3,20,0,9,9,0"},
-        {"a kernel without a launch has no queue", TRACE(OP("a", 0, 1) "," KERNEL("k", 7, 20, 5, 1)), SUTRA_HTA_QUEUE,
-         "none: no kernel has the correlation of a launch"},
+        {"a kernel without a launch has no queue", "cpu_op a ts=0+1; kernel k stream=7 ts=20+5 correlation=1",
+         SUTRA_HTA_QUEUE, "none: no kernel has the correlation of a launch"},
         {"two launches of one correlation queue the kernel once, where HTA fails",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 1) "," KERNEL("k", 7, 20, 5, 1)), SUTRA_HTA_QUEUE,
-         "2,12,0,7,7,1 | 3,20,0,7,7,0"},
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=12+1 correlation=1; "
+         "kernel k stream=7 ts=20+5 correlation=1",
+         SUTRA_HTA_QUEUE, "2,12,0,7,7,1 | 3,20,0,7,7,0"},
         {"tids that are text are kept, and then all are text",
-         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," EVENT("kernel", "k", 0, "stream 7", 20, 5,
-                                                            "\"stream\":7,\"correlation\":1")),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=10+1 correlation=1; "
+         "kernel k tid='stream 7' stream=7 ts=20+5 correlation=1",
          SUTRA_HTA_QUEUE, "1,10,0,stream 7,7,1 | 2,20,0,stream 7,7,0"},
     };
     check_all(cases, N(cases));
@@ -243,36 +260,46 @@ static void bandwidth_sums_concurrent_copies_of_a_kind(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"alone, then both, then alone",
-         TRACE(COPY("Memcpy HtoD (Pinned -> Device)", 7, 0, 10, 1, 2.0) "," COPY("Memcpy HtoD", 8, 5, 10, 2, 1.0)),
+         "gpu_memcpy 'Memcpy HtoD (Pinned -> Device)' stream=7 ts=0+10 correlation=1 'memory bandwidth (GB/s)'=2.0; "
+         "gpu_memcpy 'Memcpy HtoD' stream=8 ts=5+10 correlation=2 'memory bandwidth (GB/s)'=1.0",
          SUTRA_HTA_BANDWIDTH, "0,Memcpy HtoD,3.0,2.0,1.0,1.0,1.5,2.0,2.5,3.0"},
         {"of two that end together, the first of the file ends first",
-         TRACE(COPY("Memcpy HtoD", 7, 5, 5, 1, 2.0) "," COPY("Memcpy HtoD", 8, 0, 10, 2, 1.0)), SUTRA_HTA_BANDWIDTH,
-         "0,Memcpy HtoD,3.0,1.6666666666666667,1.1547005383792517,1.0,1.0,1.0,2.0,3.0"},
-        {"a copy of no length takes a microsecond", TRACE(COPY("Memcpy DtoH", 7, 0, 0, 1, 2.0)), SUTRA_HTA_BANDWIDTH,
+         "gpu_memcpy 'Memcpy HtoD' stream=7 ts=5+5 correlation=1 'memory bandwidth (GB/s)'=2.0; "
+         "gpu_memcpy 'Memcpy HtoD' stream=8 ts=0+10 correlation=2 'memory bandwidth (GB/s)'=1.0",
+         SUTRA_HTA_BANDWIDTH, "0,Memcpy HtoD,3.0,1.6666666666666667,1.1547005383792517,1.0,1.0,1.0,2.0,3.0"},
+        {"a copy of no length takes a microsecond",
+         "gpu_memcpy 'Memcpy DtoH' stream=7 ts=0+0 correlation=1 'memory bandwidth (GB/s)'=2.0", SUTRA_HTA_BANDWIDTH,
          "0,Memcpy DtoH,1.0,2.0,-,2.0,2.0,2.0,2.0,2.0"},
-        {"kinds by name", TRACE(COPY("dma", 7, 0, 1, 1, 3.0) "," COPY("Memset (Device)", 7, 5, 1, 2, 4.0)),
+        {"kinds by name",
+         "gpu_memcpy dma stream=7 ts=0+1 correlation=1 'memory bandwidth (GB/s)'=3.0; "
+         "gpu_memcpy 'Memset (Device)' stream=7 ts=5+1 correlation=2 'memory bandwidth (GB/s)'=4.0",
          SUTRA_HTA_BANDWIDTH,
          "0,Memcpy Unknown,1.0,3.0,-,3.0,3.0,3.0,3.0,3.0 | 0,Memset,1.0,4.0,-,4.0,4.0,4.0,4.0,4.0"},
-        {"no bandwidth is 0, and is left out", TRACE(WORK("gpu_memcpy", "Memcpy DtoH", 7, 0, 5, 1)),
+        {"no bandwidth is 0, and is left out", "gpu_memcpy 'Memcpy DtoH' stream=7 ts=0+5 correlation=1",
          SUTRA_HTA_BANDWIDTH, ""},
-        {"no copies", TRACE(KERNEL("k", 7, 0, 5, 1)), SUTRA_HTA_BANDWIDTH, "none: no memcpy or memset on a stream"},
+        {"no copies", "kernel k stream=7 ts=0+5 correlation=1", SUTRA_HTA_BANDWIDTH,
+         "none: no memcpy or memset on a stream"},
     };
     check_all(cases, N(cases));
 }
 
 #define TWO_STEPS                                                                                                      \
-    TRACE(STEP(1, 0, 100) "," STEP(2, 100, 100) "," LAUNCH(10, 1, 1) "," LAUNCH(110, 1, 2) "," KERNEL(                 \
-        "k", 7, 20, 30, 1) "," KERNEL("k", 7, 120, 40, 2))
+    "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#2 ts=100+100; "                             \
+    "cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=110+1 correlation=2; "                                \
+    "kernel k stream=7 ts=20+30 correlation=1; kernel k stream=7 ts=120+40 correlation=2"
 
 static void last_of_several_steps_is_skipped(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"with the kernels that it launched", TWO_STEPS, SUTRA_HTA_TEMPORAL, "0,0,30,0,30,0.0,100.0,0.0"},
-        {"one step is kept", TRACE(STEP(1, 0, 100) "," LAUNCH(10, 1, 1) "," KERNEL("k", 7, 20, 30, 1)),
+        {"one step is kept",
+         "user_annotation ProfilerStep#1 ts=0+100; cudaLaunchKernel ts=10+1 correlation=1; "
+         "kernel k stream=7 ts=20+30 correlation=1",
          SUTRA_HTA_TEMPORAL, "0,0,30,0,30,0.0,100.0,0.0"},
         {"a kernel counts as often as launches have its correlation, as HTA has it",
-         TRACE(STEP(1, 0, 100) "," STEP(2, 100, 100) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 1) "," KERNEL("k", 7, 20,
-                                                                                                          30, 1)),
+         "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#2 ts=100+100; "
+         "cudaLaunchKernel ts=10+1 correlation=1; cudaLaunchKernel ts=12+1 correlation=1; "
+         "kernel k stream=7 ts=20+30 correlation=1",
          SUTRA_HTA_KERNELS, "k,60,30,30,0.0,30.0,COMPUTATION,0"},
     };
     check_all(cases, N(cases));
@@ -283,38 +310,35 @@ static void last_of_several_steps_is_skipped(void **state) {
 
 static void fractions_are_kept_on_request(void **state) {
     (void)state;
-    static const struct table_case test = {"nanoseconds",
-                                           TRACE(KERNEL("k", 7, 0.5, 10, 1) "," KERNEL("k", 7, 20.25, 10.5, 2)),
-                                           SUTRA_HTA_TEMPORAL, "0,9.75,20.5,0.0,30.25,32.23,67.77,0.0"};
+    static const struct table_case test = {
+        "nanoseconds", "kernel k stream=7 ts=0.5+10 correlation=1; kernel k stream=7 ts=20.25+10.5 correlation=2",
+        SUTRA_HTA_TEMPORAL, "0,9.75,20.5,0.0,30.25,32.23,67.77,0.0"};
     check_with(&test, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .nanoseconds = true});
 }
 
 static void odd_events_do_no_harm(void **state) {
     (void)state;
     static const struct table_case cases[] = {
-        {"a stream in quotes is its number",
-         TRACE(EVENT("kernel", "k", 0, 7, 0, 10, "\"stream\":\"20\",\"correlation\":1")), SUTRA_HTA_IDLE,
+        {"a stream in quotes is its number", "kernel k tid=7 stream='20' ts=0+10 correlation=1", SUTRA_HTA_IDLE,
          "0,20,other,0.0,-"},
-        {"a stream with a name is none",
-         TRACE(EVENT("kernel", "k", 0, 7, 0, 10, "\"stream\":\"main\",\"correlation\":1")), SUTRA_HTA_TEMPORAL,
+        {"a stream with a name is none", "kernel k tid=7 stream=main ts=0+10 correlation=1", SUTRA_HTA_TEMPORAL,
          "none: no event has a stream"},
-        {"a stream with a fraction is cut",
-         TRACE(EVENT("kernel", "k", 0, 7, 0, 10, "\"stream\":7.9,\"correlation\":1")), SUTRA_HTA_IDLE,
+        {"a stream with a fraction is cut", "kernel k tid=7 stream=7.9 ts=0+10 correlation=1", SUTRA_HTA_IDLE,
          "0,7,other,0.0,-"},
         {"null, lists and objects are no streams",
-         TRACE(EVENT("kernel", "k", 0, 7, 0, 10, "\"stream\":null") "," EVENT("kernel", "k", 0, 7, 0, 10,
-                                                                              "\"stream\":[]")),
+         "{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':0,'dur':10,'args':{'stream':null}}; "
+         "kernel k tid=7 stream=[] ts=0+10",
          SUTRA_HTA_TEMPORAL, "none: no event has a stream"},
         {"correlations that are strings tie as well",
-         TRACE(OP("a", 0, 1) "," EVENT("cuda_runtime", "cudaLaunchKernel", 1, 1, 0, 2,
-                                       "\"correlation\":\"x\"") "," EVENT("kernel", "k", 0, 7, 5, 10,
-                                                                          "\"stream\":7,\"correlation\":\"x\"")),
+         "cpu_op a ts=0+1; cudaLaunchKernel ts=0+2 correlation=x; kernel k stream=7 ts=5+10 correlation=x",
          SUTRA_HTA_LAUNCHES, "-1,2,10,3"},
         {"a negative duration",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("k", 7, 20, -5, 2) "," KERNEL("k", 7, 30, 10, 3)),
+         "kernel k stream=7 ts=0+10 correlation=1; kernel k stream=7 ts=20+-5 correlation=2; "
+         "kernel k stream=7 ts=30+10 correlation=3",
          SUTRA_HTA_TEMPORAL, "0,25,15,0,40,62.5,37.5,0.0"},
         {"times that are too large are left out",
-         TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("k", 7, 4e18, 10, 2) "," KERNEL("k", 7, 0, 1e300, 3)),
+         "kernel k stream=7 ts=0+10 correlation=1; kernel k stream=7 ts=4e18+10 correlation=2; "
+         "kernel k stream=7 ts=0+1e300 correlation=3",
          SUTRA_HTA_OVERLAP, "0,-"},
     };
     check_all(cases, N(cases));
@@ -322,14 +346,12 @@ static void odd_events_do_no_harm(void **state) {
 
 /* Two steps, n launches and n kernels, all of one correlation. */
 static char *one_correlation(int n) {
-    char *text = malloc((size_t)n * 400 + 1000), *at = text;
+    char *text = malloc((size_t)n * 100 + 1000), *at = text;
     assert_non_null(text);
-    at += sprintf(at, "{\"traceEvents\":[" STEP(1, 0, 10) "," STEP(2, 1000000, 10));
-    for (int i = 0; i < n; i++) {
-        at += sprintf(at, "," LAUNCH(% d, 1, 5), i);
-        at += sprintf(at, "," KERNEL("k", 7, % d, 1, 5), 10 + i);
-    }
-    strcpy(at, "]}");
+    at += sprintf(at, "user_annotation ProfilerStep#1 ts=0+10; user_annotation ProfilerStep#2 ts=1000000+10");
+    for (int i = 0; i < n; i++)
+        at +=
+            sprintf(at, "; cudaLaunchKernel ts=%d+1 correlation=5; kernel k stream=7 ts=%d+1 correlation=5", i, 10 + i);
     return text;
 }
 
@@ -352,10 +374,11 @@ static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
 static void summary_counts_skipped_events(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
-    struct sutra_hta *hta = analyze(
-        context,
-        TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("k", 7, 4e18, 10, 2) "," KERNEL("k", 7, 20, -5, 3) ",{\"dur\":1}"),
-        NULL);
+    struct sutra_hta *hta =
+        analyze(context,
+                "kernel k stream=7 ts=0+10 correlation=1; kernel k stream=7 ts=4e18+10 correlation=2; "
+                "kernel k stream=7 ts=20+-5 correlation=3; {'dur':1}",
+                NULL);
     struct sutra_hta_summary summary = {.size = sizeof summary};
     sutra_hta_summary(hta, &summary);
     assert_int_equal(summary.n_events, 4);

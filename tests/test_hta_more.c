@@ -27,31 +27,34 @@ static void check(const char *events, const struct sutra_hta_options *options, e
     }
 }
 
-/* An annotation on a stream's track. */
-#define ON_GPU(name, stream, ts, dur) EVENT("gpu_user_annotation", name, 0, stream, ts, dur, "")
 #define ROW(index, ts, dur, end, stream, correlation, name, annotation)                                                \
 #index "," #ts "," #dur "," #end ",0," #stream "," #stream "," #correlation ",0,kernel," name "," annotation
 
 static void kernels_have_the_shortest_overlapping_annotation(void **state) {
     (void)state;
-    check(TRACE(ON_GPU("step", 7, 0, 100) "," ON_GPU("forward", 7, 10, 20) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL(
-              "b", 7, 25, 10, 2) "," KERNEL("c", 7, 100, 5, 3) "," KERNEL("d", 8, 15, 5, 4)),
+    check("gpu_user_annotation step pid=0 tid=7 ts=0+100; gpu_user_annotation forward pid=0 tid=7 ts=10+20; "
+          "kernel a stream=7 ts=5+5 correlation=1; kernel b stream=7 ts=25+10 correlation=2; "
+          "kernel c stream=7 ts=100+5 correlation=3; kernel d stream=8 ts=15+5 correlation=4",
           &ours, SUTRA_HTA_ANNOTATED,
           ROW(2, 5, 5, 10, 7, 1, "a", "step") " | " ROW(3, 25, 10, 35, 7, 2, "b", "forward") " | "
           /* touching is not meeting, and the other stream has none */
           ROW(4, 100, 5, 105, 7, 3, "c", "") " | " ROW(5, 15, 5, 20, 8, 4, "d", ""));
-    check(TRACE(ON_GPU("first", 7, 0, 10) "," ON_GPU("last", 7, 5, 10) "," KERNEL("a", 7, 6, 2, 1)), &ours,
-          SUTRA_HTA_ANNOTATED, ROW(2, 6, 2, 8, 7, 1, "a", "last"));
+    check("gpu_user_annotation first pid=0 tid=7 ts=0+10; gpu_user_annotation last pid=0 tid=7 ts=5+10; "
+          "kernel a stream=7 ts=6+2 correlation=1",
+          &ours, SUTRA_HTA_ANNOTATED, ROW(2, 6, 2, 8, 7, 1, "a", "last"));
     /* without length only strictly within */
-    check(TRACE(ON_GPU("x", 7, 10, 10) "," KERNEL("a", 7, 10, 0, 1) "," KERNEL("b", 7, 15, 0, 2)), &ours,
-          SUTRA_HTA_ANNOTATED, ROW(1, 0, 0, 0, 7, 1, "a", "") " | " ROW(2, 5, 0, 5, 7, 2, "b", "x"));
-    check(TRACE(KERNEL("a", 7, 5, 5, 1)), &ours, SUTRA_HTA_ANNOTATED,
+    check("gpu_user_annotation x pid=0 tid=7 ts=10+10; kernel a stream=7 ts=10+0 correlation=1; "
+          "kernel b stream=7 ts=15+0 correlation=2",
+          &ours, SUTRA_HTA_ANNOTATED, ROW(1, 0, 0, 0, 7, 1, "a", "") " | " ROW(2, 5, 0, 5, 7, 2, "b", "x"));
+    check("kernel a stream=7 ts=5+5 correlation=1", &ours, SUTRA_HTA_ANNOTATED,
           "none: no event has the category gpu_user_annotation");
 }
 
 static void hta_0_6_shares_annotations_of_kernels_with_equal_times(void **state) {
     (void)state;
-#define TWINS TRACE(ON_GPU("x", 7, 0, 10) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL("b", 8, 5, 5, 2))
+#define TWINS                                                                                                          \
+    "gpu_user_annotation x pid=0 tid=7 ts=0+10; kernel a stream=7 ts=5+5 correlation=1; "                              \
+    "kernel b stream=8 ts=5+5 correlation=2"
     check(TWINS, &newer, SUTRA_HTA_ANNOTATED, ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", ""));
     check(TWINS, &compat, SUTRA_HTA_ANNOTATED, ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", ""));
     check(TWINS, &newer_compat, SUTRA_HTA_ANNOTATED,
@@ -61,11 +64,11 @@ static void hta_0_6_shares_annotations_of_kernels_with_equal_times(void **state)
 static void annotations_have_their_durations_by_name(void **state) {
     (void)state;
 #define ANNOTATIONS                                                                                                    \
-    TRACE(EVENT("user_annotation", "b", 1, 1, 0, 4, "") "," EVENT("user_annotation", "b", 1, 1, 5, 8, "") "," EVENT(   \
-        "user_annotation", "a", 1, 1, 20, 3, "") "," ON_GPU("a", 7, 22, 5))
+    "user_annotation b ts=0+4; user_annotation b ts=5+8; user_annotation a ts=20+3; "                                  \
+    "gpu_user_annotation a pid=0 tid=7 ts=22+5"
     check(ANNOTATIONS, &ours, SUTRA_HTA_ANNOTATIONS, "a,3,3,3,0.0,3.0,0 | b,12,8,4,2.8284271247461903,6.0,0");
     check(ANNOTATIONS, &ours, SUTRA_HTA_GPU_ANNOTATIONS, "a,5,5,5,0.0,5.0,0");
-    check(TRACE(KERNEL("a", 7, 5, 5, 1)), &ours, SUTRA_HTA_ANNOTATIONS,
+    check("kernel a stream=7 ts=5+5 correlation=1", &ours, SUTRA_HTA_ANNOTATIONS,
           "none: no event has the category user_annotation: annotate code with record_function()");
 }
 
@@ -83,17 +86,16 @@ static void names_beyond_a_number_or_quantile_become_others(void **state) {
     struct sutra_hta *hta = NULL;
     struct sutra_error error;
     (void)state;
-#define NAMED(name, ts, dur) EVENT("user_annotation", name, 1, 1, ts, dur, "")
 #define FOUR_NAMES                                                                                                     \
-    TRACE(NAMED("step", 0, 8) "," NAMED("forward", 10, 4) "," NAMED("backward", 20, 2) "," NAMED("zero_grad", 30, 1))
+    "user_annotation step ts=0+8; user_annotation forward ts=10+4; user_annotation backward ts=20+2; "                 \
+    "user_annotation zero_grad ts=30+1"
     check(FOUR_NAMES, &two, SUTRA_HTA_ANNOTATIONS,
           "forward,4,4,4,0.0,4.0,0 | others,3,2,1,0.7071067811865476,1.5,0 | step,8,8,8,0.0,8.0,0");
     check(FOUR_NAMES, &quantile, SUTRA_HTA_ANNOTATIONS,
           "others,7,4,1,1.5275252316519468,2.3333333333333335,0 | step,8,8,8,0.0,8.0,0");
     check(FOUR_NAMES, &named, SUTRA_HTA_ANNOTATIONS,
           "others,6,4,2,1.4142135623730951,3.0,0 | step,8,8,8,0.0,8.0,0 | zero_grad,1,1,1,0.0,1.0,0");
-    assert_int_equal(sutra_device_trace_parse(context, "trace", FOUR_NAMES, strlen(FOUR_NAMES), &trace, NULL),
-                     SUTRA_OK);
+    trace = parse_trace(context, FOUR_NAMES);
     assert_int_equal(sutra_hta_run(context, trace, &wrong, &hta, &error), SUTRA_USAGE);
     assert_string_equal(error.message, "kept_ratio 1.5 is not between 0 and 1");
     sutra_device_trace_free(trace);
@@ -104,8 +106,8 @@ static void rows_and_short_names_are_made_on_request(void **state) {
     const struct sutra_hta_options rows = {.size = sizeof rows, .rows = true, .short_names = true};
     (void)state;
 #define TEMPLATES                                                                                                      \
-    TRACE(NAMED("ProfilerStep#3", 0, 50) "," LAUNCH(5, 2, 1) "," KERNEL("void a::b<float>(int)", 7, 10, 5,             \
-                                                                        1) "," ON_GPU("loss<x>", 7, 9, 8))
+    "user_annotation ProfilerStep#3 ts=0+50; cudaLaunchKernel ts=5+2 correlation=1; "                                  \
+    "kernel 'void a::b<float>(int)' stream=7 ts=10+5 correlation=1; gpu_user_annotation loss<x> pid=0 tid=7 ts=9+8"
     check(TEMPLATES, &ours, SUTRA_HTA_ROWS, "none: a table on request");
     check(
         TEMPLATES, &rows, SUTRA_HTA_ROWS,
@@ -114,84 +116,77 @@ static void rows_and_short_names_are_made_on_request(void **state) {
     check(TEMPLATES, &rows, SUTRA_HTA_ANNOTATED, "2,10,5,15,0,7,7,1,1,kernel,a::b,loss");
 }
 
-#define RANGE(name, ts, counters) EVENT("cuda_profiler_range", name, 0, 0, ts, 1, counters)
-
 static void profiler_ranges_have_the_enclosing_operators_of_their_launch(void **state) {
     (void)state;
 #define TWO_LAUNCHES                                                                                                   \
-    OP("aten::conv", 0, 50)                                                                                            \
-    "," OP("aten::fft", 5, 20) "," LAUNCH(10, 2, 1) "," LAUNCH(60, 2, 2) "," RANGE(                                    \
-        "second", 62, "\"b\":2,\"a\":1") "," RANGE("first", 12, "\"a\":3")
-    check(TRACE(TWO_LAUNCHES), &ours, SUTRA_HTA_RANGES, "5,2,0,aten::conv | 5,2,1,aten::fft | 4,3,-1,");
-    check(TRACE(TWO_LAUNCHES), &ours, SUTRA_HTA_COUNTERS, "b | a");
-    check(TRACE(TWO_LAUNCHES "," LAUNCH(70, 2, 3)), &ours, SUTRA_HTA_RANGES,
+    "cpu_op aten::conv ts=0+50; cpu_op aten::fft ts=5+20; cudaLaunchKernel ts=10+2 correlation=1; "                    \
+    "cudaLaunchKernel ts=60+2 correlation=2; cuda_profiler_range second pid=0 tid=0 ts=62+1 b=2 a=1; "                 \
+    "cuda_profiler_range first pid=0 tid=0 ts=12+1 a=3; "
+    check(TWO_LAUNCHES, &ours, SUTRA_HTA_RANGES, "5,2,0,aten::conv | 5,2,1,aten::fft | 4,3,-1,");
+    check(TWO_LAUNCHES, &ours, SUTRA_HTA_COUNTERS, "b | a");
+    check(TWO_LAUNCHES "cudaLaunchKernel ts=70+2 correlation=3", &ours, SUTRA_HTA_RANGES,
           "none: the numbers of cuda_profiler_range events and of kernel launches differ");
-    check(TRACE(LAUNCH(10, 2, 1)), &ours, SUTRA_HTA_COUNTERS, "none: no event has the category cuda_profiler_range");
+    check("cudaLaunchKernel ts=10+2 correlation=1", &ours, SUTRA_HTA_COUNTERS,
+          "none: no event has the category cuda_profiler_range");
 }
 
 static void launches_of_copies_are_omitted_on_request(void **state) {
     const struct sutra_hta_options kernels = {.size = sizeof kernels, .no_memory_launches = true};
     (void)state;
 #define KERNEL_AND_COPY                                                                                                \
-    TRACE(LAUNCH(0, 2, 1) "," KERNEL("k", 7, 5, 3, 1) "," CALL("cudaMemcpyAsync", 10, 2, 2) "," COPY("Memcpy HtoD", 7, \
-                                                                                                     15, 4, 2, 1))
+    "cudaLaunchKernel ts=0+2 correlation=1; kernel k stream=7 ts=5+3 correlation=1; "                                  \
+    "cudaMemcpyAsync ts=10+2 correlation=2; "                                                                          \
+    "gpu_memcpy 'Memcpy HtoD' stream=7 ts=15+4 correlation=2 'memory bandwidth (GB/s)'=1"
     check(KERNEL_AND_COPY, &ours, SUTRA_HTA_LAUNCHES, "1,2,3,3 | 2,2,4,3");
     check(KERNEL_AND_COPY, &kernels, SUTRA_HTA_LAUNCHES, "1,2,3,3");
 }
 
-#define OP_ON(name, tid, ts, dur) EVENT("cpu_op", name, 1, tid, ts, dur, "")
-#define LAUNCH_ON(tid, ts, dur, correlation)                                                                           \
-    EVENT("cuda_runtime", "cudaLaunchKernel", 1, tid, ts, dur, "\"correlation\":" #correlation)
-
 static void operators_have_the_kernels_of_their_launches(void **state) {
     (void)state;
     /* Twice the same, once with one kernel; the innermost operator has the launches. */
-    check(
-        TRACE(OP("aten::linear", 0, 50) "," OP("aten::addmm", 2, 30) "," LAUNCH(5, 2, 1) "," LAUNCH(10, 2, 2) "," OP("aten::addmm", 100, 30) "," LAUNCH(
-            101, 2,
-            3) "," LAUNCH(110, 2,
-                          4) "," OP("aten::addmm", 200,
-                                    30) "," LAUNCH(204, 2,
-                                                   5) "," KERNEL("gemm", 7, 15, 5,
-                                                                 1) "," KERNEL("add", 7, 30, 5,
-                                                                               2) "," KERNEL("gemm", 7, 107, 5,
-                                                                                             3) "," KERNEL("add", 7,
-                                                                                                           130, 5,
-                                                                                                           4) "," KERNEL("gemm",
-                                                                                                                         7,
-                                                                                                                         210,
-                                                                                                                         5,
-                                                                                                                         5)),
-        &ours, SUTRA_HTA_OPERATORS, "aten::addmm,gemm -> add,2,2.0,8.0 | aten::addmm,gemm,1,4.0,6.0");
-    check(TRACE(OP("mine", 0, 50) "," LAUNCH(5, 2, 1) "," KERNEL("gemm", 7, 15, 5, 1)), &ours, SUTRA_HTA_OPERATORS,
-          "none: no ATen operator launches a kernel");
+    check("cpu_op aten::linear ts=0+50; cpu_op aten::addmm ts=2+30; cudaLaunchKernel ts=5+2 correlation=1; "
+          "cudaLaunchKernel ts=10+2 correlation=2; cpu_op aten::addmm ts=100+30; "
+          "cudaLaunchKernel ts=101+2 correlation=3; cudaLaunchKernel ts=110+2 correlation=4; "
+          "cpu_op aten::addmm ts=200+30; cudaLaunchKernel ts=204+2 correlation=5; "
+          "kernel gemm stream=7 ts=15+5 correlation=1; kernel add stream=7 ts=30+5 correlation=2; "
+          "kernel gemm stream=7 ts=107+5 correlation=3; kernel add stream=7 ts=130+5 correlation=4; "
+          "kernel gemm stream=7 ts=210+5 correlation=5",
+          &ours, SUTRA_HTA_OPERATORS, "aten::addmm,gemm -> add,2,2.0,8.0 | aten::addmm,gemm,1,4.0,6.0");
+    check("cpu_op mine ts=0+50; cudaLaunchKernel ts=5+2 correlation=1; kernel gemm stream=7 ts=15+5 correlation=1",
+          &ours, SUTRA_HTA_OPERATORS, "none: no ATen operator launches a kernel");
 }
 
 static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
     (void)state;
 #define TWO_THREADS                                                                                                    \
-    TRACE(OP_ON("aten::mm", 1, 0, 50) "," OP_ON("aten::add", 2, 4, 50) "," LAUNCH_ON(1, 5, 2, 1) "," KERNEL("gemm", 7, \
-                                                                                                            15, 5, 1))
+    "cpu_op aten::mm ts=0+50; cpu_op aten::add tid=2 ts=4+50; cudaLaunchKernel ts=5+2 correlation=1; "                 \
+    "kernel gemm stream=7 ts=15+5 correlation=1"
     check(TWO_THREADS, &ours, SUTRA_HTA_OPERATORS, "aten::mm,gemm,1,5.0,10.0");
     check(TWO_THREADS, &compat, SUTRA_HTA_OPERATORS, "aten::add,gemm,1,1.0,10.0");
     /* A launch whose kernel is lost stops only HTA. */
-#define LOST TRACE(OP("aten::mm", 1, 50) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," KERNEL("gemm", 7, 15, 5, 1))
+#define LOST                                                                                                           \
+    "cpu_op aten::mm ts=1+50; cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2; "          \
+    "kernel gemm stream=7 ts=15+5 correlation=1"
     check(LOST, &ours, SUTRA_HTA_OPERATORS, "aten::mm,gemm,1,4.0,10.0");
     check(LOST, &compat, SUTRA_HTA_OPERATORS,
           "none: a launch in an operator has no kernel or several kernels: HTA fails here");
 }
 
-#define CALL_OF_TWO(ts, first, second) OP("aten::linear", ts, 10) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 3, second)
+#define CALL_OF_TWO(ts, first, second)                                                                                 \
+    "cpu_op aten::linear ts=" #ts "+10; cudaLaunchKernel ts=" #ts "+1 correlation=" #first "; "                        \
+    "cudaLaunchKernel ts=" #ts "+3 correlation=" #second "; "
 
 static void sequences_count_what_operators_launch_in_the_order_of_time(void **state) {
     (void)state;
     static const struct sutra_hta_options two = {.size = sizeof two, .sequence_kernels = 2};
     /* The second launch's kernel runs first, on another stream. */
-    check(TRACE(OP("x", 0, 5) "," CALL_OF_TWO(10, 1, 2) "," CALL_OF_TWO(30, 3, 4) "," KERNEL(
-              "a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2) "," KERNEL("a", 7, 70, 5, 3) "," KERNEL("b", 8, 60, 7, 4)),
+    check("cpu_op x ts=0+5; " CALL_OF_TWO(10, 1, 2)
+              CALL_OF_TWO(30, 3, 4) "kernel a stream=7 ts=50+5 correlation=1; kernel b stream=8 ts=40+7 correlation=2; "
+                                    "kernel a stream=7 ts=70+5 correlation=3; kernel b stream=8 ts=60+7 correlation=4",
           &two, SUTRA_HTA_SEQUENCES, "aten::linear|b|a,2,24,20");
-    check(TRACE(CALL_OF_TWO(10, 1, 2) "," KERNEL("a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2)), &ours,
-          SUTRA_HTA_SEQUENCES, "none: no operator with this name launches that many kernels");
+    check(CALL_OF_TWO(10, 1, 2) "kernel a stream=7 ts=50+5 correlation=1; "
+                                "kernel b stream=8 ts=40+7 correlation=2",
+          &ours, SUTRA_HTA_SEQUENCES, "none: no operator with this name launches that many kernels");
 }
 
 static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(void **state) {
@@ -200,9 +195,9 @@ static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(
     static const struct sutra_hta_options one_compat = {
         .size = sizeof one_compat, .sequence_kernels = 1, .compat = true};
 #define DEPTHS                                                                                                         \
-    TRACE(OP("x", 1, 5) "," OP("aten::mm", 10, 10) "," OP("aten::add", 12, 5) "," LAUNCH(13, 1, 1) "," OP(             \
-        "y", 30, 10) "," OP("aten::mul", 31, 5) "," LAUNCH(32, 1, 2) "," KERNEL("a", 7, 50, 5,                         \
-                                                                                1) "," KERNEL("b", 7, 60, 7, 2))
+    "cpu_op x ts=1+5; cpu_op aten::mm ts=10+10; cpu_op aten::add ts=12+5; cudaLaunchKernel ts=13+1 correlation=1; "    \
+    "cpu_op y ts=30+10; cpu_op aten::mul ts=31+5; cudaLaunchKernel ts=32+1 correlation=2; "                            \
+    "kernel a stream=7 ts=50+5 correlation=1; kernel b stream=7 ts=60+7 correlation=2"
     check(DEPTHS, &one, SUTRA_HTA_SEQUENCES, "aten::mm|a,1,5,10 | aten::mul|b,1,7,5");
     check(DEPTHS, &one_compat, SUTRA_HTA_SEQUENCES, "aten::mm|a,1,5,10");
 }
@@ -210,8 +205,9 @@ static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(
 static void bandwidth_changes_with_each_copy(void **state) {
     (void)state;
 #define COPIES                                                                                                         \
-    TRACE(COPY("Memcpy DtoH (x)", 7, 10, 4, 1, 0.1) "," COPY("Memcpy DtoH (x)", 8, 12, 4, 2,                           \
-                                                             0.2) "," COPY("Memset (Device)", 7, 30, 0, 3, 5.5))
+    "gpu_memcpy 'Memcpy DtoH (x)' stream=7 ts=10+4 correlation=1 'memory bandwidth (GB/s)'=0.1; "                      \
+    "gpu_memcpy 'Memcpy DtoH (x)' stream=8 ts=12+4 correlation=2 'memory bandwidth (GB/s)'=0.2; "                      \
+    "gpu_memcpy 'Memset (Device)' stream=7 ts=30+0 correlation=3 'memory bandwidth (GB/s)'=5.5"
     check(COPIES, &compat, SUTRA_HTA_BANDWIDTH_SERIES,
           "0.0,0,Memcpy DtoH,0.1 | 2.0,0,Memcpy DtoH,0.30000000000000004 | 4.0,0,Memcpy DtoH,0.20000000000000004 | "
           "6.0,0,Memcpy DtoH,2.7755575615628914e-17 | 20.0,0,Memset,5.5 | 21.0,0,Memset,0.0");
@@ -223,11 +219,11 @@ static void bandwidth_changes_with_each_copy(void **state) {
 static void bandwidths_are_per_device_except_in_hta_mode(void **state) {
     (void)state;
 #define COPY_ON(pid, ts, dur, gbps)                                                                                    \
-    EVENT("gpu_memcpy", "Memcpy DtoD", pid, 7, ts, dur,                                                                \
-          "\"stream\":7,\"correlation\":1,\"memory bandwidth (GB/s)\":" #gbps)
-    check(TRACE(COPY_ON(0, 0, 4, 1) "," COPY_ON(1, 2, 4, 2)), &ours, SUTRA_HTA_BANDWIDTH_SERIES,
+    "gpu_memcpy 'Memcpy DtoD' pid=" #pid " stream=7 ts=" #ts "+" #dur                                                  \
+    " correlation=1 'memory bandwidth (GB/s)'=" #gbps "; "
+    check(COPY_ON(0, 0, 4, 1) COPY_ON(1, 2, 4, 2), &ours, SUTRA_HTA_BANDWIDTH_SERIES,
           "0.0,0,Memcpy DtoD,1.0 | 4.0,0,Memcpy DtoD,0.0 | 2.0,1,Memcpy DtoD,2.0 | 6.0,1,Memcpy DtoD,0.0");
-    check(TRACE(COPY_ON(0, 0, 4, 1) "," COPY_ON(1, 2, 4, 2)), &compat, SUTRA_HTA_BANDWIDTH_SERIES,
+    check(COPY_ON(0, 0, 4, 1) COPY_ON(1, 2, 4, 2), &compat, SUTRA_HTA_BANDWIDTH_SERIES,
           "0.0,0,Memcpy DtoD,1.0 | 2.0,1,Memcpy DtoD,3.0 | 4.0,0,Memcpy DtoD,2.0 | 6.0,1,Memcpy DtoD,0.0");
 }
 
@@ -237,9 +233,10 @@ static void each_stream_has_its_time_on_a_full_queue(void **state) {
     static const struct sutra_hta_options full_compat = {.size = sizeof full_compat, .full_queue = 2, .compat = true};
     /* Rows from 0 to 100; stream 7 has two in its queue from 10 to 30, stream 8 from 20 to 25. */
 #define QUEUES                                                                                                         \
-    TRACE(OP("x", 0, 1) "," LAUNCH(5, 1, 1) "," LAUNCH(10, 1, 2) "," KERNEL("a", 7, 30, 1, 1) "," KERNEL(              \
-        "b", 7, 40, 1, 2) "," LAUNCH(15, 1, 3) "," LAUNCH(20, 1, 4) "," KERNEL("c", 8, 25, 1,                          \
-                                                                               3) "," KERNEL("d", 8, 100, 1, 4))
+    "cpu_op x ts=0+1; cudaLaunchKernel ts=5+1 correlation=1; cudaLaunchKernel ts=10+1 correlation=2; "                 \
+    "kernel a stream=7 ts=30+1 correlation=1; kernel b stream=7 ts=40+1 correlation=2; "                               \
+    "cudaLaunchKernel ts=15+1 correlation=3; cudaLaunchKernel ts=20+1 correlation=4; "                                 \
+    "kernel c stream=8 ts=25+1 correlation=3; kernel d stream=8 ts=100+1 correlation=4"
     check(QUEUES, &full, SUTRA_HTA_BLOCKED, "0,7,20.0,0.2 | 0,8,5.0,0.05");
     check(QUEUES, &full_compat, SUTRA_HTA_BLOCKED, "0,8,5.0,0.05");
     check(QUEUES, &ours, SUTRA_HTA_BLOCKED, "");
@@ -248,8 +245,9 @@ static void each_stream_has_its_time_on_a_full_queue(void **state) {
 static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
     (void)state;
     /* A call of 5 with a kernel of 3; one of 60 and a delay of 140 with a kernel of 100; one that is inconspicuous. */
-    check(TRACE(LAUNCH(0, 5, 1) "," KERNEL("a", 7, 6, 3, 1) "," LAUNCH(10, 60, 2) "," KERNEL(
-              "b", 7, 210, 100, 2) "," LAUNCH(400, 5, 3) "," KERNEL("a", 7, 410, 30, 3)),
+    check("cudaLaunchKernel ts=0+5 correlation=1; kernel a stream=7 ts=6+3 correlation=1; "
+          "cudaLaunchKernel ts=10+60 correlation=2; kernel b stream=7 ts=210+100 correlation=2; "
+          "cudaLaunchKernel ts=400+5 correlation=3; kernel a stream=7 ts=410+30 correlation=3",
           &ours, SUTRA_HTA_LAUNCH_HISTOGRAM,
           "0,short_gpu_kernels,4,8,1,5 | 0,runtime_outliers,32,64,1,60 | 0,launch_delay_outliers,128,256,1,140");
 }
@@ -257,7 +255,9 @@ static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
 static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **state) {
     (void)state;
     static const struct sutra_hta_options joined = {.size = sizeof joined, .only_joined = true};
-    static const char trace[] = TRACE(LAUNCH(0, 60, 1) "," COPY("Memcpy HtoD (x)", 7, 70, 4, 1, 2.5));
+    static const char trace[] =
+        "cudaLaunchKernel ts=0+60 correlation=1; "
+        "gpu_memcpy 'Memcpy HtoD (x)' stream=7 ts=70+4 correlation=1 'memory bandwidth (GB/s)'=2.5";
     static const enum sutra_hta_table left_out[] = {
         SUTRA_HTA_LAUNCHES,  SUTRA_HTA_ANNOTATED, SUTRA_HTA_BANDWIDTH_SERIES,
         SUTRA_HTA_OPERATORS, SUTRA_HTA_SEQUENCES, SUTRA_HTA_BUSY_SERIES,
@@ -270,25 +270,29 @@ static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **stat
     check(trace, &joined, SUTRA_HTA_QUEUE_SUMMARY, "0,7,2.0,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0");
 }
 
-#define WORKING_STEP(number, ts, first, second) STEP(number, ts, 100) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 2, second)
+#define WORKING_STEP(number, ts, first, second)                                                                        \
+    "user_annotation ProfilerStep#" #number " ts=" #ts "+100; cudaLaunchKernel ts=" #ts "+1 correlation=" #first "; "  \
+    "cudaLaunchKernel ts=" #ts "+2 correlation=" #second "; "
 
 static void steps_have_the_work_that_they_launched(void **state) {
     (void)state;
     /* Step 3 is the last one, and cut off; the second kernel of step 1 runs in step 2. */
-    check(
-        TRACE(WORKING_STEP(1, 0, 1, 2) "," WORKING_STEP(2, 100, 3, 4) "," STEP(3, 200, 100) "," KERNEL(
-            "a", 7, 10, 20, 1) "," KERNEL("ncclKernel_X", 8, 120, 10,
-                                          2) "," KERNEL("b", 7, 110, 15, 3) "," KERNEL("ncclKernel_X", 8, 120, 25, 4)),
-        &ours, SUTRA_HTA_STEPS, "0,1,0,100,2,30,30,20,10,10 | 0,2,100,100,2,40,35,15,25,20");
-    check(TRACE(OP("a", 0, 5)), &ours, SUTRA_HTA_STEPS,
+    check(WORKING_STEP(1, 0, 1, 2) WORKING_STEP(
+              2, 100, 3,
+              4) "user_annotation ProfilerStep#3 ts=200+100; kernel a stream=7 ts=10+20 correlation=1; "
+                 "kernel ncclKernel_X stream=8 ts=120+10 correlation=2; kernel b stream=7 ts=110+15 correlation=3; "
+                 "kernel ncclKernel_X stream=8 ts=120+25 correlation=4",
+          &ours, SUTRA_HTA_STEPS, "0,1,0,100,2,30,30,20,10,10 | 0,2,100,100,2,40,35,15,25,20");
+    check("cpu_op a ts=0+5", &ours, SUTRA_HTA_STEPS,
           "none: no ProfilerStep annotation: call profiler.step() after each training step");
 }
 
 static void hta_0_6_names_kernel_kinds_differently(void **state) {
     (void)state;
 #define KINDS                                                                                                          \
-    TRACE(KERNEL("k", 7, 0, 1, 1) "," WORK("cuda_sync", "Stream Wait Event", 7, 10, 2, 2) "," KERNEL(                  \
-        "hipblas", 7, 20, 4, 3) "," KERNEL("ncclX", 7, 30, 8, 4) "," KERNEL("hipMemcpyX", 7, 40, 16, 5))
+    "kernel k stream=7 ts=0+1 correlation=1; cuda_sync 'Stream Wait Event' stream=7 ts=10+2 correlation=2; "           \
+    "kernel hipblas stream=7 ts=20+4 correlation=3; kernel ncclX stream=7 ts=30+8 correlation=4; "                     \
+    "kernel hipMemcpyX stream=7 ts=40+16 correlation=5"
     check(KINDS, &ours, SUTRA_HTA_TYPES_MEMORY, "COMPUTATION,15,100.0");
     check(KINDS, &newer, SUTRA_HTA_TYPES_MEMORY, "MEMORY,16,55.2 | COMMUNICATION,8,27.6 | COMPUTATION,5,17.2");
     check(KINDS, &newer_compat, SUTRA_HTA_TYPES_MEMORY, "COMMUNICATION,28,96.6 | COMPUTATION,1,3.4");
@@ -296,13 +300,14 @@ static void hta_0_6_names_kernel_kinds_differently(void **state) {
 
 static void hta_0_6_counts_more_launches_and_fewer_steps(void **state) {
     (void)state;
-#define NEW_LAUNCH TRACE(OP("x", 0, 1) "," CALL("cuLaunchKernelEx", 1, 1, 5) "," KERNEL("k", 7, 4, 1, 5))
+#define NEW_LAUNCH                                                                                                     \
+    "cpu_op x ts=0+1; cuda_runtime cuLaunchKernelEx ts=1+1 correlation=5; kernel k stream=7 ts=4+1 correlation=5"
     check(NEW_LAUNCH, &ours, SUTRA_HTA_QUEUE, "none: no kernel has the correlation of a launch");
     check(NEW_LAUNCH, &newer, SUTRA_HTA_QUEUE, "1,1,0,7,7,1 | 2,4,0,7,7,0");
     /* Two names with ProfilerStep in them cut the last step off, unless it takes a number to be one. */
 #define ONE_STEP                                                                                                       \
-    TRACE(STEP(1, 0, 100) "," EVENT("user_annotation", "my ProfilerStep", 1, 1, 50, 10,                                \
-                                    "") "," LAUNCH(60, 5, 1) "," KERNEL("a", 7, 66, 3, 1))
+    "user_annotation ProfilerStep#1 ts=0+100; user_annotation 'my ProfilerStep' ts=50+10; "                            \
+    "cudaLaunchKernel ts=60+5 correlation=1; kernel a stream=7 ts=66+3 correlation=1"
     check(ONE_STEP, &ours, SUTRA_HTA_TEMPORAL, "none: no event has a stream");
     check(ONE_STEP, &newer, SUTRA_HTA_TEMPORAL, "0,0,3,0,3,0.0,100.0,0.0");
 }
@@ -314,10 +319,11 @@ static void device_utilization_is_computed_per_interval(void **state) {
     const char *reason;
     static const struct sutra_hta_options exact = {.size = sizeof exact, .nanoseconds = true};
     struct sutra_context *context = make_context(1);
-    struct sutra_hta *hta = analyze(
-        context,
-        TRACE(KERNEL("a", 7, 0, 0.007, 1) "," KERNEL("b", 8, 0.003, 0.004, 2) "," KERNEL("c", 7, 0.999, 0.001, 3)),
-        &exact);
+    struct sutra_hta *hta =
+        analyze(context,
+                "kernel a stream=7 ts=0+0.007 correlation=1; kernel b stream=8 ts=0.003+0.004 correlation=2; "
+                "kernel c stream=7 ts=0.999+0.001 correlation=3",
+                &exact);
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_BUSY_SERIES, &reason);
     static const double expected[] = {100, 100, 100, 50, 0};
     struct sutra_column ts, busy;
@@ -332,12 +338,14 @@ static void device_utilization_is_computed_per_interval(void **state) {
     assert_true(busy.reals[499] == 50);
     sutra_hta_free(hta);
     sutra_context_free(context);
-    check(TRACE(KERNEL("a", 7, 5, 0, 1)), &ours, SUTRA_HTA_BUSY_SERIES, "none: all kernels have a duration of 0");
+    check("kernel a stream=7 ts=5+0 correlation=1", &ours, SUTRA_HTA_BUSY_SERIES,
+          "none: all kernels have a duration of 0");
 }
 
 static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     (void)state;
-    static const char trace_text[] = TRACE(OP("x", 100, 1) "," LAUNCH(101, 1, 1) "," KERNEL("k", 7, 110, 500, 1));
+    char *json = trace_json(
+        "cpu_op x ts=100+1; cudaLaunchKernel ts=101+1 correlation=1; kernel k stream=7 ts=110+500 correlation=1");
     static const char expected[] =
         ",\n{\"pid\": 0, \"ts\": 101, \"args\": {\"Queue Length\": 1}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
         ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"Queue Length\": 0}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
@@ -347,10 +355,9 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     struct sutra_device_trace *trace = NULL;
     struct sutra_hta *hta = NULL;
     uint64_t n_bytes = 0;
-    size_t head = strlen(trace_text) - strlen("]}");
+    size_t head = strlen(json) - strlen("]}");
     assert_true(mkstemp(path) >= 0);
-    assert_int_equal(sutra_device_trace_parse(context, "trace", trace_text, strlen(trace_text), &trace, NULL),
-                     SUTRA_OK);
+    trace = parse_trace(context, json);
     assert_int_equal(sutra_hta_run(context, trace, NULL, &hta, NULL), SUTRA_OK);
     assert_int_equal(sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path, &n_bytes, NULL),
                      SUTRA_OK);
@@ -361,7 +368,8 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     fclose(file);
     remove(path);
     assert_int_equal(n, n_bytes);
-    assert_memory_equal(text, trace_text, head);
+    assert_memory_equal(text, json, head);
+    free(json);
     assert_memory_equal(text + head, expected, strlen(expected));
     assert_string_equal(text + n - 2, "]}");
     assert_int_equal(
@@ -383,8 +391,7 @@ static void unknown_hta_versions_are_errors(void **state) {
     assert_string_equal(sutra_hta_version_name(SUTRA_HTA_VERSION_0_5), "0.5");
     assert_string_equal(sutra_hta_version_name(SUTRA_HTA_VERSION_0_6), "0.6");
     assert_string_equal(sutra_hta_version_name(SUTRA_HTA_N_VERSIONS), "");
-    assert_int_equal(sutra_device_trace_parse(context, "trace", TRACE(""), strlen(TRACE("")), &trace, &error),
-                     SUTRA_OK);
+    trace = parse_trace(context, "");
     assert_int_equal(sutra_hta_run(context, trace, &options, &hta, &error), SUTRA_USAGE);
     assert_string_equal(error.message, "unknown HTA version 2 (supported: 0.5, 0.6)");
     sutra_device_trace_free(trace);

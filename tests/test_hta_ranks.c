@@ -41,9 +41,8 @@ static enum sutra_status make(struct folder *folder, unsigned n_threads, bool st
 }
 
 #define WORK_OF(compute, communication)                                                                                \
-    LAUNCH(0, 1, 1) "," KERNEL("k", 7, 10, compute, 1) "," KERNEL("ncclKernel", 8, 1000, communication, 2)
-#define RANKED(number, events)                                                                                         \
-    "{\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":" #number "},\"traceEvents\":[" events "]}"
+    "cudaLaunchKernel ts=0+1 correlation=1; kernel k stream=7 ts=10+" #compute " correlation=1; "                      \
+    "kernel ncclKernel stream=8 ts=1000+" #communication " correlation=2; "
 
 static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id, const char *expected) {
     char text[4096];
@@ -59,10 +58,10 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_file(&folder, "x.json", RANKED(5, WORK_OF(10, 10)));
-    add_file(&folder, "host7_rank-03.json", TRACE(WORK_OF(10, 10)));
-    add_file(&folder, "y.json", TRACE(WORK_OF(10, 10)));
-    add_file(&folder, "rank9.json", RANKED(4, WORK_OF(10, 10)));
+    add_trace(&folder, "x.json", "'distributedInfo':{'backend':'nccl','rank':5}; " WORK_OF(10, 10));
+    add_trace(&folder, "host7_rank-03.json", WORK_OF(10, 10));
+    add_trace(&folder, "y.json", WORK_OF(10, 10));
+    add_trace(&folder, "rank9.json", "'distributedInfo':{'backend':'nccl','rank':4}; " WORK_OF(10, 10));
     assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
     static const struct {
         int64_t rank;
@@ -86,8 +85,11 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_file(&folder, "b.json", RANKED(1, KERNEL("k", 7, 0, 30, 1) "," KERNEL("k", 7, 90, 10, 2)));
-    add_file(&folder, "a.json", RANKED(0, KERNEL("k", 7, 0, 10, 1)));
+    add_trace(&folder, "b.json",
+              "'distributedInfo':{'backend':'nccl','rank':1}; kernel k stream=7 ts=0+30 correlation=1; "
+              "kernel k stream=7 ts=90+10 correlation=2");
+    add_trace(&folder, "a.json",
+              "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
         check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0,10,0,10,0.0,100.0,0.0 | 1,60,40,0,100,60.0,40.0,0.0");
@@ -108,8 +110,10 @@ static void integers_become_reals_if_another_rank_has_reals(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_file(&folder, "a.json", RANKED(0, KERNEL("k", 7, 0, 10, 1)));
-    add_file(&folder, "b.json", RANKED(1, "{\"ph\":\"M\"}," KERNEL("k", 7, 0, 30, 1)));
+    add_trace(&folder, "a.json",
+              "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
+    add_trace(&folder, "b.json",
+              "'distributedInfo':{'backend':'nccl','rank':1}; {'ph':'M'}; kernel k stream=7 ts=0+30 correlation=1");
     assert_int_equal(make(&folder, 1, false, &told, &context, &ranks), SUTRA_OK);
     check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0.0,10.0,0.0,10.0,0.0,100.0,0.0 | 1,0.0,30.0,0.0,30.0,0.0,100.0,0.0");
     sutra_hta_ranks_free(ranks);
@@ -123,10 +127,10 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
-    add_file(&folder, "broken.json", "{\"traceEvents\": [{");
-    add_file(&folder, "c.json", RANKED(2, WORK_OF(10, 10)));
-    add_file(&folder, "d.json", RANKED(0, WORK_OF(20, 10)));
+    add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
+    add_trace(&folder, "broken.json", "{\"traceEvents\": [{");
+    add_trace(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(10, 10));
+    add_trace(&folder, "d.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(20, 10));
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
         assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
         assert_int_equal(told.n_warnings, 2);
@@ -151,8 +155,8 @@ static void without_any_good_trace_the_first_error_counts(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_file(&folder, "a.json", "{\"nodes\": []}");
-    add_file(&folder, "b.json", "");
+    add_trace(&folder, "a.json", "{\"nodes\": []}");
+    add_trace(&folder, "b.json", "");
     assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_DATA);
     assert_int_equal(told.n_warnings, 0);
     sutra_context_free(context);
@@ -180,8 +184,8 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     struct sutra_error error;
     unsigned n_visits = 0;
     struct sutra_hta_ranks_options options = {.size = sizeof options, .visit = refuse, .arg = &n_visits};
-    add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
-    add_file(&folder, "b.json", RANKED(1, WORK_OF(10, 10)));
+    add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
+    add_trace(&folder, "b.json", "'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(10, 10));
     list_files(&folder);
     assert_int_equal(sutra_hta_ranks_run(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
     assert_string_equal(error.message, "no room");
@@ -199,10 +203,16 @@ static void the_slowest_rank_has_a_cause(void **state) {
         double cause_us;
         int64_t awaited;
     } cases[] = {
-        {RANKED(1, WORK_OF(110, 200)), 1190, SUTRA_CAUSE_COMMUNICATION, 200, 0},
-        {RANKED(1, WORK_OF(900, 99) "," KERNEL("k", 9, 1100, 10, 3)), 1100, SUTRA_CAUSE_COMPUTE, 910, 1},
-        {RANKED(1, WORK_OF(100, 100) "," KERNEL("k", 9, 1900, 100, 3)), 1990, SUTRA_CAUSE_IDLE, 1690, 0},
-        {RANKED(1, WORK_OF(100, 100) "," COPY("Memcpy HtoD", 9, 1100, 900, 3, 1)), 1990, SUTRA_CAUSE_MEMORY, 900, 0},
+        {"'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(110, 200), 1190, SUTRA_CAUSE_COMMUNICATION, 200, 0},
+        {"'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(900,
+                                                                   99) "kernel k stream=9 ts=1100+10 correlation=3",
+         1100, SUTRA_CAUSE_COMPUTE, 910, 1},
+        {"'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(100,
+                                                                   100) "kernel k stream=9 ts=1900+100 correlation=3",
+         1990, SUTRA_CAUSE_IDLE, 1690, 0},
+        {"'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(
+             100, 100) "gpu_memcpy 'Memcpy HtoD' stream=9 ts=1100+900 correlation=3 'memory bandwidth (GB/s)'=1",
+         1990, SUTRA_CAUSE_MEMORY, 900, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct folder folder = make_folder();
@@ -210,9 +220,9 @@ static void the_slowest_rank_has_a_cause(void **state) {
         struct sutra_context *context;
         struct sutra_hta_ranks *ranks;
         struct sutra_hta_slowest slowest = {.size = sizeof slowest};
-        add_file(&folder, "a.json", RANKED(0, WORK_OF(100, 100)));
-        add_file(&folder, "b.json", cases[i].slow);
-        add_file(&folder, "c.json", RANKED(2, WORK_OF(100, 100)));
+        add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(100, 100));
+        add_trace(&folder, "b.json", cases[i].slow);
+        add_trace(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(100, 100));
         assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
         assert_true(sutra_hta_ranks_slowest(ranks, &slowest));
         assert_int_equal(slowest.rank, 1);
@@ -238,25 +248,25 @@ static struct sutra_hta_ranks *analyze_ranks(struct folder *folder, struct sutra
     return ranks;
 }
 
-/* A rank with two steps that count, in each of which it comes to a collective that ends at 500. */
-#define IN_STEP(number, name, ts, start, dur, correlation)                                                             \
-    STEP(number, ts, 1000) "," LAUNCH(ts, 1, correlation) "," KERNEL(name, 8, start, dur, correlation)
 #define COMES_AT(rank, name, first, first_dur, second, second_dur)                                                     \
-    RANKED(rank, IN_STEP(1, name, 0, first, first_dur, 1) "," IN_STEP(2, name, 1000, second, second_dur,               \
-                                                                      2) "," STEP(3, 2000, 10))
+    "'distributedInfo':{'backend':'nccl','rank':" #rank "}; user_annotation ProfilerStep#1 ts=0+1000; "                \
+    "cudaLaunchKernel ts=0+1 correlation=1; kernel '" name "' stream=8 ts=" #first "+" #first_dur " correlation=1; "   \
+    "user_annotation ProfilerStep#2 ts=1000+1000; cudaLaunchKernel ts=1000+1 correlation=2; "                          \
+    "kernel '" name "' stream=8 ts=" #second "+" #second_dur                                                           \
+    " correlation=2; user_annotation ProfilerStep#3 ts=2000+10"
 
 /* Rank 1 comes last both times, rank 2 once later than rank 0. */
 static struct folder late_ranks(bool old_names) {
     struct folder folder = make_folder();
-    add_file(&folder, "a.json",
-             old_names ? COMES_AT(0, "ncclKernel_X", 100, 400, 1100, 400)
-                       : COMES_AT(0, "ncclDevKernel_X", 100, 400, 1100, 400));
-    add_file(&folder, "b.json",
-             old_names ? COMES_AT(1, "ncclKernel_X", 300, 200, 1400, 100)
-                       : COMES_AT(1, "ncclDevKernel_X", 300, 200, 1400, 100));
-    add_file(&folder, "c.json",
-             old_names ? COMES_AT(2, "ncclKernel_X", 200, 300, 1100, 400)
-                       : COMES_AT(2, "ncclDevKernel_X", 200, 300, 1100, 400));
+    add_trace(&folder, "a.json",
+              old_names ? COMES_AT(0, "ncclKernel_X", 100, 400, 1100, 400)
+                        : COMES_AT(0, "ncclDevKernel_X", 100, 400, 1100, 400));
+    add_trace(&folder, "b.json",
+              old_names ? COMES_AT(1, "ncclKernel_X", 300, 200, 1400, 100)
+                        : COMES_AT(1, "ncclDevKernel_X", 300, 200, 1400, 100));
+    add_trace(&folder, "c.json",
+              old_names ? COMES_AT(2, "ncclKernel_X", 200, 300, 1100, 400)
+                        : COMES_AT(2, "ncclDevKernel_X", 200, 300, 1100, 400));
     return folder;
 }
 
@@ -358,8 +368,12 @@ static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;",
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;40.0,0,Memcpy DtoD,1.0 | 42.0,0,Memcpy DtoD,0.0;"};
     struct folder folder = make_folder();
-    add_file(&folder, "a.json", RANKED(0, COPY("Memcpy DtoD", 7, 10, 2, 1, 1)));
-    add_file(&folder, "b.json", RANKED(1, COPY("Memcpy DtoD", 7, 50, 2, 1, 1)));
+    add_trace(&folder, "a.json",
+              "'distributedInfo':{'backend':'nccl','rank':0}; "
+              "gpu_memcpy 'Memcpy DtoD' stream=7 ts=10+2 correlation=1 'memory bandwidth (GB/s)'=1");
+    add_trace(&folder, "b.json",
+              "'distributedInfo':{'backend':'nccl','rank':1}; "
+              "gpu_memcpy 'Memcpy DtoD' stream=7 ts=50+2 correlation=1 'memory bandwidth (GB/s)'=1");
     list_files(&folder);
     for (int compat = 0; compat < 2; compat++) {
         char told[1024] = "";

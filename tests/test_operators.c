@@ -11,10 +11,6 @@
 #include "generate/random.h"
 #include "hta_table.h"
 
-#define ON(tid, cat, name, ts, dur, args) EVENT(cat, name, 1, tid, ts, dur, args)
-#define CALLED(tid, ts, dur, correlation)                                                                              \
-    ON(tid, "cuda_runtime", "cudaLaunchKernel", ts, dur, "\"correlation\":" #correlation)
-
 enum made_tables { MADE_OURS, MADE_TRACELENS, MADE_KERNELS };
 
 static struct sutra_operators *make(struct sutra_context *context, const char *text, enum made_tables made) {
@@ -22,7 +18,7 @@ static struct sutra_operators *make(struct sutra_context *context, const char *t
     struct sutra_device_trace *trace = NULL;
     struct sutra_operators *operators = NULL;
     struct sutra_error error;
-    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
+    trace = parse_trace(context, text);
     enum sutra_status status = made == MADE_TRACELENS
                                    ? sutra_tracelens_run(context, trace, 0, &operators, &error)
                                    : sutra_operators_run(context, trace, &options, &operators, &error);
@@ -59,41 +55,42 @@ static void kernels_are_attributed_to_the_innermost_operator(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"an operator below another one",
-         TRACE(OP("outer", 0, 100) "," OP("aten::mm", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         "cpu_op outer ts=0+100; cpu_op aten::mm ts=10+50; cudaLaunchKernel ts=20+5 correlation=1; "
+         "kernel k stream=7 ts=200+10 correlation=1",
          SUTRA_OPERATORS_BY_NAME,
          "0,aten::mm,operator,GEMM,1,50.0,50.0,1,10.0,10.0,10.0,100.0 | "
          "0,outer,operator,other,1,100.0,50.0,0,0.0,0.0,0.0,0.0"},
         {"its own kernel and one below: kernels that overlap count once",
-         TRACE(OP("aten::a", 0, 100) "," LAUNCH(2, 5, 2) "," OP("aten::mm", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL(
-             "k", 7, 200, 10, 1) "," KERNEL("k", 8, 205, 20, 2)),
+         "cpu_op aten::a ts=0+100; cudaLaunchKernel ts=2+5 correlation=2; cpu_op aten::mm ts=10+50; "
+         "cudaLaunchKernel ts=20+5 correlation=1; kernel k stream=7 ts=200+10 correlation=1; "
+         "kernel k stream=8 ts=205+20 correlation=2",
          SUTRA_OPERATORS_BY_NAME,
          "0,aten::a,operator,other,1,100.0,50.0,1,20.0,20.0,25.0,66.66666666666666 | "
          "0,aten::mm,operator,GEMM,1,50.0,50.0,1,10.0,10.0,10.0,33.33333333333333"},
         {"on the thread of the call, whatever runs on others",
-         TRACE(ON(1, "cpu_op", "main", 0, 100, "") "," ON(2, "cpu_op", "other", 15, 20,
-                                                          "") "," CALLED(1, 20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         "cpu_op main ts=0+100; cpu_op other tid=2 ts=15+20; cudaLaunchKernel ts=20+5 correlation=1; "
+         "kernel k stream=7 ts=200+10 correlation=1",
          SUTRA_OPERATORS_BY_NAME,
          "0,main,operator,other,1,100.0,100.0,1,10.0,10.0,10.0,100.0 | "
          "0,other,operator,other,1,20.0,20.0,0,0.0,0.0,0.0,0.0"},
         {"an operator that has ended is not around, though one that it began is",
-         TRACE(ON(1, "cpu_op", "ended", 0, 10, "") "," ON(1, "user_annotation", "label", 5, 20,
-                                                          "") "," CALLED(1, 15, 2, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         "cpu_op ended ts=0+10; user_annotation label ts=5+20; cudaLaunchKernel ts=15+2 correlation=1; "
+         "kernel k stream=7 ts=200+10 correlation=1",
          SUTRA_OPERATORS_BY_NAME,
          "0,cudaLaunchKernel,call,other,1,2.0,2.0,1,10.0,10.0,10.0,100.0 | "
          "0,ended,operator,other,1,10.0,10.0,0,0.0,0.0,0.0,0.0"},
         {"calls of the driver, and kernels of a graph",
-         TRACE(OP("aten::a", 0, 10) "," ON(1, "cuda_driver", "cuLaunchKernelEx", 2, 3, "\"correlation\":1") "," CALL(
-             "cudaGraphLaunch", 20, 5, 2) "," KERNEL("j", 7, 100, 10, 1) "," KERNEL("k", 7, 110, 10,
-                                                                                    2) "," KERNEL("l", 7, 120, 20, 2)),
+         "cpu_op aten::a ts=0+10; cuda_driver cuLaunchKernelEx ts=2+3 correlation=1; "
+         "cudaGraphLaunch ts=20+5 correlation=2; kernel j stream=7 ts=100+10 correlation=1; "
+         "kernel k stream=7 ts=110+10 correlation=2; kernel l stream=7 ts=120+20 correlation=2",
          SUTRA_OPERATORS_BY_NAME,
          "0,cudaGraphLaunch,call,other,1,5.0,5.0,2,30.0,30.0,30.0,75.0 | "
          "0,aten::a,operator,other,1,10.0,10.0,1,10.0,10.0,10.0,25.0"},
         {"communication counts, and what an operator around is known for",
-         TRACE(OP("c10d::allreduce_", 0, 50) "," OP("record_param_comms", 5, 20) "," LAUNCH(10, 5, 1) "," KERNEL(
-             "ncclDevKernel_AllReduce", 7, 100, 10,
-             1) "," OP("aten::_scaled_dot_product_flash_attention", 60,
-                       30) "," OP("aten::_flash_attention_forward", 65,
-                                  20) "," LAUNCH(70, 5, 2) "," KERNEL("flash", 7, 120, 30, 2)),
+         "cpu_op c10d::allreduce_ ts=0+50; cpu_op record_param_comms ts=5+20; cudaLaunchKernel ts=10+5 correlation=1; "
+         "kernel ncclDevKernel_AllReduce stream=7 ts=100+10 correlation=1; "
+         "cpu_op aten::_scaled_dot_product_flash_attention ts=60+30; cpu_op aten::_flash_attention_forward ts=65+20; "
+         "cudaLaunchKernel ts=70+5 correlation=2; kernel flash stream=7 ts=120+30 correlation=2",
          SUTRA_OPERATORS_BY_CATEGORY,
          "0,SDPA_fwd,1,1,30.0,30.0,30.0,75.0 | 0,record_param_comms,1,1,10.0,10.0,10.0,25.0"},
     };
@@ -104,19 +101,21 @@ static void attributed_plus_unattributed_time_is_the_total(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"an operator's, a call's, nobody's",
-         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," LAUNCH(20, 3, 2) "," KERNEL("k", 7, 100, 10, 1) "," KERNEL(
-             "ncclKernel", 8, 105, 10, 2) "," COPY("Memcpy", 7, 120, 5, 3, 1)),
+         "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; cudaLaunchKernel ts=20+3 correlation=2; "
+         "kernel k stream=7 ts=100+10 correlation=1; kernel ncclKernel stream=8 ts=105+10 correlation=2; "
+         "gpu_memcpy Memcpy stream=7 ts=120+5 correlation=3 'memory bandwidth (GB/s)'=1",
          SUTRA_OPERATORS_TIMELINE,
          "0,compute,10.0,40.0 | 0,exposed communication,5.0,20.0 | 0,exposed memcpy,5.0,20.0 | 0,busy,20.0,80.0 | "
          "0,idle,5.0,20.0 | 0,total,25.0,100.0 | 0,communication,10.0,40.0 | 0,memcpy,5.0,20.0 | "
          "0,attributed to operators,10.0,40.0 | 0,attributed to calls,10.0,40.0 | 0,unattributed,5.0,20.0 | "
          "0,all GPU activity,25.0,100.0"},
-        {"no work at all", TRACE(OP("aten::a", 0, 10)), SUTRA_OPERATORS_TIMELINE,
+        {"no work at all", "cpu_op aten::a ts=0+10", SUTRA_OPERATORS_TIMELINE,
          "0,compute,0.0,- | 0,exposed communication,0.0,- | 0,exposed memcpy,0.0,- | 0,busy,0.0,- | 0,idle,0.0,- | "
          "0,total,0.0,- | 0,communication,0.0,- | 0,memcpy,0.0,- | 0,attributed to operators,0.0,- | "
          "0,attributed to calls,0.0,- | 0,unattributed,0.0,- | 0,all GPU activity,0.0,-"},
         {"nanoseconds of starts since 1970",
-         TRACE(KERNEL("k", 7, 1695835585940062.123, 1.002, 1) "," KERNEL("l", 7, 1695835585940064.001, 1, 2)),
+         "kernel k stream=7 ts=1695835585940062.123+1.002 correlation=1; "
+         "kernel l stream=7 ts=1695835585940064.001+1 correlation=2",
          SUTRA_OPERATORS_TIMELINE,
          "0,compute,2.002,69.56219596942321 | 0,exposed communication,0.0,0.0 | 0,exposed memcpy,0.0,0.0 | "
          "0,busy,2.002,69.56219596942321 | 0,idle,0.876,30.437804030576785 | 0,total,2.878,100.0 | "
@@ -130,44 +129,29 @@ static void arrows_lead_to_work_without_a_correlation(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"from the moment of a call to that of the kernel",
-         TRACE(OP("aten::a", 0, 10) "," ON(1, "cuda_runtime", "cudaLaunchKernel", 2, 3, "") "," EVENT(
-             "kernel", "k", 0, 7, 100, 10,
-             "\"stream\":7") ",{\"ph\":\"s\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2},"
-                             "{\"ph\":\"f\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":100}"),
+         "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3; kernel k stream=7 ts=100+10; ac2g ac2g ph=s id=5 ts=2; "
+         "ac2g ac2g ph=f id=5 pid=0 tid=7 ts=100",
          SUTRA_OPERATORS_BY_NAME, "0,aten::a,operator,other,1,10.0,10.0,1,10.0,10.0,10.0,100.0"},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
-
-#define FRAME(tid, name, ts, dur)            ON(tid, "python_function", name, ts, dur, "")
-#define NUMBERED(tid, name, ts, dur, number) ON(tid, "cpu_op", name, ts, dur, "\"Sequence number\":" #number)
 
 /* rank, name, kind, parent, calls, host, own, kernels, device, busy, and backward */
 static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"two modules, one in the other; backward on another thread",
-         TRACE(FRAME(1, "nn.Module: Net_0", 0, 100) "," FRAME(1, "nn.Module: Linear_0", 10, 50) "," NUMBERED(1, "aten::addmm", 20, 30, 17) "," CALLED(
-             1, 25, 2,
-             1) "," CALLED(1, 80, 2,
-                           2) "," NUMBERED(2, "autograd::engine::evaluate_function: AddmmBackward0", 200, 50,
-                                           17) "," NUMBERED(2, "AddmmBackward0", 205, 40,
-                                                            17) "," ON(2, "cpu_op", "aten::mm", 210, 30,
-                                                                       "") "," CALLED(2, 215, 2,
-                                                                                      3) "," KERNEL("a", 7, 300, 10,
-                                                                                                    1) "," KERNEL("b",
-                                                                                                                  7,
-                                                                                                                  310,
-                                                                                                                  5,
-                                                                                                                  2) "," KERNEL("c",
-                                                                                                                                7,
-                                                                                                                                320,
-                                                                                                                                20,
-                                                                                                                                3)),
+         "python_function 'nn.Module: Net_0' ts=0+100; python_function 'nn.Module: Linear_0' ts=10+50; "
+         "cpu_op aten::addmm ts=20+30 'Sequence number'=17; cudaLaunchKernel ts=25+2 correlation=1; "
+         "cudaLaunchKernel ts=80+2 correlation=2; "
+         "cpu_op 'autograd::engine::evaluate_function: AddmmBackward0' tid=2 ts=200+50 'Sequence number'=17; "
+         "cpu_op AddmmBackward0 tid=2 ts=205+40 'Sequence number'=17; cpu_op aten::mm tid=2 ts=210+30; "
+         "cudaLaunchKernel tid=2 ts=215+2 correlation=3; kernel a stream=7 ts=300+10 correlation=1; "
+         "kernel b stream=7 ts=310+5 correlation=2; kernel c stream=7 ts=320+20 correlation=3",
          SUTRA_OPERATORS_BY_MODULE,
          "0,nn.Module: Net_0,Net,,1,100.0,5.0,2,15.0,15.0,1,20.0,20.0 | "
          "0,nn.Module: Linear_0,Linear,nn.Module: Net_0,1,50.0,30.0,1,10.0,10.0,1,20.0,20.0"},
-        {"no module", TRACE(OP("a", 0, 10)), SUTRA_OPERATORS_BY_MODULE, "none: not made"},
+        {"no module", "cpu_op a ts=0+10", SUTRA_OPERATORS_BY_MODULE, "none: not made"},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
@@ -176,46 +160,35 @@ static void annotations_and_paths_are_recorded(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"a step of two kernels",
-         TRACE(STEP(3, 0, 100) "," OP("aten::a", 10, 50) "," LAUNCH(20, 5, 1) "," LAUNCH(70, 5, 2) "," KERNEL(
-             "k", 7, 200, 10, 1) "," KERNEL("k", 8, 205, 10, 2)),
+         "user_annotation ProfilerStep#3 ts=0+100; cpu_op aten::a ts=10+50; cudaLaunchKernel ts=20+5 correlation=1; "
+         "cudaLaunchKernel ts=70+5 correlation=2; kernel k stream=7 ts=200+10 correlation=1; "
+         "kernel k stream=8 ts=205+10 correlation=2",
          SUTRA_OPERATORS_BY_ANNOTATION, "0,ProfilerStep#3,,1,100.0,20.0,2,20.0,15.0"},
         {"from the outermost to the innermost",
-         TRACE(OP("outer", 0, 100) "," OP("inner", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         "cpu_op outer ts=0+100; cpu_op inner ts=10+50; cudaLaunchKernel ts=20+5 correlation=1; "
+         "kernel k stream=7 ts=200+10 correlation=1",
          SUTRA_OPERATORS_BY_PATH, "0,outer / inner,1,1,10.0,10.0,10.0,100.0"},
         {"arguments",
-         TRACE(ON(1, "cpu_op", "aten::mm", 0, 10,
-                  "\"Input Dims\":[[2,3],[3,4]],\"Input type\":[\"float\",\"float\"]") "," CALLED(1, 2, 3,
-                                                                                                  1) "," KERNEL("k", 7,
-                                                                                                                20, 4,
-                                                                                                                1)),
+         "cpu_op aten::mm ts=0+10 'Input Dims'=[[2,3],[3,4]] 'Input type'=['float','float']; "
+         "cudaLaunchKernel ts=2+3 correlation=1; kernel k stream=7 ts=20+4 correlation=1",
          SUTRA_OPERATORS_BY_ARGUMENTS, "0,aten::mm,GEMM,((2, 3), (3, 4)),('float', 'float'),,,1,1,4.0,4.0,4.0,100.0"},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
 
-#define SHAPED(name, ts, dur, correlation, grid, block)                                                                \
-    EVENT("kernel", name, 0, 7, ts, dur,                                                                               \
-          "\"stream\":7,\"device\":0,\"correlation\":" #correlation ",\"grid\":[" grid "],\"block\":[" block           \
-          "],\"registers per thread\":32,\"shared memory\":0,\"est. achieved occupancy %\":27")
-#define A100                                                                                                           \
-    "{\"deviceProperties\":[{\"id\":0,\"computeMajor\":8,\"computeMinor\":0,\"numSms\":100,\"warpSize\":32,"           \
-    "\"maxThreadsPerMultiprocessor\":2048,\"regsPerMultiprocessor\":65536,\"sharedMemPerMultiprocessor\":167936}],"    \
-    "\"traceEvents\":["
-#define TWO_KERNELS                                                                                                    \
-    A100 OP("aten::a", 0, 50) "," LAUNCH(10, 5, 1) "," LAUNCH(20, 5, 2) "," SHAPED(                                    \
-        "void k<int>(int)", 20, 4, 1, "200, 1, 1", "256, 1, 1") "," SHAPED("void k<int>(int)", 30, 16, 2, "400, 2, 1", \
-                                                                           "256, 1, 1") "]}"
+#define TWO_KERNELS                                                                                                                                                                                     \
+    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; " \
+    "cpu_op aten::a ts=0+50; cudaLaunchKernel ts=10+5 correlation=1; cudaLaunchKernel ts=20+5 correlation=2; "                                                                                          \
+    "kernel 'void k<int>(int)' stream=7 ts=20+4 device=0 correlation=1 grid=[200,1,1] block=[256,1,1] 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27; "                     \
+    "kernel 'void k<int>(int)' stream=7 ts=30+16 device=0 correlation=2 grid=[400,2,1] block=[256,1,1] 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27"
 
 /* The same launch three times: device as a string and as a real number, other number formats, occupancy recorded
  * once. */
-#define SHAPED_IN_WORDS(ts, device, more)                                                                              \
-    EVENT("kernel", "k", 0, 7, ts, 4, "\"stream\":7,\"device\":" device ",\"grid\":[200,1,1],\"block\":[256]" more)
-#define THREE_KERNELS                                                                                                   \
-    A100 SHAPED_IN_WORDS(20, "\"0\"", ",\"registers per thread\":32,\"shared memory\":0") "," SHAPED_IN_WORDS(          \
-        30, "0.0",                                                                                                      \
-        ",\"shared memory\":0,\"registers per thread\":32,\"est. achieved occupancy %\":20.5") "," SHAPED_IN_WORDS(40,  \
-                                                                                                                   "0", \
-                                                                                                                   ",\"shared memory\":\"0\",\"registers per thread\":[],\"x\":1") "]}"
+#define THREE_KERNELS                                                                                                                                                                                   \
+    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; " \
+    "kernel k stream=7 ts=20+4 device='0' grid=[200,1,1] block=[256] 'registers per thread'=32 'shared memory'=0; "                                                                                     \
+    "kernel k stream=7 ts=30+4 device=0.0 grid=[200,1,1] block=[256] 'shared memory'=0 'registers per thread'=32 'est. achieved occupancy %'=20.5; "                                                    \
+    "kernel k stream=7 ts=40+4 device=0 grid=[200,1,1] block=[256] 'shared memory'='0' 'registers per thread'=[] x=1"
 
 /* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
 static void kernels_record_their_launch_configuration(void **state) {
@@ -227,17 +200,18 @@ static void kernels_record_their_launch_configuration(void **state) {
         {"by configuration", TWO_KERNELS, SUTRA_KERNELS_BY_CONFIGURATION,
          "0,void k<int>(int),1,16.0,80.0,16.0,5.0,aten::a,7,(400, 2, 1),(256, 1, 1),32.0,0.0,27.0,100.0,100.0,1.0, | "
          "0,void k<int>(int),1,4.0,20.0,4.0,5.0,aten::a,7,(200, 1, 1),(256, 1, 1),32.0,0.0,27.0,25.0,100.0,0.25,"},
-        {"durations; a copy without a grid", TRACE(KERNEL("k", 7, 0, 4, 1) "," COPY("Memcpy", 7, 50, 3, 2, 1)),
+        {"durations; a copy without a grid",
+         "kernel k stream=7 ts=0+4 correlation=1; "
+         "gpu_memcpy Memcpy stream=7 ts=50+3 correlation=2 'memory bandwidth (GB/s)'=1",
          SUTRA_KERNELS_DURATIONS, "0,2.0,5.0,2,100.0,7.0,100.0"},
-        {"nothing known of a launch", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_KERNELS_BY_CONFIGURATION,
+        {"nothing known of a launch", "kernel k stream=7 ts=0+4 correlation=1", SUTRA_KERNELS_BY_CONFIGURATION,
          "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-,"},
         {"equal launches in other words, and one of which little is known", THREE_KERNELS,
          SUTRA_KERNELS_BY_CONFIGURATION,
          "0,k,2,8.0,66.66666666666666,4.0,-,,7,(200, 1, 1),(256,),32.0,0.0,20.5,25.0,100.0,0.25, | "
          "0,k,1,4.0,33.33333333333333,4.0,-,,7,(200, 1, 1),(256,),-,-,-,-,-,-,"},
-        {"no work", TRACE(OP("aten::a", 0, 10)), SUTRA_KERNELS_DURATIONS, ""},
-        {"what limits the occupancy",
-         TRACE(EVENT("kernel", "k", 0, 7, 0, 4, "\"stream\":7,\"limitingFactors\":\"WARPS|REGS\"")),
+        {"no work", "cpu_op aten::a ts=0+10", SUTRA_KERNELS_DURATIONS, ""},
+        {"what limits the occupancy", "kernel k stream=7 ts=0+4 limitingFactors=WARPS|REGS",
          SUTRA_KERNELS_BY_CONFIGURATION, "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-,WARPS|REGS"},
     };
     check_all(cases, N(cases), MADE_KERNELS);
@@ -246,53 +220,46 @@ static void kernels_record_their_launch_configuration(void **state) {
 /* 100 us of compute, 60 us of it next to 100 us of communication in two kernels of one row. */
 static void communication_is_exposed_without_compute(void **state) {
     (void)state;
-#define DEEPEP(ts, dur, args) EVENT("kernel", "deep_ep::internode::combine<8>", 0, 20, ts, dur, "\"stream\":20" args)
     static const struct table_case cases[] = {
         {"by library, collective, phase and group",
-         TRACE(KERNEL("gemm", 7, 0, 100, 1) "," DEEPEP(40, 50, "") "," DEEPEP(80, 60, "") "," EVENT(
-             "kernel", "ncclDevKernel_AllGather", 0, 21, 200, 10,
-             "\"stream\":21,\"Collective name\":\"_allgather_base\",\"Process Group Name\":\"3\"")),
+         "kernel gemm stream=7 ts=0+100 correlation=1; kernel deep_ep::internode::combine<8> stream=20 ts=40+50; "
+         "kernel deep_ep::internode::combine<8> stream=20 ts=80+60; "
+         "kernel ncclDevKernel_AllGather stream=21 ts=200+10 'Collective name'=_allgather_base 'Process Group Name'='3'",
          SUTRA_OPERATORS_COMMUNICATION,
          "0,deepep,alltoall,combine,,0,2,110.0,40.0 | 0,nccl,allgather,,3,0,1,10.0,10.0"},
-        {"by argument",
-         TRACE(EVENT("kernel", "copy", 0, 21, 200, 10, "\"stream\":21,\"Collective name\":\"broadcast\"")),
-         SUTRA_OPERATORS_COMMUNICATION, "0,other,broadcast,,,0,1,10.0,10.0"},
-        {"no communication", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_OPERATORS_COMMUNICATION, ""},
+        {"by argument", "kernel copy stream=21 ts=200+10 'Collective name'=broadcast", SUTRA_OPERATORS_COMMUNICATION,
+         "0,other,broadcast,,,0,1,10.0,10.0"},
+        {"no communication", "kernel k stream=7 ts=0+4 correlation=1", SUTRA_OPERATORS_COMMUNICATION, ""},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
 
 #define SAMPLE(ts, value)                                                                                              \
-    "{\"ph\":\"C\",\"cat\":\"HARDWARE_COUNTERS\",\"name\":\"sm\",\"pid\":\"GPU 0 Counters\",\"tid\":0,\"ts\":" #ts     \
-    ",\"args\":{\"\":" #value "}}"
+    "{'ph':'C','cat':'HARDWARE_COUNTERS','name':'sm','pid':'GPU 0 Counters','tid':0,'ts':" #ts ",'args':{'':" #value   \
+    "}}; "
 
 /* A sample while two kernels run is of neither. */
 static void counters_belong_to_the_kernel_that_runs_alone(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"by kernel and by step",
-         TRACE(STEP(1, 0, 100) "," EVENT("kernel", "a", 0, 7, 10, 20, "\"device\":0,\"stream\":7") "," EVENT(
-             "kernel", "b", 0, 8, 20, 20,
-             "\"device\":0,\"stream\":8") "," SAMPLE(12, 10) "," SAMPLE(25, 40) "," SAMPLE(35, 70) "," SAMPLE(200, 0)),
+         "user_annotation ProfilerStep#1 ts=0+100; kernel a stream=7 ts=10+20 device=0; "
+         "kernel b stream=8 ts=20+20 device=0; " SAMPLE(12, 10) SAMPLE(25, 40) SAMPLE(35, 70) SAMPLE(200, 0),
          SUTRA_OPERATORS_COUNTERS,
          "0,0,sm,,,4,30.0,0.0,70.0 | 0,0,sm,a,,1,10.0,10.0,10.0 | 0,0,sm,b,,1,70.0,70.0,70.0 | "
          "0,0,sm,,ProfilerStep#1,3,40.0,10.0,70.0"},
-        {"no counters", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_OPERATORS_COUNTERS, ""},
+        {"no counters", "kernel k stream=7 ts=0+4 correlation=1", SUTRA_OPERATORS_COUNTERS, ""},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
 
 #define TWO_STEPS                                                                                                      \
-    TRACE(STEP(1, 0, 100) "," OP("aten::mm", 10, 20) "," LAUNCH(15, 5, 1) "," OP("aten::relu", 50, 20) "," LAUNCH(     \
-        55, 5, 2) "," STEP(2, 100,                                                                                     \
-                           100) "," OP("aten::mm", 110,                                                                \
-                                       20) "," LAUNCH(115, 5,                                                          \
-                                                      3) "," KERNEL("gemm", 7, 20, 10,                                 \
-                                                                    1) "," KERNEL("relu", 8, 60, 10,                   \
-                                                                                  2) "," KERNEL("gemm", 7, 120, 30,    \
-                                                                                                3) "," KERNEL("lost",  \
-                                                                                                              8, 300,  \
-                                                                                                              5, 9))
+    "user_annotation ProfilerStep#1 ts=0+100; cpu_op aten::mm ts=10+20; cudaLaunchKernel ts=15+5 correlation=1; "      \
+    "cpu_op aten::relu ts=50+20; cudaLaunchKernel ts=55+5 correlation=2; "                                             \
+    "user_annotation ProfilerStep#2 ts=100+100; cpu_op aten::mm ts=110+20; "                                           \
+    "cudaLaunchKernel ts=115+5 correlation=3; kernel gemm stream=7 ts=20+10 correlation=1; "                           \
+    "kernel relu stream=8 ts=60+10 correlation=2; kernel gemm stream=7 ts=120+30 correlation=3; "                      \
+    "kernel lost stream=8 ts=300+5 correlation=9"
 
 /* Names, calls and device time of the selected kernels. */
 static void tell_operators(const struct sutra_restriction *part, const char *events, char *text) {
@@ -301,7 +268,7 @@ static void tell_operators(const struct sutra_restriction *part, const char *eve
     struct sutra_operators *operators = NULL;
     struct sutra_column name, calls, device;
     struct sutra_error error;
-    assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, &error), SUTRA_OK);
+    trace = parse_trace(context, events);
     *text = 0;
     if (sutra_device_trace_restrict(context, trace, part, &error) ||
         sutra_operators_run(context, trace, NULL, &operators, &error)) {
@@ -361,22 +328,22 @@ static void tracelens_has_rules_of_its_own(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"no arrow, though others have one",
-         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL(
-             "k", 7, 100, 10,
-             1) ","
-                "{\"ph\":\"s\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2}"),
+         "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; kernel k stream=7 ts=100+10 correlation=1; "
+         "ac2g ac2g ph=s id=5 ts=2",
          SUTRA_TRACELENS_OPS, ""},
         {"no arrows at all: correlations",
-         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("k", 7, 100, 10, 1)), SUTRA_TRACELENS_OPS,
-         "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
-        {"communication", TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("ncclX", 7, 100, 10, 1)),
+         "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; kernel k stream=7 ts=100+10 correlation=1",
+         SUTRA_TRACELENS_OPS, "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
+        {"communication",
+         "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; kernel ncclX stream=7 ts=100+10 correlation=1",
          SUTRA_TRACELENS_OPS, ""},
         {"an operator that ends behind the one around it is left out",
-         TRACE(OP("aten::a", 0, 10) "," OP("aten::b", 5, 15) "," LAUNCH(7, 2, 1) "," KERNEL("k", 7, 100, 10, 1)),
+         "cpu_op aten::a ts=0+10; cpu_op aten::b ts=5+15; cudaLaunchKernel ts=7+2 correlation=1; "
+         "kernel k stream=7 ts=100+10 correlation=1",
          SUTRA_TRACELENS_OPS, "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
         {"unless by less than a microsecond, where it is a sibling",
-         TRACE(OP("outer", 0, 100) "," OP("aten::a", 1, 5) "," OP("aten::b", 5.5, 15) "," LAUNCH(7, 2, 1) "," KERNEL(
-             "k", 7, 100, 10, 1)),
+         "cpu_op outer ts=0+100; cpu_op aten::a ts=1+5; cpu_op aten::b ts=5.5+15; "
+         "cudaLaunchKernel ts=7+2 correlation=1; kernel k stream=7 ts=100+10 correlation=1",
          SUTRA_TRACELENS_OPS, "aten::b,10,10,0.01,0.01,1,['other'],100.0,100.0"},
     };
     check_all(cases, N(cases), MADE_TRACELENS);

@@ -30,14 +30,17 @@ static void check_all(const struct overview_case *cases, size_t n) {
 static void computation_hides_communication_and_both_hide_copies(void **state) {
     (void)state;
     static const struct overview_case cases[] = {
-        {"nothing", TRACE(""), ""},
+        {"nothing", "", ""},
         {"all at once",
-         TRACE(STEP(1, 0, 50) "," KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclKernel", 8, 5, 15, 2) "," COPY(
-             "Memcpy HtoD", 9, 15, 10, 3, 1) "," KERNEL("l", 7, 25, 25, 4)),
+         "user_annotation ProfilerStep#1 ts=0+50; kernel k stream=7 ts=0+10 correlation=1; "
+         "kernel ncclKernel stream=8 ts=5+15 correlation=2; "
+         "gpu_memcpy 'Memcpy HtoD' stream=9 ts=15+10 correlation=3 'memory bandwidth (GB/s)'=1; "
+         "kernel l stream=7 ts=25+25 correlation=4",
          "compute 0-10 | communication 10-20 | copy 20-25 | compute 25-50"},
         {"sets count as copies, collectives of others as communication, not what was fused of them",
-         TRACE(STEP(1, 0, 40) "," WORK("gpu_memset", "Memset", 7, 0, 10, 1) "," KERNEL(
-             "two_shot_all_reduce_kernel", 7, 10, 10, 2) "," KERNEL("triton_poi_fused_all_reduce", 7, 20, 20, 3)),
+         "user_annotation ProfilerStep#1 ts=0+40; gpu_memset Memset stream=7 ts=0+10 correlation=1; "
+         "kernel two_shot_all_reduce_kernel stream=7 ts=10+10 correlation=2; "
+         "kernel triton_poi_fused_all_reduce stream=7 ts=20+20 correlation=3",
          "copy 0-10 | communication 10-20 | compute 20-40"},
     };
     check_all(cases, N(cases));
@@ -47,11 +50,14 @@ static void window_covers_steps_and_their_gpu_activity(void **state) {
     (void)state;
     static const struct overview_case cases[] = {
         {"work of a step ends behind it; what was launched before or behind the steps is cut",
-         TRACE(STEP(2, 30, 20) "," STEP(1, 10, 20) "," LAUNCH(45, 2, 1) "," LAUNCH(70, 2, 2) "," KERNEL(
-             "early", 7, 0, 12, 9) "," KERNEL("k", 7, 47, 23, 1) "," KERNEL("late", 7, 75, 10, 2)),
+         "user_annotation ProfilerStep#2 ts=30+20; user_annotation ProfilerStep#1 ts=10+20; "
+         "cudaLaunchKernel ts=45+2 correlation=1; cudaLaunchKernel ts=70+2 correlation=2; "
+         "kernel early stream=7 ts=0+12 correlation=9; kernel k stream=7 ts=47+23 correlation=1; "
+         "kernel late stream=7 ts=75+10 correlation=2",
          "compute 10-12 | host 12-45 | launch 45-47 cudaLaunchKernel | compute 47-70"},
-        {"without steps all of the trace", TRACE(OP("a", 5, 5) "," KERNEL("k", 7, 20, 5, 1)), "? 5-20 | compute 20-25"},
-        {"no work of the device", TRACE(STEP(1, 10, 20)), "after 10-30"},
+        {"without steps all of the trace", "cpu_op a ts=5+5; kernel k stream=7 ts=20+5 correlation=1",
+         "? 5-20 | compute 20-25"},
+        {"no work of the device", "user_annotation ProfilerStep#1 ts=10+20", "after 10-30"},
     };
     check_all(cases, N(cases));
 }
@@ -60,52 +66,58 @@ static void gaps_are_split_by_launch_delay_cause(void **state) {
     (void)state;
     static const struct overview_case cases[] = {
         {"the launch came first",
-         TRACE(STEP(1, 0, 40) "," LAUNCH(1, 2, 1) "," KERNEL("k", 7, 0, 10, 9) "," KERNEL("l", 7, 30, 10, 1)),
+         "user_annotation ProfilerStep#1 ts=0+40; cudaLaunchKernel ts=1+2 correlation=1; "
+         "kernel k stream=7 ts=0+10 correlation=9; kernel l stream=7 ts=30+10 correlation=1",
          "compute 0-10 | queued 10-30 | compute 30-40"},
         {"an operator, its launch",
-         TRACE(STEP(1, 0, 100) "," OP("aten::mm", 15, 80) "," LAUNCH(80, 5, 1) "," KERNEL("k", 7, 1, 9, 9) "," KERNEL(
-             "l", 7, 90, 10, 1)),
+         "user_annotation ProfilerStep#1 ts=0+100; cpu_op aten::mm ts=15+80; cudaLaunchKernel ts=80+5 correlation=1; "
+         "kernel k stream=7 ts=1+9 correlation=9; kernel l stream=7 ts=90+10 correlation=1",
          "? 0-1 | compute 1-10 | host 10-80 aten::mm | launch 80-90 aten::mm | compute 90-100"},
         {"work that starts long after its launch, whose call was long",
-         TRACE(STEP(1, 0, 4000) "," LAUNCH(100, 1500, 1) "," KERNEL("l", 7, 2000, 2000, 1)),
+         "user_annotation ProfilerStep#1 ts=0+4000; cudaLaunchKernel ts=100+1500 correlation=1; "
+         "kernel l stream=7 ts=2000+2000 correlation=1",
          "host 0-100 | slow 100-1600 cudaLaunchKernel | not started 1600-2000 | compute 2000-4000"},
         {"a graph and a copy may take long to launch",
-         TRACE(STEP(1, 0, 4000) "," CALL("cudaGraphLaunch", 0, 1500, 1) "," KERNEL("l", 7, 1510, 490, 1) "," CALL(
-             "cudaMemcpyAsync", 2000, 1100, 2) "," COPY("Memcpy HtoD", 7, 3100, 900, 2, 1)),
+         "user_annotation ProfilerStep#1 ts=0+4000; cudaGraphLaunch ts=0+1500 correlation=1; "
+         "kernel l stream=7 ts=1510+490 correlation=1; cudaMemcpyAsync ts=2000+1100 correlation=2; "
+         "gpu_memcpy 'Memcpy HtoD' stream=7 ts=3100+900 correlation=2 'memory bandwidth (GB/s)'=1",
          "launch 0-1510 cudaGraphLaunch | compute 1510-2000 | launch 2000-3100 cudaMemcpyAsync | copy 3100-4000"},
         {"loading, waiting, setting up on the thread that launches",
-         TRACE(STEP(1, 0, 100) "," LABEL("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10, 30) "," OP(
-             "inside", 15, 5) "," CALL("cudaMalloc", 50, 10, 8) "," CALL("cudaStreamSynchronize", 65, 5,
-                                                                         7) "," LAUNCH(90, 2, 1) "," KERNEL("k", 7, 95,
-                                                                                                            5, 1)),
+         "user_annotation ProfilerStep#1 ts=0+100; "
+         "user_annotation enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ ts=10+30; "
+         "cpu_op inside ts=15+5; cudaMalloc ts=50+10 correlation=8; cudaStreamSynchronize ts=65+5 correlation=7; "
+         "cudaLaunchKernel ts=90+2 correlation=1; kernel k stream=7 ts=95+5 correlation=1",
          "host 0-10 | load 10-40 enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ | host 40-50 | "
          "set-up 50-60 cudaMalloc | host 60-65 | sync 65-70 cudaStreamSynchronize | host 70-90 | "
          "launch 90-95 | compute 95-100"},
         {"what other threads do is none of it",
-         TRACE(STEP(1, 0, 50) "," CALLED(2, "cudaMalloc", 0, 30, 8) "," CALLED(1, "cudaLaunchKernel", 40, 5,
-                                                                               1) "," KERNEL("k", 7, 45, 5, 1)),
+         "user_annotation ProfilerStep#1 ts=0+50; cudaMalloc tid=2 ts=0+30 correlation=8; "
+         "cudaLaunchKernel ts=40+5 correlation=1; kernel k stream=7 ts=45+5 correlation=1",
          "host 0-40 | launch 40-45 cudaLaunchKernel | compute 45-50"},
         {"the host starts anew behind a call that blocks",
-         TRACE(STEP(1, 0, 50) "," CALL("cudaDeviceSynchronize", 2, 10, 8) "," KERNEL("k", 7, 0, 10, 9) "," LAUNCH(
-             40, 5, 1) "," KERNEL("l", 7, 45, 5, 1)),
+         "user_annotation ProfilerStep#1 ts=0+50; cudaDeviceSynchronize ts=2+10 correlation=8; "
+         "kernel k stream=7 ts=0+10 correlation=9; cudaLaunchKernel ts=40+5 correlation=1; "
+         "kernel l stream=7 ts=45+5 correlation=1",
          "compute 0-10 | sync 10-12 cudaDeviceSynchronize | drained 12-40 | launch 40-45 cudaLaunchKernel | "
          "compute 45-50"},
         {"a copy to the host whose call waits for it blocks, one to pinned memory does not",
-         TRACE(STEP(1, 0, 60) "," CALL("cudaMemcpyAsync", 0, 12, 1) "," COPY("Memcpy DtoH", 7, 5, 5, 1, 1) "," CALL(
-             "cudaMemcpyAsync", 20, 3, 2) "," COPY("Memcpy DtoH", 7, 25, 5, 2,
-                                                   1) "," LAUNCH(40, 2, 3) "," KERNEL("k", 7, 50, 10, 3)),
+         "user_annotation ProfilerStep#1 ts=0+60; cudaMemcpyAsync ts=0+12 correlation=1; "
+         "gpu_memcpy 'Memcpy DtoH' stream=7 ts=5+5 correlation=1 'memory bandwidth (GB/s)'=1; "
+         "cudaMemcpyAsync ts=20+3 correlation=2; "
+         "gpu_memcpy 'Memcpy DtoH' stream=7 ts=25+5 correlation=2 'memory bandwidth (GB/s)'=1; "
+         "cudaLaunchKernel ts=40+2 correlation=3; kernel k stream=7 ts=50+10 correlation=3",
          "launch 0-5 cudaMemcpyAsync | copy 5-10 | sync 10-12 cudaMemcpyAsync | drained 12-20 | "
          "launch 20-25 | copy 25-30 | host 30-40 | launch 40-50 | compute 50-60"},
         {"a long call of the runtime that nothing is known of sets up",
-         TRACE(STEP(1, 0, 3000) "," CALL("cudaDeviceGetStreamPriorityRange", 0, 2000, 8) "," CALL(
-             "cudaFuncGetAttributes", 2000, 900, 7) "," LAUNCH(2950, 5, 1) "," KERNEL("k", 7, 2960, 40, 1)),
+         "user_annotation ProfilerStep#1 ts=0+3000; cudaDeviceGetStreamPriorityRange ts=0+2000 correlation=8; "
+         "cudaFuncGetAttributes ts=2000+900 correlation=7; cudaLaunchKernel ts=2950+5 correlation=1; "
+         "kernel k stream=7 ts=2960+40 correlation=1",
          "set-up 0-2000 cudaDeviceGetStreamPriorityRange | host 2000-2950 cudaFuncGetAttributes | "
          "launch 2950-2960 | compute 2960-3000"},
         {"behind the last work a wait is nobody's",
-         TRACE(STEP(1, 0, 60) "," LAUNCH(0, 5, 1) "," KERNEL("k", 7, 5, 15, 1) "," CALL("cudaDeviceSynchronize", 10, 15,
-                                                                                        9) "," LABEL("enumerate("
-                                                                                                     "DataLoader)#x",
-                                                                                                     40, 20)),
+         "user_annotation ProfilerStep#1 ts=0+60; cudaLaunchKernel ts=0+5 correlation=1; "
+         "kernel k stream=7 ts=5+15 correlation=1; cudaDeviceSynchronize ts=10+15 correlation=9; "
+         "user_annotation enumerate(DataLoader)#x ts=40+20",
          "launch 0-5 cudaLaunchKernel | compute 5-20 | after 20-40 | load 40-60 enumerate(DataLoader)#x"},
     };
     check_all(cases, N(cases));
@@ -115,9 +127,11 @@ static void crop_keeps_later_intervals(void **state) {
     (void)state;
     char text[1024];
     struct overviewed made;
-    overview_of(TRACE(STEP(1, 0, 100) "," LAUNCH(20, 2, 1) "," KERNEL("k", 7, 25, 5, 1) "," OP(
-                    "aten::mm", 30, 60) "," LAUNCH(80, 5, 2) "," KERNEL("l", 7, 90, 10, 2)),
-                1, &made);
+    overview_of(
+        "user_annotation ProfilerStep#1 ts=0+100; cudaLaunchKernel ts=20+2 correlation=1; "
+        "kernel k stream=7 ts=25+5 correlation=1; cpu_op aten::mm ts=30+60; cudaLaunchKernel ts=80+5 correlation=2; "
+        "kernel l stream=7 ts=90+10 correlation=2",
+        1, &made);
     overview_crop(&made.overview, 50000);
     tell_overview(&made.overview, text);
     assert_string_equal(text, "host 50-80 aten::mm | launch 80-90 aten::mm | compute 90-100");
@@ -139,10 +153,11 @@ static void streams_are_summed_by_kind_within_the_window(void **state) {
     struct sutra_error error;
     assert_true(result_init(&result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES));
     struct sutra_table *table = result_table_begin(&result, SUTRA_OVERVIEW_STREAMS);
-    overview_of(
-        TRACE(STEP(1, 10, 50) "," KERNEL("early", 7, 0, 15, 1) "," KERNEL("ncclKernel", 20, 15, 30, 2) "," KERNEL(
-            "k", 7, 20, 4, 3) "," COPY("Memcpy HtoD", 7, 30, 2, 4, 1) "," KERNEL("gone", 9, 0, 5, 5)),
-        1, &made);
+    overview_of("user_annotation ProfilerStep#1 ts=10+50; kernel early stream=7 ts=0+15 correlation=1; "
+                "kernel ncclKernel stream=20 ts=15+30 correlation=2; kernel k stream=7 ts=20+4 correlation=3; "
+                "gpu_memcpy 'Memcpy HtoD' stream=7 ts=30+2 correlation=4 'memory bandwidth (GB/s)'=1; "
+                "kernel gone stream=9 ts=0+5 correlation=5",
+                1, &made);
     assert_int_equal(overview_streams_add(made.context, &made.overview, 3, &made.scratch, table, &error), SUTRA_OK);
     for (uint64_t row = 0; row < table->n_rows; row++) {
         size_t length;

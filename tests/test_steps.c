@@ -53,31 +53,36 @@ static void check_all(const struct step_case *cases, size_t n) {
     }
 }
 
-#define N(cases)                    (sizeof(cases) / sizeof *(cases))
-#define RUN(at, start, correlation) LAUNCH(at, 1, correlation) "," KERNEL("k", 7, start, 8, correlation)
+#define N(cases) (sizeof(cases) / sizeof *(cases))
+#define RUN(at, start, correlation)                                                                                    \
+    "cudaLaunchKernel ts=" #at "+1 correlation=" #correlation "; kernel k stream=7 ts=" #start                         \
+    "+8 correlation=" #correlation "; "
 
 static void steps_of_the_profiler_are_all_of_the_window(void **state) {
     (void)state;
     static const struct step_case cases[] = {
-        {"nothing", NULL, TRACE(""), STEPS_NONE, ""},
+        {"nothing", NULL, "", STEPS_NONE, ""},
         {"the second begins where the first ends, and goes on to the end of its work", NULL,
-         TRACE(STEP(1, 0, 40) "," STEP(2, 50, 30) "," RUN(10, 12, 1) "," RUN(60, 62, 2) "," LAUNCH(78, 1, 3) "," KERNEL(
-             "ncclKernel", 8, 85, 15, 3)),
+         "user_annotation ProfilerStep#1 ts=0+40; user_annotation ProfilerStep#2 ts=50+30; " RUN(10, 12, 1)
+             RUN(60, 62, 2) "cudaLaunchKernel ts=78+1 correlation=3; "
+                            "kernel ncclKernel stream=8 ts=85+15 correlation=3",
          STEPS_PROFILER, "0-50: 8 0 0 42 0 0 0 0 host 50 of 1 | 50-100: 8 15 0 27 0 0 0 0 host 50 of 2"},
         {"where the host runs ahead, a step begins when the work of the one before is done", NULL,
-         TRACE(STEP(1, 0, 10) "," STEP(2, 10, 10) "," STEP(3, 20, 10) "," LAUNCH(1, 1, 1) "," KERNEL(
-             "k", 7, 5, 25, 1) "," LAUNCH(12, 1, 2) "," KERNEL("k", 7, 30, 20,
-                                                               2) "," LAUNCH(22, 1, 3) "," KERNEL("k", 7, 52, 28, 3)),
+         "user_annotation ProfilerStep#1 ts=0+10; user_annotation ProfilerStep#2 ts=10+10; "
+         "user_annotation ProfilerStep#3 ts=20+10; cudaLaunchKernel ts=1+1 correlation=1; "
+         "kernel k stream=7 ts=5+25 correlation=1; cudaLaunchKernel ts=12+1 correlation=2; "
+         "kernel k stream=7 ts=30+20 correlation=2; cudaLaunchKernel ts=22+1 correlation=3; "
+         "kernel k stream=7 ts=52+28 correlation=3",
          STEPS_PROFILER,
          "0-30: 25 0 0 5 0 0 0 0 host 30 of 1 | 30-50: 20 0 0 0 0 0 0 0 host 20 of 1 | "
          "50-80: 28 0 0 0 0 0 2 0 host 30 of 1"},
         {"loading, waiting, copies, work that was launched early, and the end", NULL,
-         TRACE(
-             STEP(1, 0, 100) "," LABEL("enumerate(DataLoader)#x", 0, 10) "," CALL("cudaMemcpyAsync", 12, 1, 1) "," COPY(
-                 "Memcpy HtoD", 7, 15, 5, 1,
-                 1) "," LAUNCH(16, 1, 2) "," KERNEL("k", 7, 30, 10,
-                                                    2) "," CALL("cudaStreamSynchronize", 35, 10,
-                                                                9) "," LAUNCH(55, 5, 3) "," KERNEL("l", 7, 60, 10, 3)),
+         "user_annotation ProfilerStep#1 ts=0+100; user_annotation enumerate(DataLoader)#x ts=0+10; "
+         "cudaMemcpyAsync ts=12+1 correlation=1; "
+         "gpu_memcpy 'Memcpy HtoD' stream=7 ts=15+5 correlation=1 'memory bandwidth (GB/s)'=1; "
+         "cudaLaunchKernel ts=16+1 correlation=2; kernel k stream=7 ts=30+10 correlation=2; "
+         "cudaStreamSynchronize ts=35+10 correlation=9; cudaLaunchKernel ts=55+5 correlation=3; "
+         "kernel l stream=7 ts=60+10 correlation=3",
          STEPS_PROFILER, "0-100: 20 0 5 10 10 15 10 30 host 80 of 3"},
     };
     check_all(cases, N(cases));
@@ -87,24 +92,21 @@ static void annotations_are_steps_on_request(void **state) {
     (void)state;
     static const struct step_case cases[] = {
         {"by name, with a number or without; those within others are none", "train",
-         TRACE(STEP(1, 0, 100) "," LABEL("train", 10, 20) "," LABEL("train", 12, 5) "," LABEL(
-             "train#2", 40, 30) "," LABEL("trains", 80, 10) "," RUN(20, 22, 1) "," RUN(50, 52, 2)),
+         "user_annotation ProfilerStep#1 ts=0+100; user_annotation train ts=10+20; user_annotation train ts=12+5; "
+         "user_annotation train#2 ts=40+30; user_annotation trains ts=80+10; " RUN(20, 22, 1) RUN(50, 52, 2),
          STEPS_ANNOTATION, "10-30: 8 0 0 12 0 0 0 0 host 20 of 1 | 40-70: 8 0 0 12 0 0 0 10 host 30 of 1"},
-        {"there is none", "train", TRACE(STEP(1, 0, 100) "," RUN(20, 22, 1)), STEPS_NONE, ""},
+        {"there is none", "train", "user_annotation ProfilerStep#1 ts=0+100; " RUN(20, 22, 1), STEPS_NONE, ""},
     };
     check_all(cases, N(cases));
 }
 
 /* Kernels of these names, one each 5 us from 2 us on, launched 2 us before. */
 static void kernels_text(const char *names, char *text) {
-    text += sprintf(text, "{\"traceEvents\":[{}");
+    text += sprintf(text, "{};");
     for (int i = 0; names[i]; i++)
         if (names[i] != ' ')
-            text += sprintf(text,
-                            "," EVENT("cuda_runtime", "cudaLaunchKernel", 1, 1, % d, 1, "\"correlation\":%d") "," EVENT(
-                                "kernel", "%c", 0, 7, % d, 3, "\"stream\":7,\"correlation\":%d"),
+            text += sprintf(text, "cudaLaunchKernel ts=%d+1 correlation=%d; kernel %c stream=7 ts=%d+3 correlation=%d;",
                             5 * i, i + 1, names[i], 5 * i + 2, i + 1);
-    sprintf(text, "]}");
 }
 
 static void what_repeats_is_found(void **state) {
@@ -143,18 +145,17 @@ static void parts_of_random_steps_are_their_time(void **state) {
 
     for (int round = 0; round < 200; round++) {
         char text[8192];
-        char *at = text + sprintf(text, "{\"traceEvents\":[" STEP(1, 0, 60) "," STEP(2, 70, 80));
+        char *at =
+            text + sprintf(text, "user_annotation ProfilerStep#1 ts=0+60; user_annotation ProfilerStep#2 ts=70+80");
         for (int i = (int)random_below(&random, 30); i > 0; i--) {
             int ts = (int)random_below(&random, 200), dur = (int)random_below(&random, 40);
             int id = (int)random_below(&random, 12);
             if (random_below(&random, 2))
-                at += sprintf(at, "," EVENT("kernel", "%s", 2, 7, % d, % d, "\"stream\":7,\"correlation\":%d"),
-                              id % 3 ? "k" : "ncclKernel", ts, dur, id);
+                at += sprintf(at, "; kernel %s pid=2 stream=7 ts=%d+%d correlation=%d", id % 3 ? "k" : "ncclKernel", ts,
+                              dur, id);
             else
-                at += sprintf(at, "," EVENT("cuda_runtime", "%s", 1, 1, % d, % d, "\"correlation\":%d"), calls[id % 4],
-                              ts, dur, id);
+                at += sprintf(at, "; %s ts=%d+%d correlation=%d", calls[id % 4], ts, dur, id);
         }
-        sprintf(at, "]}");
         struct stepped made;
         steps_of(text, NULL, &made);
         int64_t all = 0;

@@ -202,10 +202,9 @@ static void range_is_in_the_median_step(void **state) {
 static void frame_is_found_after_events_that_end_sooner(void **state) {
     (void)state;
     static const char text[] =
-        TRACE(STEP(1, 100, 60000) "," ON(1, "python_function", "profiler.py(1): step", 50, 80, "") "," ON(
-            1, "python_function", "image.py(2): preprocess", 200, 50000,
-            "") "," ON(1, "python_function", "image.py(3): resize", 300, 900,
-                       "") "," LAUNCH(50300, 5, 1) "," KERNEL("gemm", 7, 50310, 9000, 1));
+        "user_annotation ProfilerStep#1 ts=100+60000; python_function 'profiler.py(1): step' ts=50+80;"
+        "python_function 'image.py(2): preprocess' ts=200+50000; python_function 'image.py(3): resize' ts=300+900;"
+        "cudaLaunchKernel ts=50300+5 correlation=1; kernel gemm stream=7 ts=50310+9000 correlation=1";
     struct rank_verdict verdict = verdict_on(text);
     const struct overview_finding *finding = finding_of(&verdict, &rule_cpu_preprocessing);
     assert_non_null(finding);

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "trace_text.h"
+
 #define N_PATHS 8
 
 /* Files in a folder of their own. */
@@ -40,6 +42,13 @@ static inline void add_file(struct folder *folder, const char *name, const char 
     assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
     assert_int_equal(fclose(file), 0);
     folder->n++;
+}
+
+/* Adds a trace, which may be written as in trace_text.h. */
+static inline void add_trace(struct folder *folder, const char *name, const char *text) {
+    char *json = trace_json(text);
+    add_file(folder, name, json);
+    free(json);
 }
 
 /* Sets `list` to the current paths. */

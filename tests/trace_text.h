@@ -9,10 +9,11 @@
  *     {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":10,"dur":5,"args":{"External id":3}},
  *     {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":20,"dur":9,"args":{"stream":7,"correlation":1}}]}
  *
- * An event is a category, a name and fields. ts=10+5 is a start and a duration. By default, an event with a stream has
- * pid 0 and the stream as its tid, another event has pid 1 and tid 1; `tid=` omits the field. Fields other than ph, id,
- * pid, tid, ts and dur are args. Names with spaces are written in '...'. A value is JSON with ' for " if it begins like
- * a number, a list or an object, or is true, false or null; other values are strings.
+ * An event is a category, a name and fields; the category of names such as cudaLaunchKernel is cuda_runtime. ts=10+5 is
+ * a start and a duration. By default, an event with a stream has pid 0 and the stream as its tid, another event has pid 1
+ * and tid 1; `tid=` omits the field. Fields other than ph, id, pid, tid, ts and dur are args. Names with spaces are
+ * written in '...'. A value is JSON with ' for " if it begins like a number, a list or an object, or is true, false or
+ * null; other values are strings.
  *
  * Instead of an event, JSON with ' for " is an event, and 'key':value a member of the trace.
  *
@@ -30,6 +31,7 @@
 #include <string.h>
 
 #include "double_quotes.h"
+#include "sutra/sutra.h"
 
 /* The end of a word: one of `ends` outside of quotes and brackets, or the end of the text. */
 static inline const char *word_end(const char *at, const char *ends) {
@@ -94,12 +96,17 @@ static inline void write_member(FILE *out, const char *event, const char *key, c
 static inline void write_event(FILE *out, const char *event) {
     static const char *const members[] = {"ph", "id", "pid", "tid", "ts", "dur"};
     const char *at = event, *stream = NULL;
+    const bool is_call = strncmp(event, "cuda", 4) == 0 && isupper((unsigned char)event[4]);
+    const int n_names = is_call ? 1 : 2;
     struct field field;
+    fputs(is_call ? "{\"cat\":\"cuda_runtime\"" : "{\"cat\":", out);
     for (int i = 0; next_field(&at, &field); i++) {
-        if (i < 2)
-            fputs(i ? ",\"name\":" : "{\"cat\":", out), write_value(out, field.value, field.length);
-        else if (has_key(&field, "stream"))
+        if (i < n_names) {
+            fputs(is_call || i ? ",\"name\":" : "", out);
+            write_value(out, field.value, field.length);
+        } else if (has_key(&field, "stream")) {
             stream = field.value;
+        }
     }
     write_member(out, event, "ph", "X");
     write_member(out, event, "id", NULL);
@@ -110,7 +117,7 @@ static inline void write_event(FILE *out, const char *event) {
     fputs(",\"args\":{", out);
     at = event;
     for (int i = 0, n = 0; next_field(&at, &field); i++) {
-        bool is_member = i < 2;
+        bool is_member = i < n_names;
         for (size_t k = 0; k < sizeof members / sizeof *members; k++)
             is_member |= has_key(&field, members[k]);
         if (is_member)
@@ -123,8 +130,10 @@ static inline void write_event(FILE *out, const char *event) {
     fputs("}}", out);
 }
 
-/* The trace as JSON, which the caller frees. */
+/* The trace as JSON, which the caller frees; {"... is JSON already. */
 static inline char *trace_json(const char *text) {
+    if (strncmp(text, "{\"", 2) == 0)
+        return strdup(text);
     char *json = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&json, &n);
@@ -149,6 +158,16 @@ static inline char *trace_json(const char *text) {
     fputs("]}", out);
     assert_int_equal(fclose(out), 0);
     return json;
+}
+
+static inline struct sutra_device_trace *parse_trace(struct sutra_context *context, const char *text) {
+    char *json = trace_json(text);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_error error;
+    if (sutra_device_trace_parse(context, "trace", json, strlen(json), &trace, &error))
+        fail_msg("%s", error.message);
+    free(json);
+    return trace;
 }
 
 #endif
