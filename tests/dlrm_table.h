@@ -1,9 +1,5 @@
 /*
- * dlrm_table.h - small device traces as strings, and the results of the DLRM analysis as text.
- *
- *     OP("aten::a", 10, 5, 11)      an operator from 10 to 15 with external id 11 on thread 1
- *     LAUNCH(12, 1, 7)              a launch with correlation 7
- *     KERNEL("gemm", 20, 14, 3, 7)  a kernel on stream 20 of this launch
+ * dlrm_table.h - the DLRM analysis of small device traces (trace_text.h), and its results as text.
  */
 #ifndef TESTS_DLRM_TABLE_H
 #define TESTS_DLRM_TABLE_H
@@ -20,22 +16,9 @@
 
 #include "analyze/compat/dlrm/dlrm.h"
 #include "sutra/sutra.h"
+#include "trace_text.h"
 
-#define EVENT(cat, name, tid, ts, dur, args)                                                                           \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur  \
-    ",\"args\":{" args "}}"
-#define OP_ON(tid, name, ts, dur, id)  EVENT("cpu_op", name, tid, ts, dur, "\"External id\":" #id)
-#define OP(name, ts, dur, id)          OP_ON(1, name, ts, dur, id)
-#define OP_OF(name, ts, dur, id, dims) EVENT("cpu_op", name, 1, ts, dur, "\"External id\":" #id ",\"Input dims\":" dims)
-#define CALL_ON(tid, name, ts, dur, id)                                                                                \
-    EVENT("cuda_runtime", name, tid, ts, dur, "\"correlation\":" #id ",\"External id\":" #id)
-#define CALL(name, ts, dur, id) CALL_ON(1, name, ts, dur, id)
-#define LAUNCH(ts, dur, id)     CALL("cudaLaunchKernel", ts, dur, id)
-#define KERNEL(name, stream, ts, dur, id)                                                                              \
-    EVENT("kernel", name, stream, ts, dur, "\"stream\":" #stream ",\"correlation\":" #id ",\"External id\":" #id)
-#define LABEL(name, ts, dur) OP(name, ts, dur, 900##ts)
-#define END                  EVENT("cpu_op", "end", 1, 100000, 1, "") /* the last event counts for nothing */
-#define TRACE(events)        "{\"traceEvents\":[" events "]}"
+#define END "cpu_op end ts=100000+1" /* the last event counts for nothing */
 
 struct text {
     char bytes[4096];
@@ -69,9 +52,7 @@ static inline void analyze(struct analysis *analysis, const char *trace, const s
     struct sutra_context_options context_options = {
         .size = sizeof context_options, .n_threads = 2, .warning = take_warning, .arg = &analysis->warnings};
     assert_int_equal(sutra_context_create(&context_options, &analysis->context, &analysis->error), SUTRA_OK);
-    analysis->status =
-        sutra_device_trace_parse(analysis->context, "trace", trace, strlen(trace), &analysis->trace, &analysis->error);
-    assert_int_equal(analysis->status, SUTRA_OK);
+    analysis->trace = parse_trace(analysis->context, trace);
     struct sutra_dlrm_options sized = *options;
     sized.size = sizeof sized;
     analysis->status =

@@ -1,9 +1,5 @@
 /*
- * path_table.h - small device traces as strings, and a critical path as a line of text.
- *
- *     OP("a", 10, 5, 11)                  an operator from 10 to 15 with external id 11
- *     CALL("cudaLaunchKernel", 12, 1, 7)  a call with correlation 7
- *     KERNEL(20, 14, 3, 7)                a kernel on stream 20, launched by this call
+ * path_table.h - the critical path of a small device trace (trace_text.h) as a line of text.
  *
  * A path is written as its edges in insertion order, then its nodes:
  *
@@ -19,30 +15,13 @@
 
 #include "critical_path/path.h"
 #include "sutra/sutra.h"
+#include "trace_text.h"
 
-#define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts            \
-    ",\"dur\":" #dur ",\"args\":{" args "}}"
-#define STEP(number, ts, dur)          EVENT("user_annotation", "ProfilerStep#" #number, 1, 1, ts, dur, "")
-#define OP_ON(tid, name, ts, dur, ext) EVENT("cpu_op", name, 1, tid, ts, dur, "\"External id\":" #ext)
-#define OP(name, ts, dur, ext)         OP_ON(1, name, ts, dur, ext)
-#define CALL_ON(tid, name, ts, dur, correlation)                                                                       \
-    EVENT("cuda_runtime", name, 1, tid, ts, dur, "\"correlation\":" #correlation ",\"External id\":90" #correlation)
-#define CALL(name, ts, dur, correlation) CALL_ON(1, name, ts, dur, correlation)
-#define LAUNCH(ts, dur, correlation)     CALL("cudaLaunchKernel", ts, dur, correlation)
-#define ON_STREAM(cat, name, device, stream, ts, dur, correlation, more)                                               \
-    EVENT(cat, name, device, stream, ts, dur,                                                                          \
-          "\"stream\":" #stream ",\"correlation\":" #correlation ",\"External id\":80" #correlation more)
-#define KERNEL(stream, ts, dur, correlation)     ON_STREAM("kernel", "k", 0, stream, ts, dur, correlation, "")
-#define SYNC(name, stream, ts, dur, correlation) ON_STREAM("cuda_sync", name, 0, stream, ts, dur, correlation, "")
-#define WAIT(name, stream, ts, dur, correlation, for_stream, record)                                                   \
-    ON_STREAM("cuda_sync", name, 0, stream, ts, dur, correlation,                                                      \
-              ",\"wait_on_stream\":" #for_stream ",\"wait_on_cuda_event_record_corr_id\":" #record)
-
-#define BARE_TRACE(events) "{\"traceEvents\":[" events "]}"
+/* The step of most traces. */
+#define STEP_1 "user_annotation ProfilerStep#1 ts=0+100; "
 
 /* The reference wants an operator somewhere: one on a thread of its own. */
-#define TRACE_OF(events) BARE_TRACE(events "," OP_ON(9, "o", 0, 1, 1))
+#define SOME_OP "cpu_op o tid=9 ts=0+1"
 
 static inline void tell_node(const struct path_search *search, node_t node, char *text, size_t size) {
     snprintf(text + strlen(text), size - strlen(text), "%u%c", node_event(&search->graph, node),
@@ -83,13 +62,6 @@ static inline void tell_search(const struct path_search *search, char *text, siz
         strcat(text, " ");
         tell_node(search, search->path.node[i], text, size);
     }
-}
-
-static inline struct sutra_device_trace *parse(struct sutra_context *context, const char *text) {
-    struct sutra_device_trace *trace = NULL;
-    struct sutra_error error;
-    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
-    return trace;
 }
 
 static inline struct sutra_context *make_context(void) {

@@ -2,7 +2,7 @@
  * test_call_tree.c - tests call trees and forward/backward pairs of small traces: parents, fields of nodes, and
  * rejected input.
  *
- * Traces are JSON with ' for ". A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
+ * A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
 #include <setjmp.h>
@@ -16,20 +16,14 @@
 
 #include <cmocka.h>
 
-#include "double_quotes.h"
-#include "sutra/sutra.h"
+#include "trace_text.h"
 
 #define X(cat, name, pid, tid, ts, dur, args)                                                                          \
     "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \
     "}}"
-#define OP(name, tid, ts, dur, args)   X("cpu_op", name, "1", tid, ts, dur, args)
-#define CALL(name, tid, ts, dur, args) X("cuda_runtime", name, "1", tid, ts, dur, args)
-#define GPU(name, ts, dur, args)       X("kernel", name, "0", "7", ts, dur, args)
-#define FLOW(cat, ph, id, pid, tid, ts)                                                                                \
-    "{'ph':'" ph "','cat':'" cat "','name':'" cat "','id':" id ",'pid':" pid ",'tid':" tid ",'ts':" ts "}"
-#define LAUNCHED(id, tid, ts, gpu_ts) FLOW("ac2g", "s", id, "1", tid, ts) "," FLOW("ac2g", "f", id, "0", "7", gpu_ts)
-#define SEQ(number, forward)          "'Sequence number':" number ",'Fwd thread id':" forward
-#define TRACE(events)                 "{'traceEvents':[" events "]}"
+#define GPU(name, ts, dur, args) X("kernel", name, "0", "7", ts, dur, args)
+#define LAUNCHED(id, tid, ts, gpu_ts)                                                                                  \
+    "ac2g ac2g ph=s id=" id " tid=" tid " ts=" ts "; ac2g ac2g ph=f id=" id " pid=0 tid=7 ts=" gpu_ts "; "
 
 struct tree_case {
     const char *name, *trace;
@@ -47,171 +41,148 @@ struct tree_case {
 
 static const struct tree_case cases[] = {
     {.name = "a_kernel_stands_below_its_launch_and_that_below_its_operator",
-     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," OP("b", "1", "12", "5", "") "," CALL(
-         "l", "1", "13", "2", "'correlation':7") "," GPU("k", "40", "9", "'correlation':7") "," LAUNCHED("7", "1", "13",
-                                                                                                         "40")),
+     .trace = "cpu_op a ts=10.5+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
+              "kernel k pid=0 tid=7 ts=40+9 correlation=7; " LAUNCHED("7", "1", "13", "40"),
      .tree = "a<- b<a l<b k<l "},
     {.name = "a_flow_counts_also_without_correlations",
-     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," CALL("l", "1", "13", "2", "") "," GPU(
-         "k", "40", "9", "") "," LAUNCHED("7", "1", "13", "40")),
+     .trace =
+         "cpu_op a ts=10.5+20; cuda_runtime l ts=13+2; kernel k pid=0 tid=7 ts=40+9; " LAUNCHED("7", "1", "13", "40"),
      .tree = "a<- l<a k<l "},
     {.name = "without_flows_the_correlation_counts",
-     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," CALL("l", "1", "13", "2", "'correlation':7") "," CALL(
-         "m", "1", "16", "2", "'correlation':8") "," GPU("k", "40", "9", "'correlation':8")),
+     .trace = "cpu_op a ts=10.5+20; cuda_runtime l ts=13+2 correlation=7; cuda_runtime m ts=16+2 correlation=8; "
+              "kernel k pid=0 tid=7 ts=40+9 correlation=8",
      .tree = "a<- l<a m<a k<m "},
     {.name = "an_external_id_leads_to_another_thread",
-     .trace = TRACE(OP("a", "1", "10.5", "20", "'External id':3") "," CALL(
-         "l", "2", "50", "2", "'correlation':7,'External id':3") "," GPU("k", "60", "9",
-                                                                         "'correlation':7,'External id':3")),
+     .trace = "cpu_op a ts=10.5+20 'External id'=3; cuda_runtime l tid=2 ts=50+2 correlation=7 'External id'=3; "
+              "kernel k pid=0 tid=7 ts=60+9 correlation=7 'External id'=3",
      .tree = "a<- l<a k<l "},
     {.name = "an_external_id_that_is_the_correlation_leads_nowhere",
-     .trace =
-         TRACE(OP("a", "1", "10.5", "20", "'External id':7") "," OP("b", "2", "50", "9", "'External id':8") "," CALL(
-             "l", "2", "51", "2", "'correlation':7,'External id':7") "," GPU("k", "60", "9",
-                                                                             "'correlation':7,'External id':7")),
+     .trace = "cpu_op a ts=10.5+20 'External id'=7; cpu_op b tid=2 ts=50+9 'External id'=8; "
+              "cuda_runtime l tid=2 ts=51+2 correlation=7 'External id'=7; "
+              "kernel k pid=0 tid=7 ts=60+9 correlation=7 'External id'=7",
      .tree = "a<- b<- l<b k<l "},
     {.name = "a_kernel_without_a_launch_stands_at_the_top",
-     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," GPU("k", "12", "9", "'correlation':7")),
+     .trace = "cpu_op a ts=10.5+20; kernel k pid=0 tid=7 ts=12+9 correlation=7",
      .tree = "a<- k<- ",
      .warning = "1 GPU activity has no launch: it becomes a root"},
     {.name = "of_two_kernels_at_a_place_the_flow_takes_that_of_its_correlation",
-     .trace =
-         TRACE(CALL("l", "1", "13.5", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':8") "," GPU(
-             "j", "40", "1", "'correlation':8") "," GPU("k", "40", "9",
-                                                        "'correlation':7") "," LAUNCHED("7", "1", "13.5",
-                                                                                        "40") "," LAUNCHED("8", "1",
-                                                                                                           "16", "40")),
+     .trace = "cuda_runtime l ts=13.5+2 correlation=7; cuda_runtime m ts=16+2 correlation=8; "
+              "kernel j pid=0 tid=7 ts=40+1 correlation=8; kernel k pid=0 tid=7 ts=40+9 correlation=7; " LAUNCHED(
+                  "7", "1", "13.5", "40") LAUNCHED("8", "1", "16", "40"),
      .tree = "l<- m<- j<m k<l "},
     {.name = "in_whole_microseconds_what_begins_at_an_end_is_a_neighbour",
-     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "20", "10", "") "," CALL(
-         "l", "1", "25", "5", "") "," CALL("m", "1", "30", "0", "")),
+     .trace = "cpu_op a ts=10+10; cpu_op b ts=20+10; cuda_runtime l ts=25+5; cuda_runtime m ts=30+0",
      .tree = "a<- b<- l<b m<b "},
     {.name = "with_fractions_it_is_below_as_pytorch_has_it",
-     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "20", "10.5", "")),
+     .trace = "cpu_op a ts=10+10; cpu_op b ts=20+10.5",
      .tree = "a<- b<a "},
     {.name = "events_that_overlap_without_nesting_end_together",
-     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "15", "10", "") "," OP("c", "1", "22", "1.5", "")),
+     .trace = "cpu_op a ts=10+10; cpu_op b ts=15+10; cpu_op c ts=22+1.5",
      .tree = "a<- b<a c<- "},
     {.name = "ev_idx_tells_which_of_two_came_first",
-     .trace = TRACE(OP("b", "1", "10.5", "5", "'Ev Idx':1") "," OP("a", "1", "10.5", "9", "'Ev Idx':0")),
+     .trace = "cpu_op b ts=10.5+5 'Ev Idx'=1; cpu_op a ts=10.5+9 'Ev Idx'=0",
      .tree = "a<- b<a "},
     {.name = "an_operator_without_a_duration_ends_with_the_one_above",
-     .trace = TRACE(OP("a", "1", "10.5", "5", "") ",{'ph':'X','cat':'cpu_op','name':'b','pid':1,'tid':1,'ts':12}," OP(
-         "c", "1", "13", "1", "") "," OP("d", "1", "20", "1", "")),
+     .trace = "cpu_op a ts=10.5+5; {'ph':'X','cat':'cpu_op','name':'b','pid':1,'tid':1,'ts':12}; cpu_op c ts=13+1; "
+              "cpu_op d ts=20+1",
      .tree = "a<- b<a c<b d<- "},
     {.name = "an_end_before_the_start_is_counted",
-     .trace = TRACE(OP("a", "1", "10.5", "-5", "") "," OP("b", "1", "11", "1", "")),
+     .trace = "cpu_op a ts=10.5+-5; cpu_op b ts=11+1",
      .tree = "a<- b<- ",
      .warning = "1 event ends before it starts"},
     {.name = "an_event_without_a_start_is_left_out",
-     .trace = TRACE("{'ph':'X','cat':'cpu_op','name':'a','pid':1,'tid':1,'dur':5}," OP("b", "1", "11", "1", "")),
+     .trace = "{'ph':'X','cat':'cpu_op','name':'a','pid':1,'tid':1,'dur':5}; cpu_op b ts=11+1",
      .tree = "b<- ",
      .warning = "1 event has no start"},
     {.name = "a_time_that_is_too_large_is_left_out",
-     .trace = TRACE(OP("a", "1", "4611686018427387.5", "2000", "") "," OP("b", "1", "11", "1", "")),
+     .trace = "cpu_op a ts=4611686018427387.5+2000; cpu_op b ts=11+1",
      .tree = "b<- ",
      .warning = "times beyond 2^62"},
     {.name = "threads_of_two_processes_are_two_threads",
-     .trace = TRACE(X("cpu_op", "a", "1", "1", "10", "9.5", "") "," X("cpu_op", "b", "2", "1", "12", "5", "")),
+     .trace = "cpu_op a ts=10+9.5; cpu_op b pid=2 ts=12+5",
      .tree = "a<- b<- "},
     {.name = "tids_may_be_strings",
-     .trace =
-         TRACE(OP("a", "'x'", "10", "9.5", "") "," OP("b", "'x'", "12", "5", "") "," OP("c", "'y'", "12", "5", "")),
+     .trace = "cpu_op a tid=x ts=10+9.5; cpu_op b tid=x ts=12+5; cpu_op c tid=y ts=12+5",
      .tree = "a<- b<a c<- "},
     {.name = "memory_stands_below_what_runs",
-     .trace =
-         TRACE(OP("a", "1", "10", "9.5", "") ",{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':1,'tid':1,"
-                                             "'ts':12,'args':{'Addr':5,'Bytes':-8}}"),
+     .trace = "cpu_op a ts=10+9.5; cpu_instant_event '[memory]' ph=i ts=12 Addr=5 Bytes=-8",
      .tree = "a<- [memory]<a "},
     {.name = "of_two_starts_of_a_flow_the_last_one_before_its_end_counts",
-     .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("j", "14", "1", "") "," GPU(
-         "k", "40", "9", "") "," FLOW("ac2g", "s", "7", "1", "1",
-                                      "13") "," FLOW("ac2g", "s", "7", "1", "1",
-                                                     "16") "," FLOW("ac2g", "f", "7", "0", "7",
-                                                                    "14") "," FLOW("ac2"
-                                                                                   "g",
-                                                                                   "f", "7", "0", "7", "40")),
+     .trace =
+         "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; kernel j pid=0 tid=7 ts=14+1; kernel k pid=0 tid=7 ts=40+9; "
+         "ac2g ac2g ph=s id=7 ts=13; ac2g ac2g ph=s id=7 ts=16; ac2g ac2g ph=f id=7 pid=0 tid=7 ts=14; "
+         "ac2g ac2g ph=f id=7 pid=0 tid=7 ts=40",
      .tree = "l<- j<l m<- k<m ",
      .warning = "1 flow starts twice: using the last start before its end"},
     {.name = "so_does_of_two_calls_with_a_correlation",
-     .trace =
-         TRACE(CALL("l", "1", "13", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':7") "," GPU(
-             "j", "14", "1", "'correlation':7") "," GPU("k", "40", "9", "'correlation':7") "," GPU("i", "1", "2",
-                                                                                                   "'correlation':7")),
+     .trace = "cuda_runtime l ts=13+2 correlation=7; cuda_runtime m ts=16+2 correlation=7; "
+              "kernel j pid=0 tid=7 ts=14+1 correlation=7; kernel k pid=0 tid=7 ts=40+9 correlation=7; "
+              "kernel i pid=0 tid=7 ts=1+2 correlation=7",
      .tree = "i<l l<- j<l m<- k<m ",
      .warning = "1 of 3 GPU activities starts before its launch call"},
     {.name = "two_starts_without_an_end_are_counted",
-     .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," FLOW(
-         "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16")),
+     .trace = "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; ac2g ac2g ph=s id=7 ts=13; ac2g ac2g ph=s id=7 ts=16",
      .tree = "l<- m<- ",
      .warning = "1 flow starts twice"},
     {.name = "with_rocm_it_is_passed_over",
      .trace =
-         TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("k", "40", "9", "") "," FLOW(
-             "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16") "," FLOW("ac2g", "f", "7",
-                                                                                                   "0", "7", "40")),
+         "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; kernel k pid=0 tid=7 ts=40+9; ac2g ac2g ph=s id=7 ts=13; "
+         "ac2g ac2g ph=s id=7 ts=16; ac2g ac2g ph=f id=7 pid=0 tid=7 ts=40",
      .rocm = true,
      .tree = "l<- m<- k<l ",
      .warning = "1 flow starts twice"},
     {.name = "a_flow_without_an_event_is_counted",
-     .trace = TRACE(CALL("l", "1", "13", "2", "") "," FLOW("ac2g", "s", "7", "1", "1", "99")),
+     .trace = "cuda_runtime l ts=13+2; ac2g ac2g ph=s id=7 ts=99",
      .tree = "l<- ",
      .warning = "1 end of a launch-to-kernel flow"},
-    {.name = "events_of_other_kinds_are_left_out",
-     .trace = TRACE(X("Trace", "t", "1", "1", "0", "99", "") "," OP("a", "1", "10", "9", "")),
-     .tree = "a<- "},
-    {.name = "an_empty_trace_has_no_tree",
-     .trace = TRACE(""),
-     .tree = "",
-     .pairs = "",
-     .warning = "none of its 0 events"},
+    {.name = "events_of_other_kinds_are_left_out", .trace = "Trace t ts=0+99; cpu_op a ts=10+9", .tree = "a<- "},
+    {.name = "an_empty_trace_has_no_tree", .trace = "", .tree = "", .pairs = "", .warning = "none of its 0 events"},
     /* forward and backward */
     {.name = "flows_of_the_trace_tell_which_thread_is_meant",
-     .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
-         "g", "12", "30", "5", SEQ("3", "1")) "," FLOW("fwdbwd", "s", "1", "1", "11", "10") "," FLOW("fwdbwd", "f", "1",
-                                                                                                     "1", "12", "30")),
+     .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
+              "cpu_op g tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1; fwdbwd fwdbwd ph=s id=1 tid=11 ts=10; "
+              "fwdbwd fwdbwd ph=f id=1 tid=12 ts=30",
      .tree = "f<- w<- g<w ",
      .pairs = "f>g "},
     {.name = "without_flows_numbers_and_names_tell",
-     .trace = TRACE(
-         OP("aten::mm", "11", "10", "5.5", SEQ("3", "0")) "," OP("aten::sum", "13", "10", "5", SEQ("3", "0")) "," OP(
-             "w", "11", "20", "50", "") "," OP("MmBackward0", "12", "30", "5", SEQ("3", "1"))),
+     .trace = "cpu_op aten::mm tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; "
+              "cpu_op aten::sum tid=13 ts=10+5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
+              "cpu_op MmBackward0 tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1",
      .tree = "aten::mm<- aten::sum<- w<- MmBackward0<w ",
      .pairs = "aten::mm>MmBackward0 "},
     {.name = "numbers_without_names_do_not",
-     .trace = TRACE(OP("aten::sum", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
-         "MmBackward0", "12", "30", "5", SEQ("3", "1"))),
+     .trace = "cpu_op aten::sum tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
+              "cpu_op MmBackward0 tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1",
      .tree = "aten::sum<- w<- MmBackward0<- ",
      .pairs = "",
      .warning = "no pairs: no backward operator"},
     {.name = "the_host_trace_tells_first",
-     .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5") "," OP("w", "11", "20", "50", "") "," OP(
-         "g", "12", "30", "5", "'Record function id':6")),
+     .trace = "cpu_op f tid=11 ts=10+5.5 'Record function id'=5; cpu_op w tid=11 ts=20+50; "
+              "cpu_op g tid=12 ts=30+5 'Record function id'=6",
      .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "5", "1", "0", "3") "," NODE("g", "6", "2", "1",
                                                                                                "3") "]}",
      .tree = "f<- w<- g<w ",
      .pairs = "f>g ",
      .warning = "2 of 2 nodes have no root"},
     {.name = "a_host_trace_of_another_run_is_not_used",
-     .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5")),
+     .trace = "cpu_op f tid=11 ts=10+5.5 'Record function id'=5",
      .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "9", "1", "0", "3") "]}",
      .tree = "f<- ",
      .warning = "no operator of the device trace has an rf_id of the host trace"},
     {.name = "a_thread_number_of_17_bits_is_refused",
-     .trace = TRACE(OP("g", "12", "30", "5.5", SEQ("3", "65536"))),
+     .trace = "cpu_op g tid=12 ts=30+5.5 'Sequence number'=3 'Fwd thread id'=65536",
      .tree = "g<- ",
      .pairs =
          "trace: operator 0: forward tid 65536: thread numbers of autograd range from 0 to 65535 (is this a thread id of the system?)"},
     {.name = "a_sequence_number_of_49_bits_is_counted",
-     .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("281474976710657", "0")) "," OP(
-         "g", "12", "30", "5", SEQ("281474976710657", "1")) "," FLOW("fwdbwd", "s", "1", "1", "11",
-                                                                     "10") "," FLOW("fwdbwd", "f", "1", "1", "12",
-                                                                                    "30")),
+     .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=281474976710657 'Fwd thread id'=0; "
+              "cpu_op g tid=12 ts=30+5 'Sequence number'=281474976710657 'Fwd thread id'=1; "
+              "fwdbwd fwdbwd ph=s id=1 tid=11 ts=10; fwdbwd fwdbwd ph=f id=1 tid=12 ts=30",
      .tree = "f<- g<- ",
      .pairs = "f>g ",
      .warning = "2 sequence numbers have more than 48 bits"},
     {.name = "numbers_that_are_none_are_counted",
-     .trace = TRACE(OP("f", "11", "10", "5.5", "'Sequence number':'x','Fwd thread id':1e99")),
+     .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=x 'Fwd thread id'=1e99",
      .tree = "f<- ",
      .pairs = "",
      .warning = "2 arguments of events are not integers"},
@@ -229,16 +200,6 @@ static struct sutra_context *make_context(char *warnings) {
     *warnings = 0;
     assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
     return context;
-}
-
-static struct sutra_device_trace *parse_trace(struct sutra_context *context, const char *text) {
-    char *json = double_quotes(text);
-    struct sutra_device_trace *trace = NULL;
-    struct sutra_error error;
-    if (sutra_device_trace_parse(context, "trace", json, strlen(json), &trace, &error))
-        fail_msg("%s", error.message);
-    free(json);
-    return trace;
 }
 
 static struct sutra_host_trace *parse_host(struct sutra_context *context, const char *text) {
@@ -336,10 +297,10 @@ static void times_add_up_over_threads_and_devices(void **state) {
     struct sutra_device_trace *trace = parse_trace(
         context,
         /* clang-format off */
-        TRACE(OP("a", "1", "10", "20", "") "," OP("b", "1", "12", "5", "") ","
-              CALL("l", "1", "13", "2", "'correlation':7") "," GPU("k", "40.5", "9", "'correlation':7") ","
-              OP("c", "2", "20", "4", SEQ("3", "1")) "," OP("f", "1", "1", "2", SEQ("3", "0")) ","
-              FLOW("fwdbwd", "s", "1", "1", "1", "1") "," FLOW("fwdbwd", "f", "1", "1", "2", "20")));
+        "cpu_op a ts=10+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
+"kernel k pid=0 tid=7 ts=40.5+9 correlation=7; cpu_op c tid=2 ts=20+4 'Sequence number'=3 'Fwd thread id'=1; "
+"cpu_op f ts=1+2 'Sequence number'=3 'Fwd thread id'=0; fwdbwd fwdbwd ph=s id=1 ts=1; "
+"fwdbwd fwdbwd ph=f id=1 tid=2 ts=20");
     /* clang-format on */
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;

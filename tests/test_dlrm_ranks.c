@@ -9,8 +9,6 @@
 #include "analyze/compat/dlrm/write.h"
 
 #define WHOLE .size = sizeof(struct sutra_dlrm_options), .trim = SUTRA_TRIM_NONE, .module_marker = ""
-#define RANKED(number, events)                                                                                         \
-    "{\"distributedInfo\":{\"rank\":" #number "},\"traceEvents\":[" LABEL("## f", 0, 5) "," events "," END "]}"
 
 /* ---- Many ranks ---- */
 
@@ -71,8 +69,10 @@ static void several_free(struct several *several) {
 static void each_rank_has_its_figures_and_is_shown_once(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_file(&folder, "x.json", RANKED(5, OP("a", 10, 12, 1) "," OP("a", 24, 12, 2)));
-    add_file(&folder, "y_rank2.json", TRACE(OP("a", 10, 22, 1) "," END));
+    add_trace(&folder, "x.json",
+              "'distributedInfo':{'rank':5}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; "
+              "cpu_op a ts=24+12 'External id'=2; " END);
+    add_trace(&folder, "y_rank2.json", "cpu_op a ts=10+22 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct several several = {.told = {0}};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
@@ -110,9 +110,14 @@ static void tell_overheads(const struct several *several, struct text *text) {
 static void samples_of_all_ranks_and_shapes_count_together(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_file(&folder, "0.json", RANKED(0, OP_OF("a", 10, 12, 1, "[[2]]") "," OP("b", 30, 5, 2)));
-    add_file(&folder, "1.json",
-             RANKED(1, OP_OF("a", 10, 22, 1, "[[3]]") "," OP("a", 40, 50, 2) "," LAUNCH(50, 10, 70)));
+    add_trace(
+        &folder, "0.json",
+        "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1 'Input dims'=[[2]]; "
+        "cpu_op b ts=30+5 'External id'=2; " END);
+    add_trace(
+        &folder, "1.json",
+        "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+22 'External id'=1 'Input dims'=[[3]]; "
+        "cpu_op a ts=40+50 'External id'=2; cudaLaunchKernel ts=50+10 correlation=70 'External id'=70; " END);
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         struct several several = {.told = {0}};
         struct text text = {""};
@@ -143,11 +148,15 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
     struct several several = {.told = {0}};
     struct text merged, raw, table;
     uint64_t n_bytes = 0;
-    add_file(&folder, "0.json",
-             RANKED(0, OP("a", 10, 50, 1) "," LAUNCH(20, 10, 70) "," OP("My Optimizer.step", 300, 50,
-                                                                        2) "," LAUNCH(310, 10, 71)));
-    add_file(&folder, "1.json",
-             RANKED(1, OP("a", 10, 90, 1) "," LAUNCH(20, 10, 70) "," CALL("cudaMemcpyAsync", 40, 10, 71)));
+    add_trace(&folder, "0.json",
+              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+50 'External id'=1; "
+              "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
+              "cpu_op 'My Optimizer.step' ts=300+50 'External id'=2; "
+              "cudaLaunchKernel ts=310+10 correlation=71 'External id'=71; " END);
+    add_trace(&folder, "1.json",
+              "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+90 'External id'=1; "
+              "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
+              "cudaMemcpyAsync ts=40+10 correlation=71 'External id'=71; " END);
     assert_int_equal(several_make(&several, &folder, 1, false), SUTRA_OK);
     assert_int_equal(sutra_dlrm_ranks_write(several.context, several.ranks, folder.name, "m", &n_bytes, NULL),
                      SUTRA_OK);
@@ -165,10 +174,12 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
 static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_file(&folder, "a.json", RANKED(0, OP("a", 10, 12, 1)));
-    add_file(&folder, "broken.json", "{\"traceEvents\": [{");
-    add_file(&folder, "c.json", "{\"distributedInfo\":{\"rank\":7},\"traceEvents\":[]}"); /* nothing to analyze */
-    add_file(&folder, "d.json", RANKED(0, OP("a", 10, 32, 1)));
+    add_trace(&folder, "a.json",
+              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
+    add_trace(&folder, "broken.json", "{\"traceEvents\": [{");
+    add_trace(&folder, "c.json", "{\"distributedInfo\":{\"rank\":7},\"traceEvents\":[]}"); /* nothing to analyze */
+    add_trace(&folder, "d.json",
+              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+32 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
         struct several several = {.told = {0}};
         struct text text = {""};
@@ -190,8 +201,10 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     (void)state;
     struct folder folder = make_folder();
     struct several several = {.told = {.refuses = true}};
-    add_file(&folder, "a.json", RANKED(0, OP("a", 10, 12, 1)));
-    add_file(&folder, "b.json", RANKED(1, OP("a", 10, 12, 1)));
+    add_trace(&folder, "a.json",
+              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
+    add_trace(&folder, "b.json",
+              "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
     assert_int_equal(several_make(&several, &folder, 1, false), SUTRA_IO);
     assert_string_equal(several.error.message, "no room");
     assert_int_equal(several.told.n_visits, 1);
@@ -207,25 +220,29 @@ static const struct {
     const char *name, *trace, *expected;
 } raw_cases[] = {
     {"operators stand in the order of their first calls, also where that has no sample",
-     TRACE(OP_OF("aten::to", 10, 5, 1, "[[2]]") "," OP("b", 400, 7, 2) "," OP_OF(
-         "aten::to", 800, 9, 3, "[[3]]") "," LAUNCH(802, 1, 70) "," END),
+     "cpu_op aten::to ts=10+5 'External id'=1 'Input dims'=[[2]]; cpu_op b ts=400+7 'External id'=2; "
+     "cpu_op aten::to ts=800+9 'External id'=3 'Input dims'=[[3]]; "
+     "cudaLaunchKernel ts=802+1 correlation=70 'External id'=70; " END,
      HEAD "\"m,\",2048,cudaLaunchKernel,\"((-1,),)\",t4,4\n"
           "\"m,\",2048,aten::to,\"(((3,),), ((-1,),))\",t2,2\n"
           "\"m,\",2048,aten::to,\"(((3,),), ((-1,),))\",t3,4\n"
           "\"m,\",2048,aten::to,\"(((3,),), ((-1,),))\",t5,0\n"
           "\"m,\",2048,b,\"(((-1,),), ((-1,),))\",t5,5\n"},
     {"shapes of one operator stand together, T1 has no operator",
-     TRACE(OP_OF("a", 10, 5, 1, "[[2]]") "," OP("b", 25, 7, 2) "," OP_OF("a", 800, 9, 3, "[[3]]") "," END),
+     "cpu_op a ts=10+5 'External id'=1 'Input dims'=[[2]]; cpu_op b ts=25+7 'External id'=2; "
+     "cpu_op a ts=800+9 'External id'=3 'Input dims'=[[3]]; " END,
      HEAD "\"m,\",2048,,\"((-1,),)\",t1,8\n"
           "\"m,\",2048,a,\"(((2,),), ((-1,),))\",t5,3\n"
           "\"m,\",2048,a,\"(((3,),), ((-1,),))\",t5,7\n"
           "\"m,\",2048,b,\"(((-1,),), ((-1,),))\",t5,5\n"},
-    {"times are integers only if all of them are", TRACE(OP("a", 10, 5, 1) "," OP("b", 800, 7.5, 2) "," END),
+    {"times are integers only if all of them are",
+     "cpu_op a ts=10+5 'External id'=1; cpu_op b ts=800+7.5 'External id'=2; " END,
      HEAD "\"m,\",2048,a,\"(((-1,),), ((-1,),))\",t5,3.0\n"
           "\"m,\",2048,b,\"(((-1,),), ((-1,),))\",t5,5.5\n"},
     {"what lies far from the quartiles is left out, what is below 0 counts as 0, an integer",
-     TRACE(OP("a", 1000, 12, 1) "," OP("a", 2000, 13, 1) "," OP("a", 3000, 14, 1) "," OP("a", 4000, 15, 1) "," OP(
-         "a", 5000, 100.5, 1) "," OP("b", 6000, 0.5, 2) "," END),
+     "cpu_op a ts=1000+12 'External id'=1; cpu_op a ts=2000+13 'External id'=1; "
+     "cpu_op a ts=3000+14 'External id'=1; cpu_op a ts=4000+15 'External id'=1; "
+     "cpu_op a ts=5000+100.5 'External id'=1; cpu_op b ts=6000+0.5 'External id'=2; " END,
      HEAD "\"m,\",2048,a,\"(((-1,),), ((-1,),))\",t5,10\n"
           "\"m,\",2048,a,\"(((-1,),), ((-1,),))\",t5,11\n"
           "\"m,\",2048,a,\"(((-1,),), ((-1,),))\",t5,12\n"
@@ -255,8 +272,11 @@ static void samples_have_the_order_of_the_notebook(void **state) {
 
 /* Kernels of 30 and 20 us that overlap by 10 us, and a stream of kernels without launches; the host needs 100 us. */
 #define BUSY                                                                                                           \
-    TRACE(OP("a", 0, 100, 1) "," LAUNCH(1, 1, 70) "," LAUNCH(3, 1, 71) "," KERNEL("k", 7, 10, 30, 70) "," KERNEL(      \
-        "k", 20, 30, 20, 71) "," KERNEL("k", 9, 40, 5, 99) "," EVENT("cpu_op", "end", 1, 100, 1, ""))
+    "cpu_op a ts=0+100 'External id'=1; cudaLaunchKernel ts=1+1 correlation=70 'External id'=70; "                     \
+    "cudaLaunchKernel ts=3+1 correlation=71 'External id'=71; "                                                        \
+    "kernel k stream=7 ts=10+30 correlation=70 'External id'=70; "                                                     \
+    "kernel k stream=20 ts=30+20 correlation=71 'External id'=71; "                                                    \
+    "kernel k stream=9 ts=40+5 correlation=99 'External id'=99; cpu_op end ts=100+1"
 #define COUNTS                                                                                                         \
     "Number of iterations: 2\n"                                                                                        \
     "Num of events: 7, num of root events: 1, num of caller/callee pairs: 2\n"                                         \

@@ -4,19 +4,15 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "link_case.h"
+#include <cmocka.h>
+
 #include "simulate/full_path.h"
-
-/* A call, and work on a stream; a synchronisation event. */
-#define CALL(name, ts, dur, correlation) EVENT("cuda_runtime", name, "1", ts, dur, "'correlation':" correlation)
-#define WORK(cat, name, stream, ts, dur, correlation)                                                                  \
-    EVENT(cat, name, "'stream " stream "'", ts, dur, "'correlation':" correlation ",'stream':" stream)
-#define GPU(name, stream, ts, dur, correlation) WORK("kernel", name, stream, ts, dur, correlation)
-#define SYNC(name, stream, ts, correlation, more)                                                                      \
-    EVENT("cuda_sync", name, "'s'", ts, "1", "'correlation':" correlation ",'stream':" stream more)
-#define OP(name, tid, ts, dur) EVENT("cpu_op", name, tid, ts, dur, "")
-#define STEP(name, ts, dur)    EVENT("user_annotation", name, "1", ts, dur, "")
+#include "trace_text.h"
 
 struct found_path {
     struct sutra_context *context;
@@ -30,12 +26,9 @@ static struct found_path path_find(const char *source, const char *annotation, u
     const struct sutra_critical_path_options options = {
         .size = sizeof options, .annotation = annotation, .instance = instance};
     struct found_path found = {0};
-    char *text = double_quotes(source);
     assert_int_equal(sutra_context_create(NULL, &found.context, NULL), SUTRA_OK);
-    assert_int_equal(sutra_device_trace_parse(found.context, "device", text, strlen(text), &found.trace, &found.error),
-                     SUTRA_OK);
+    found.trace = parse_trace(found.context, source);
     found.status = sutra_full_path_find(found.context, found.trace, &options, &found.path, &found.error);
-    free(text);
     return found;
 }
 
@@ -73,51 +66,50 @@ static void expect_path(const char *source, const char *annotation, uint64_t ins
 
 static void path_follows_the_host_waits(void **state) {
     (void)state;
-    expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
-                    "k", "7", "120", "60", "7") "," CALL("cudaDeviceSynchronize", "130", "55", "8")),
+    expect_path("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
+                "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7; "
+                "cudaDeviceSynchronize pid= ts=130+55 correlation=8",
                 NULL, 0, "op a 0-12, launch k 12-20, kernel k 20-80!, op a 80-100");
 }
 
 static void without_host_waits_the_path_stays_on_the_cpu(void **state) {
     (void)state;
-    expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2",
-                                                              "7") "," GPU("k", "7", "120", "60", "7")),
+    expect_path("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
+                "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7",
                 NULL, 0, "op a 0-100");
 }
 
 static void a_stream_waits_for_an_event_of_another_one(void **state) {
     (void)state;
     expect_path(
-        DEVICE_OF(OP("a", "1", "100", "30") "," CALL("cudaLaunchKernel", "104", "2", "1") "," CALL(
-            "cudaEventRecord", "108", "1",
-            "2") "," CALL("cudaStreamWaitEvent", "110", "1",
-                          "3") "," CALL("cudaLaunchKernel", "112", "2",
-                                        "4") "," GPU("k1", "7", "106", "54",
-                                                     "1") "," WORK("gpu_memcpy", "Memcpy DtoD", "8", "162", "38",
-                                                                   "4") "," SYNC("Stream Wait Event", "8", "110", "3",
-                                                                                 ",'wait_on_stream':7,'wait_on_cuda_event_record_corr_id':2")),
+        "cpu_op a pid= ts=100+30; cudaLaunchKernel pid= ts=104+2 correlation=1; "
+        "cudaEventRecord pid= ts=108+1 correlation=2; cudaStreamWaitEvent pid= ts=110+1 correlation=3; "
+        "cudaLaunchKernel pid= ts=112+2 correlation=4; "
+        "kernel k1 pid= tid='stream 7' stream=7 ts=106+54 correlation=1; "
+        "gpu_memcpy 'Memcpy DtoD' pid= tid='stream 8' stream=8 ts=162+38 correlation=4; "
+        "cuda_sync 'Stream Wait Event' pid= tid=s stream=8 ts=110+1 correlation=3 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2",
         NULL, 0, "op a 0-6, kernel k1 6-60, stream Memcpy DtoD 60-62, copy Memcpy DtoD 62-100");
 }
 
 static void communication_is_a_kind_of_its_own(void **state) {
     (void)state;
-    expect_path(DEVICE_OF(OP("a", "1", "100", "10") "," CALL("cudaLaunchKernel", "102", "2", "1") "," GPU(
-                    "ncclDevKernel_AllReduce", "7", "120", "80", "1")),
+    expect_path("cpu_op a pid= ts=100+10; cudaLaunchKernel pid= ts=102+2 correlation=1; "
+                "kernel ncclDevKernel_AllReduce pid= tid='stream 7' stream=7 ts=120+80 correlation=1",
                 NULL, 0, "op a 0-10, launch ncclDevKernel_AllReduce 10-20, comm ncclDevKernel_AllReduce 20-100");
 }
 
 static void unrecorded_time_is_a_separate_kind(void **state) {
     (void)state;
-    expect_path(DEVICE_OF(OP("a", "1", "100", "50") "," OP("child", "1", "110", "10") "," OP("b", "1", "170", "30")),
-                NULL, 0, "op a 0-10, op child 10-20, op a 20-50, gap - 50-70, op b 70-100");
+    expect_path("cpu_op a pid= ts=100+50; cpu_op child pid= ts=110+10; cpu_op b pid= ts=170+30", NULL, 0,
+                "op a 0-10, op child 10-20, op a 20-50, gap - 50-70, op b 70-100");
 }
 
 /* ---- Windows ---- */
 
 #define TWO_STEPS                                                                                                      \
-    DEVICE_OF(STEP("ProfilerStep#1", "100", "50") "," OP("a", "1", "110", "20") "," STEP(                              \
-        "ProfilerStep#2", "150", "50") "," OP("b", "1", "155", "40") "," EVENT("gpu_user_annotation",                  \
-                                                                               "ProfilerStep#1", "7", "1", "9", ""))
+    "user_annotation ProfilerStep#1 pid= ts=100+50; cpu_op a pid= ts=110+20; "                                         \
+    "user_annotation ProfilerStep#2 pid= ts=150+50; cpu_op b pid= ts=155+40; "                                         \
+    "gpu_user_annotation ProfilerStep#1 pid= tid=7 ts=1+9"
 
 static void default_step_is_used_unless_one_is_selected(void **state) {
     (void)state;
@@ -129,10 +121,10 @@ static void default_step_is_used_unless_one_is_selected(void **state) {
 
 static void kernels_count_where_they_were_launched(void **state) {
     (void)state;
-    expect_path(
-        DEVICE_OF(STEP("ProfilerStep#1", "100", "50") "," OP("a", "1", "110", "20") "," CALL(
-            "cudaLaunchKernel", "112", "2", "1") "," OP("b", "1", "160", "20") "," GPU("k", "7", "155", "45", "1")),
-        NULL, 0, "op a 0-20, launch k 20-45, kernel k 45-90");
+    expect_path("user_annotation ProfilerStep#1 pid= ts=100+50; cpu_op a pid= ts=110+20; "
+                "cudaLaunchKernel pid= ts=112+2 correlation=1; cpu_op b pid= ts=160+20; "
+                "kernel k pid= tid='stream 7' stream=7 ts=155+45 correlation=1",
+                NULL, 0, "op a 0-20, launch k 20-45, kernel k 45-90");
 }
 
 static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
@@ -144,10 +136,9 @@ static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
     } cases[] = {
         {TWO_STEPS, NULL, 2, "no instance 2"},
         {TWO_STEPS, "nothing", 0, "\"nothing\""},
-        {DEVICE_OF(""), NULL, 0, "no events in the window"},
-        {DEVICE_OF(STEP("ProfilerStep#1", "100", "5") "," OP("a", "1", "105", "20")), NULL, 0,
-         "no events in the window"},
-        {DEVICE_OF(OP("a", "1", "0", "1e300")), NULL, 0, "146 years"},
+        {"", NULL, 0, "no events in the window"},
+        {"user_annotation ProfilerStep#1 pid= ts=100+5; cpu_op a pid= ts=105+20", NULL, 0, "no events in the window"},
+        {"cpu_op a pid= ts=0+1e300", NULL, 0, "146 years"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct found_path found = path_find(cases[i].source, cases[i].annotation, cases[i].instance);
@@ -162,10 +153,10 @@ static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
 
 static void shares_and_kinds_add_up_to_the_path(void **state) {
     (void)state;
-    struct found_path found =
-        path_find(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
-                      "k", "7", "120", "60", "7") "," CALL("cudaDeviceSynchronize", "130", "55", "8")),
-                  NULL, 0);
+    struct found_path found = path_find("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
+                                        "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7; "
+                                        "cudaDeviceSynchronize pid= ts=130+55 correlation=8",
+                                        NULL, 0);
     struct sutra_full_report report = {.size = sizeof report};
     sutra_full_path_report(found.path, &report);
     assert_true(report.us == 100 && report.measured_us == 100);
@@ -200,21 +191,20 @@ static void expect_slacks(const char *source, const char *expected) {
 /* The processor is the path; the kernels may last until its end, the first one as long as the second lets it. */
 static void unawaited_nodes_have_slack_until_the_end(void **state) {
     (void)state;
-    expect_slacks(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
-                      "k", "7", "120", "30", "7") "," CALL("cudaLaunchKernel", "115", "2", "8") "," GPU("l", "7", "150",
-                                                                                                        "30", "8")),
-                  "a 0, k 20, l 20");
+    expect_slacks(
+        "cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
+        "kernel k pid= tid='stream 7' stream=7 ts=120+30 correlation=7; "
+        "cudaLaunchKernel pid= ts=115+2 correlation=8; kernel l pid= tid='stream 7' stream=7 ts=150+30 correlation=8",
+        "a 0, k 20, l 20");
 }
 
 /* The host waits for the kernel: the operator that ends while the kernel runs has slack until then, the launching
  * operator none. */
 static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
     (void)state;
-    expect_slacks(DEVICE_OF(OP("launch", "1", "100", "10") "," CALL("cudaLaunchKernel", "104", "2", "7") "," GPU(
-                      "k", "7", "110", "60",
-                      "7") "," OP("b", "1", "110", "25") "," OP("wait", "1", "140", "60") "," CALL("cudaDeviceSynch"
-                                                                                                   "ronize",
-                                                                                                   "145", "25", "8")),
+    expect_slacks("cpu_op launch pid= ts=100+10; cudaLaunchKernel pid= ts=104+2 correlation=7; "
+                  "kernel k pid= tid='stream 7' stream=7 ts=110+60 correlation=7; cpu_op b pid= ts=110+25; "
+                  "cpu_op wait pid= ts=140+60; cudaDeviceSynchronize pid= ts=145+25 correlation=8",
                   "launch 0, k 0, b 25, wait 0");
 }
 
@@ -222,11 +212,11 @@ static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
 static void slack_is_summed_by_name(void **state) {
     (void)state;
     struct found_path found = path_find(
-        DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
-            "k", "7", "120", "30", "7") "," CALL("cudaLaunchKernel", "115", "2",
-                                                 "8") "," GPU("k", "8", "130", "30",
-                                                              "8") "," CALL("cudaLaunchKernel", "118", "2",
-                                                                            "9") "," GPU("l", "8", "160", "10", "9")),
+        "cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
+        "kernel k pid= tid='stream 7' stream=7 ts=120+30 correlation=7; "
+        "cudaLaunchKernel pid= ts=115+2 correlation=8; "
+        "kernel k pid= tid='stream 8' stream=8 ts=130+30 correlation=8; "
+        "cudaLaunchKernel pid= ts=118+2 correlation=9; kernel l pid= tid='stream 8' stream=8 ts=160+10 correlation=9",
         NULL, 0);
     struct sutra_full_report report = {.size = sizeof report};
     sutra_full_path_report(found.path, &report);

@@ -33,41 +33,29 @@ __attribute__((format(printf, 2, 3))) static void add(struct made *made, const c
 static struct made made_begin(size_t n_events) {
     struct made made = {malloc((n_events + 4) * 160), 0, 1};
     assert_non_null(made.text);
-    add(&made, "{\"traceEvents\":[" OP_ON(9, "o", 0, 1, 1) "," STEP(1, 0, 9000000));
+    add(&made, SOME_OP "; user_annotation ProfilerStep#1 ts=0+9000000;");
     return made;
 }
 
 static void add_launch(struct made *made, int tid, int at, int device, int stream, int begin, int dur) {
-    add(made,
-        ",{\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":1,"
-        "\"args\":{\"correlation\":%d}}",
-        tid, at, made->correlation);
-    add(made,
-        ",{\"cat\":\"kernel\",\"name\":\"k\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
-        "\"args\":{\"stream\":%d,\"correlation\":%d}}",
-        device, stream, begin, dur, stream, made->correlation++);
+    add(made, "cudaLaunchKernel tid=%d ts=%d+1 correlation=%d;", tid, at, made->correlation);
+    add(made, "kernel k pid=%d stream=%d ts=%d+%d correlation=%d;", device, stream, begin, dur, made->correlation++);
 }
 
 static void add_call(struct made *made, int tid, int at, int dur) {
-    add(made,
-        ",{\"cat\":\"cuda_runtime\",\"name\":\"cudaDeviceSynchronize\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
-        "\"args\":{\"correlation\":%d}}",
-        tid, at, dur, made->correlation++);
+    add(made, "cudaDeviceSynchronize tid=%d ts=%d+%d correlation=%d;", tid, at, dur, made->correlation++);
 }
 
 static void add_sync(struct made *made, const char *name, int device, int stream, int end, int correlation) {
-    add(made,
-        ",{\"cat\":\"cuda_sync\",\"name\":\"%s\",\"pid\":%d,\"tid\":0,\"ts\":%d,\"dur\":1,"
-        "\"args\":{\"stream\":%d,\"correlation\":%d}}",
-        name, device, end - 1, stream, correlation);
+    add(made, "cuda_sync '%s' pid=%d tid=0 stream=%d ts=%d+1 correlation=%d;", name, device, stream, end - 1,
+        correlation);
 }
 
 static void search_made(struct made *made, bool extended, struct path_search *search, struct sutra_context **context,
                         struct sutra_device_trace **trace) {
     const struct path_rules rules = {.annotation = "ProfilerStep", .extended = extended};
-    add(made, "]}");
     *context = make_context();
-    *trace = parse(*context, made->text);
+    *trace = parse_trace(*context, made->text);
     assert_int_equal(path_search_run(search, *context, *trace, &rules, NULL), SUTRA_OK);
     free(made->text);
 }

@@ -13,36 +13,45 @@
 #include "critical_path/path.h"
 #include "path_table.h"
 
-#define BASE STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7)
+#define BASE                                                                                                           \
+    "user_annotation ProfilerStep#1 ts=0+100; cudaLaunchKernel ts=10+2 correlation=7; "                                \
+    "kernel k stream=20 ts=15+5 correlation=7; "
 
 /* ---- The map ---- */
-
-#define SYNC_TRACE(kernel_id, call_id)                                                                                 \
-    TRACE_OF(STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," EVENT(                                                           \
-        "kernel", "k", 0, 20, 15, 5,                                                                                   \
-        "\"stream\":20,\"correlation\":7" kernel_id) "," EVENT("cuda_runtime", "cudaStreamSynchronize", 1, 1, 13, 10,  \
-                                                               "\"correlation\":8" call_id) "," SYNC("Stream Sync",    \
-                                                                                                     20, 14, 7,        \
-                                                                                                     8) "," OP("afte"  \
-                                                                                                               "r",    \
-                                                                                                               50, 60, \
-                                                                                                               5))
 
 static const struct map_case {
     const char *name, *trace;
     row_t n;
     value_key end, start;
 } map_cases[] = {
-    {"the end's external id leads to the start's", SYNC_TRACE(",\"External id\":3", ",\"External id\":4"), 1, 4, 3},
-    {"equal ids give no entry", SYNC_TRACE(",\"External id\":3", ",\"External id\":3.0"), 0, 0, 0},
-    {"a start without an id gives no entry", SYNC_TRACE("", ",\"External id\":4"), 0, 0, 0},
-    {"an end without an id gives no entry", SYNC_TRACE(",\"External id\":4", ""), 0, 0, 0},
+    {"the end's external id leads to the start's",
+     STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
+            "kernel k stream=20 ts=15+5 correlation=7 'External id'=3; "
+            "cudaStreamSynchronize ts=13+10 correlation=8 'External id'=4; "
+            "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP,
+     1, 4, 3},
+    {"equal ids give no entry",
+     STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
+            "kernel k stream=20 ts=15+5 correlation=7 'External id'=3; "
+            "cudaStreamSynchronize ts=13+10 correlation=8 'External id'=3.0; "
+            "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP,
+     0, 0, 0},
+    {"a start without an id gives no entry",
+     STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
+            "cudaStreamSynchronize ts=13+10 correlation=8 'External id'=4; "
+            "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP,
+     0, 0, 0},
+    {"an end without an id gives no entry",
+     STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
+            "kernel k stream=20 ts=15+5 correlation=7 'External id'=4; cudaStreamSynchronize ts=13+10 correlation=8; "
+            "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP,
+     0, 0, 0},
 };
 
 static void gives_its_map(void **state) {
     const struct map_case *of = *state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace = parse(context, of->trace);
+    struct sutra_device_trace *trace = parse_trace(context, of->trace);
     struct sync_map map;
     struct path_verdict verdict;
     assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
@@ -60,7 +69,11 @@ static void gives_its_map(void **state) {
 static void a_string_is_not_the_number_in_it(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace = parse(context, SYNC_TRACE(",\"External id\":4", ",\"External id\":\"4\""));
+    struct sutra_device_trace *trace = parse_trace(
+        context, STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
+                        "kernel k stream=20 ts=15+5 correlation=7 'External id'=4; "
+                        "cudaStreamSynchronize ts=13+10 correlation=8 'External id'='4'; "
+                        "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP);
     struct sync_map map;
     struct path_verdict verdict;
     assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
@@ -78,15 +91,14 @@ static void a_string_is_not_the_number_in_it(void **state) {
 static void nesting_may_be_as_deep_as_it_likes(void **state) {
     (void)state;
     const unsigned depth = 200000;
-    char *text = malloc((size_t)depth * 120 + 1000), *end = text;
+    char *text = malloc((size_t)depth * 40 + 1000), *end = text;
     assert_non_null(text);
-    end += sprintf(end, "{\"traceEvents\":[" STEP(1, 0, 500000));
+    end += sprintf(end, "user_annotation ProfilerStep#1 ts=0+500000;");
     for (unsigned i = 0; i < depth; i++)
-        end += sprintf(end, ",{\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":%u,\"dur\":%u,\"args\":{}}",
-                       i, 500000 - 2 * i);
-    sprintf(end, "," LAUNCH(499990, 2, 7) "," KERNEL(20, 600000, 5, 7) "]}");
+        end += sprintf(end, "cpu_op a ts=%u+%u;", i, 500000 - 2 * i);
+    strcpy(end, "cudaLaunchKernel ts=499990+2 correlation=7; kernel k stream=20 ts=600000+5 correlation=7");
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace = parse(context, text);
+    struct sutra_device_trace *trace = parse_trace(context, text);
     const struct path_rules rules = {.annotation = "ProfilerStep"};
     struct path_search search;
     assert_int_equal(path_search_run(&search, context, trace, &rules, NULL), SUTRA_OK);
@@ -115,10 +127,11 @@ static struct sutra_critical_path *find_path(struct sutra_context *context, cons
 static void the_breakdown_adds_up(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace =
-        parse(context, TRACE_OF(STEP(1, 0, 100) "," OP("a", 5, 10, 5) "," LAUNCH(7, 2, 7) "," ON_STREAM(
-                           "kernel", "ncclDevKernel_AllReduce", 0, 20, 15, 6, 7,
-                           "") "," LAUNCH(20, 2, 8) "," ON_STREAM("gpu_memcpy", "Memcpy DtoH", 0, 20, 24, 30, 8, "")));
+    struct sutra_device_trace *trace = parse_trace(
+        context, STEP_1
+        "cpu_op a ts=5+10; cudaLaunchKernel ts=7+2 correlation=7; "
+        "kernel ncclDevKernel_AllReduce stream=20 ts=15+6 correlation=7; cudaLaunchKernel ts=20+2 correlation=8; "
+        "gpu_memcpy 'Memcpy DtoH' stream=20 ts=24+30 correlation=8; " SOME_OP);
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
@@ -145,7 +158,7 @@ static void time_between_nested_operators_belongs_to_the_enclosing_operator(void
     (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace =
-        parse(context, TRACE_OF(BASE "," OP("a", 30, 60, 5) "," OP("b", 35, 10, 5) "," OP("b", 50, 10, 5)));
+        parse_trace(context, BASE "cpu_op a ts=30+60; cpu_op b ts=35+10; cpu_op b ts=50+10; " SOME_OP);
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
@@ -161,9 +174,8 @@ static void time_between_nested_operators_belongs_to_the_enclosing_operator(void
 static void instances_are_counted_from_0(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace =
-        parse(context, TRACE_OF(BASE "," EVENT("user_annotation", "span", 1, 1, 0, 1, "") "," EVENT(
-                           "user_annotation", "span", 1, 1, 30, 20, "") "," OP("a", 31, 10, 5)));
+    struct sutra_device_trace *trace = parse_trace(
+        context, BASE "user_annotation span ts=0+1; user_annotation span ts=30+20; cpu_op a ts=31+10; " SOME_OP);
     struct sutra_critical_path *path = find_path(context, trace, "span", 1, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
@@ -179,8 +191,9 @@ static void instances_are_counted_from_0(void **state) {
 static void extended_rules_apply_where_hta_fails(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace =
-        parse(context, TRACE_OF(OP("b", 0, 9, 1) "," LAUNCH(1, 2, 7) "," KERNEL(0, 15, 5, 7)));
+    struct sutra_device_trace *trace = parse_trace(
+        context,
+        "cpu_op b ts=0+9; cudaLaunchKernel ts=1+2 correlation=7; kernel k stream=0 ts=15+5 correlation=7; " SOME_OP);
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
@@ -195,7 +208,8 @@ static void extended_rules_apply_where_hta_fails(void **state) {
 static void extended_rules_apply_with_stream_0(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace = parse(context, TRACE_OF(BASE "," LAUNCH(20, 2, 8) "," KERNEL(0, 30, 50, 8)));
+    struct sutra_device_trace *trace = parse_trace(
+        context, BASE "cudaLaunchKernel ts=20+2 correlation=8; kernel k stream=0 ts=30+50 correlation=8; " SOME_OP);
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
@@ -211,10 +225,11 @@ static void extended_rules_apply_with_stream_0(void **state) {
 static void the_reference_stays_where_only_it_has_a_path(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
-    struct sutra_device_trace *trace = parse(
-        context, BARE_TRACE(ON_STREAM("gpu_user_annotation", "ProfilerStep#1", 0, 20, 0, 100, 99, "") "," LAUNCH(
-                     10, 2, 7) "," KERNEL(20, 15, 5,
-                                          7) "," STEP(1, 500, 1) "," KERNEL(0, 30, 5, 98) "," OP_ON(9, "o", 50, 1, 1)));
+    struct sutra_device_trace *trace = parse_trace(
+        context,
+        "gpu_user_annotation ProfilerStep#1 stream=20 ts=0+100 correlation=99; "
+        "cudaLaunchKernel ts=10+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
+        "user_annotation ProfilerStep#1 ts=500+1; kernel k stream=0 ts=30+5 correlation=98; cpu_op o tid=9 ts=50+1");
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
