@@ -39,8 +39,8 @@ static unsigned count_tables(const void *result, int n) {
 
 #define HTA_EVENTS(step)                                                                                               \
     "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#" step " ts=200+100;"                       \
-    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"          \
-    "cudaMemcpyAsync ts=9+1 correlation=3; kernel k stream=7 ts=10+20 correlation=1;"                     \
+    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"                                    \
+    "cudaMemcpyAsync ts=9+1 correlation=3; kernel k stream=7 ts=10+20 correlation=1;"                                  \
     "kernel l stream=8 ts=12+30 correlation=2; kernel ncclKernel stream=9 ts=20+30 correlation=2;"                     \
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=40+5 correlation=3 'memory bandwidth (GB/s)'=2.5;"                           \
     "kernel m tid=7 stream=x ts=50+1 correlation=y; cpu_op aten::mm ts=4+20; gpu_user_annotation a pid=0 tid=7 ts=10+30"
@@ -94,11 +94,11 @@ static enum sutra_status analyze_hta_trace(struct run *run, struct sutra_error *
 #define DLRM_EVENTS                                                                                                    \
     "cpu_op '## Forward ##' ts=0+90 'External id'=9000;"                                                               \
     "cpu_op aten::a ts=10+30 'External id'=1 'Input dims'=[[2,3],[]];"                                                 \
-    "cudaLaunchKernel ts=11+1 correlation=70 'External id'=70;"                                           \
-    "cudaLaunchKernel ts=13+1 correlation=71 'External id'=71;"                                           \
+    "cudaLaunchKernel ts=11+1 correlation=70 'External id'=70;"                                                        \
+    "cudaLaunchKernel ts=13+1 correlation=71 'External id'=71;"                                                        \
     "kernel 'void at::reduce_kernel<1>' stream=7 ts=12+4 correlation=70 'External id'=70;"                             \
     "kernel l stream=8 ts=14+5 correlation=71 'External id'=71;"                                                       \
-    "cpu_op aten::b#c ts=50+9 'External id'=2; cudaLaunchKernel ts=51+1 correlation=72 'External id'=72;" \
+    "cpu_op aten::b#c ts=50+9 'External id'=2; cudaLaunchKernel ts=51+1 correlation=72 'External id'=72;"              \
     "kernel k stream=7 ts=53+6 correlation=72 'External id'=72; cpu_op x tid=2 ts=20+5 'External id'=3;"
 #define DLRM_LABEL "cpu_op '## Forward ##' ts=200+9 'External id'=900200"
 #define DLRM_FREE  "cudaFree ts=60+1 'external id'=a;"
@@ -239,14 +239,14 @@ static enum sutra_status analyze_overview(struct run *run, struct sutra_error *e
     " Seq=" seq ";"
 #define SHARD_EVENTS(ts)                                                                                               \
     "user_annotation ProfilerStep#1 ts=0+100; user_annotation ProfilerStep#2 ts=200+100; cpu_op aten::mm ts=4+20;"     \
-    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"          \
+    "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"                                    \
     "kernel k stream=7 ts=10+9 correlation=1;"                                                                         \
     "gpu_memcpy 'Memcpy HtoD' stream=7 ts=40+5 correlation=3 'memory bandwidth (GB/s)'=2.5;" REDUCE(ts, "0")           \
         REDUCE("220", "1")
 
 /* A process of a trace with several ranks, and all of its events. */
 #define PROCESS(prefix)                                                                                                \
-    "cudaLaunchKernel pid='" prefix " 1' ts=1+5 correlation=1;"                                           \
+    "cudaLaunchKernel pid='" prefix " 1' ts=1+5 correlation=1;"                                                        \
     "kernel b pid='" prefix " 0' stream=7 ts=7+2 device=0 correlation=1;"
 
 #define SHARD_INPUTS                                                                                                   \

@@ -267,15 +267,15 @@ static const char host_of_two[] = HOST_OF(ROOT "," NODE("2", "a", "1") "," NODE(
 #define PATH_STEPS(name, stream)                                                                                       \
     "user_annotation " name "#1 ts=0+100 'External id'=4; user_annotation " name "#2 ts=200+100 'External id'=4;"      \
     "cpu_op a ts=5+10 'External id'=1 'Record function id'=1;"                                                         \
-    "cudaLaunchKernel ts=6+2 correlation=7 'External id'=6;"                                              \
+    "cudaLaunchKernel ts=6+2 correlation=7 'External id'=6;"                                                           \
     "kernel k tid=20 stream=" stream " ts=9+30 correlation=7 'External id'=5;"                                         \
-    "cudaEventRecord ts=10+1 correlation=30 'External id'=6;"                                             \
-    "cudaStreamWaitEvent ts=12+1 correlation=31 'External id'=6;"                                         \
+    "cudaEventRecord ts=10+1 correlation=30 'External id'=6;"                                                          \
+    "cudaStreamWaitEvent ts=12+1 correlation=31 'External id'=6;"                                                      \
     "cuda_sync 'Stream Wait Event' tid=20 stream=21 ts=13+1 correlation=31 'External id'=5 wait_on_stream=20"          \
     " wait_on_cuda_event_record_corr_id=30;"                                                                           \
-    "cudaLaunchKernel ts=14+1 correlation=8 'External id'=6;"                                             \
+    "cudaLaunchKernel ts=14+1 correlation=8 'External id'=6;"                                                          \
     "kernel k tid=20 stream=21 ts=39+30 correlation=8 'External id'=5;"                                                \
-    "cudaDeviceSynchronize ts=16+60 correlation=9 'External id'=6;"                                       \
+    "cudaDeviceSynchronize ts=16+60 correlation=9 'External id'=6;"                                                    \
     "cuda_sync 'Context Sync' tid=20 stream=-1 ts=17+55 correlation=9 'External id'=5;"                                \
     "cpu_op b ts=90+10 'External id'=2 'Record function id'=2"
 
@@ -312,7 +312,7 @@ static enum sutra_status find_paths(struct run *run, struct sutra_error *error) 
     "cpu_op aten::mm ts=10+30 'Ev Idx'=1 'External id'=1 'Record function id'=1 'Sequence number'=3"                   \
     " 'Fwd thread id'=0" INPUTS                                                                                        \
     "cpu_op MmBackward0 tid=2 ts=60+9 'Ev Idx'=2 'External id'=2 'Record function id'=2 'Sequence number'=3"           \
-    " 'Fwd thread id'=1" INPUTS "cudaLaunchKernel ts=12+1 correlation=7;"                                 \
+    " 'Fwd thread id'=1" INPUTS "cudaLaunchKernel ts=12+1 correlation=7;"                                              \
     "kernel k stream=7 ts=20+5 correlation=7 'External id'=9;"                                                         \
     "kernel lost stream=7 ts=30+5 correlation=8 'External id'=9"
 #define FLOWS                                                                                                          \

@@ -1,7 +1,8 @@
 /*
  * link_case.h - links a pair of traces that a test writes as text, and shows selected fields of the ET+.
  *
- * Texts are JSON with ' for ". Results are one line: for each node the values of some fields, with "; " between nodes:
+ * Host traces are JSON with ' for ", device traces are written as in trace_text.h. Results are one line: for each node
+ * the values of some fields, with "; " between nodes:
  *
  *     nodes_show(outcome.text, "id name ts")  ->  "0 root -; 1 aten::mm 10; 2 gemm 15"
  *
@@ -21,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "double_quotes.h"
 #include "sutra/sutra.h"
+#include "trace_text.h"
 
 /* Pieces of traces. X is a JSON text or empty; numbers and names are given as texts. */
 #define NODE_TEXT(id, parent, name, attrs)                                                                             \
@@ -140,12 +141,17 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     return outcome;
 }
 
-/* Links two texts with ' for ". */
+/* A device trace: JSON with ' for ", or as in trace_text.h. */
+static inline char *device_json(const char *text) {
+    return strstr(text, "'traceEvents'") ? double_quotes(text) : trace_json(text);
+}
+
+/* Links two texts: JSON with ' for ", the device trace also as in trace_text.h. */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
-    char *host_json = double_quotes(host), *device_json = double_quotes(device);
-    struct outcome outcome = link_bytes(host_json, strlen(host_json), device_json, strlen(device_json), flags);
+    char *host_json = double_quotes(host), *device_text = device_json(device);
+    struct outcome outcome = link_bytes(host_json, strlen(host_json), device_text, strlen(device_text), flags);
     free(host_json);
-    free(device_json);
+    free(device_text);
     return outcome;
 }
 

@@ -172,8 +172,8 @@ static const struct tree_case cases[] = {
     {.name = "a_thread_number_of_17_bits_is_refused",
      .trace = "cpu_op g tid=12 ts=30+5.5 'Sequence number'=3 'Fwd thread id'=65536",
      .tree = "g<- ",
-     .pairs =
-         "trace: operator 0: forward tid 65536: thread numbers of autograd range from 0 to 65535 (is this a thread id of the system?)"},
+     .pairs = "trace: operator 0: forward tid 65536: thread numbers of autograd range from 0 to 65535 (is this a thread"
+              " id of the system?)"},
     {.name = "a_sequence_number_of_49_bits_is_counted",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=281474976710657 'Fwd thread id'=0; "
               "cpu_op g tid=12 ts=30+5 'Sequence number'=281474976710657 'Fwd thread id'=1; "
@@ -298,9 +298,9 @@ static void times_add_up_over_threads_and_devices(void **state) {
         context,
         /* clang-format off */
         "cpu_op a ts=10+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
-"kernel k pid=0 tid=7 ts=40.5+9 correlation=7; cpu_op c tid=2 ts=20+4 'Sequence number'=3 'Fwd thread id'=1; "
-"cpu_op f ts=1+2 'Sequence number'=3 'Fwd thread id'=0; fwdbwd fwdbwd ph=s id=1 ts=1; "
-"fwdbwd fwdbwd ph=f id=1 tid=2 ts=20");
+    "kernel k pid=0 tid=7 ts=40.5+9 correlation=7; cpu_op c tid=2 ts=20+4 'Sequence number'=3 'Fwd thread id'=1; "
+    "cpu_op f ts=1+2 'Sequence number'=3 'Fwd thread id'=0; fwdbwd fwdbwd ph=s id=1 ts=1; "
+    "fwdbwd fwdbwd ph=f id=1 tid=2 ts=20");
     /* clang-format on */
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;

@@ -213,9 +213,9 @@ static const struct path_case cases[] = {
           "cuda_sync 'Stream Sync' stream=20 ts=2+13 correlation=8; " SOME_OP,
      "3s>1s O9 1s>1e O2 1e>3e O0 5s>5e O1 2s>2e O5 1s>2s L5 2e>3e S0 | 3s 1s 2s 2e"},
     {"a context's synchronisation waits for all streams",
-     BASE
-     "cudaLaunchKernel ts=13+1 correlation=9; kernel k stream=21 ts=16+9 correlation=9; "
-     "cudaDeviceSynchronize ts=15+15 correlation=8; cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=8; " SOME_OP,
+     BASE "cudaLaunchKernel ts=13+1 correlation=9; kernel k stream=21 ts=16+9 correlation=9; "
+          "cudaDeviceSynchronize ts=15+15 correlation=8; "
+          "cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=8; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>5s D0 5s>5e O0 7s>7e O1 2s>2e O5 1s>2s L5 4s>4e O9 3s>4s L3 2e>5e S0 4e>5e S0 | 1s "
      "1e 3s 4s 4e"},
     {"synchronisation of a stream without kernels waits for nothing",
@@ -238,90 +238,83 @@ static const struct path_case cases[] = {
 
 #define HELD "cudaLaunchKernel ts=18+1 correlation=8; kernel k stream=21 ts=26+5 correlation=8; "
     {"a stream wait holds up the next launch on its stream",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L5 7s>7e O5 2e>7s S0 | 1s "
      "2s 2e 7s 7e"},
     {"a launch at the time of the record is before it",
-     STEP_1
-     "cudaLaunchKernel ts=13+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     STEP_1 "cudaLaunchKernel ts=13+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
+            "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+            "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+            " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "1s>3s O0 3s>3e O1 3e>1e O1 1e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L2 7s>7e O5 2e>7s S0 | 1s "
      "2s 2e 7s 7e"},
     {"a launch at the time of the wait is not behind it",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cudaLaunchKernel ts=16+1 correlation=8; kernel k stream=21 ts=26+5 correlation=8; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cudaLaunchKernel ts=16+1 correlation=8; kernel k stream=21 ts=26+5 correlation=8; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>6s O0 6s>6e O1 6e>4e O0 8s>8e O1 2s>2e O5 1s>2s L5 7s>7e O5 6s>7s L10 | "
      "1s 1e 3s 3e 4s 6s 7s 7e"},
     {"a launch by another thread is not held up",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cudaLaunchKernel tid=2 ts=18+1 correlation=8; kernel k stream=21 ts=26+5 correlation=8; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cudaLaunchKernel tid=2 ts=18+1 correlation=8; kernel k stream=21 ts=26+5 correlation=8; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O1 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L5 7s>7e O5 6s>7s L8 | 6s 7s 7e"},
     {"a record of another device's stream has no launch before it",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' pid=5 stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' pid=5 stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L5 7s>7e O5 6s>7s L8 | 1s "
      "1e 3s 3e 4s 4e 6s 7s 7e"},
     {"a wait for an event that was not recorded does nothing",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=99; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=99; " HELD SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L5 7s>7e O5 6s>7s L8 | 1s "
      "1e 3s 3e 4s 4e 6s 7s 7e"},
     {"waits for one record from two streams leave the reference at a loss",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cuda_sync 'Stream Wait Event' stream=22 ts=17+1 correlation=32 wait_on_stream=21 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cuda_sync 'Stream Wait Event' stream=22 ts=17+1 correlation=32 wait_on_stream=21"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "empty: events 5 and 6 wait for one record from different streams"},
     {"so do two records with one correlation",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaEventRecord ts=13+1 correlation=30; "
-     "cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaEventRecord ts=13+1 correlation=30; "
+          "cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "empty: two records have the correlation of event 4"},
     {"a stream wait whose call is not linked leaves the reference at a loss",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=77; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=77; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "empty: no cudaStreamWaitEvent is linked to an event on a stream"},
     {"a stream wait without its call ends the reference",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cuda_runtime someWait ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cuda_runtime someWait ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "crash: event 5 waits for a CUDA event, but there is no cudaStreamWaitEvent"},
     {"a stream wait of another call ends the reference",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cuda_runtime someWait ts=20+1 correlation=41; "
-     "cuda_sync 'Stream Wait Event' stream=22 ts=21+1 correlation=41 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-         SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cuda_runtime someWait ts=20+1 correlation=41; "
+          "cuda_sync 'Stream Wait Event' stream=22 ts=21+1 correlation=41 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "crash: event 7 waits for a CUDA event without a call of cudaStreamWaitEvent"},
     {"an event's synchronisation waits for the kernel behind the record",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaEventSynchronize ts=16+10 correlation=31; "
-     "cuda_sync 'Event Sync' stream=-1 ts=17+8 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaEventSynchronize ts=16+10 correlation=31; "
+          "cuda_sync 'Event Sync' stream=-1 ts=17+8 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O0 6s>6e O1 2s>2e O5 1s>2s L5 2e>4e S0 | 1s 2s 2e"},
     {"it waits for nothing if that kernel has not begun",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaEventSynchronize ts=1+10 correlation=31; "
-     "cuda_sync 'Event Sync' stream=-1 ts=2+3 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaEventSynchronize ts=1+10 correlation=31; "
+          "cuda_sync 'Event Sync' stream=-1 ts=2+3 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " SOME_OP,
      "4s>1s O9 1s>1e O2 1e>4e O0 4e>3s D0 3s>3e O1 6s>6e O1 2s>2e O5 1s>2s L5 | 4s 1s 2s 2e"},
     {"with event records a field that is no number leaves the reference at a loss",
      BASE
@@ -342,18 +335,18 @@ static const struct path_case cases[] = {
           "gpu_memcpy m stream=20 ts=45+5 correlation=8 'memory bandwidth (GB/s)'=N/A; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 5s>5e O1 2s>2e O5 1s>2s L5 4s>4e O5 3s>4s L5 | 1s 1e 3s 4s 4e"},
     {"synchronisation between kernels of one stream is no path",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=20 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cudaLaunchKernel ts=18+1 correlation=8; kernel k stream=20 ts=26+5 correlation=8; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=20 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cudaLaunchKernel ts=18+1 correlation=8; kernel k stream=20 ts=26+5 correlation=8; " SOME_OP,
      "empty: event 7 depends on event 2 of its own stream"},
 
     /* ---- The longest path ---- */
     {"of ways of equal length the first that was added wins",
-     STEP_1
-     "cudaLaunchKernel ts=10+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
-     "cudaLaunchKernel ts=10+1 correlation=8; kernel k stream=21 ts=15+5 correlation=8; "
-     "cudaDeviceSynchronize ts=15+15 correlation=9; cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=9; " SOME_OP,
+     STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; kernel k stream=20 ts=15+5 correlation=7; "
+            "cudaLaunchKernel ts=10+1 correlation=8; kernel k stream=21 ts=15+5 correlation=8; "
+            "cudaDeviceSynchronize ts=15+15 correlation=9; "
+            "cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=9; " SOME_OP,
      "1s>3s O0 3s>3e O1 3e>1e O1 1e>5s D0 5s>5e O0 7s>7e O1 2s>2e O5 1s>2s L5 4s>4e O5 3s>4s L5 2e>5e S0 4e>5e S0 | 1s "
      "2s 2e"},
     {"of ends at equal distance the first in the order of nodes wins",
@@ -378,9 +371,9 @@ static const struct path_case extended_cases[] = {
      BASE "cudaLaunchKernel ts=13+1 correlation=8; kernel k pid=1 stream=20 ts=16+9 correlation=8; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 5s>5e O1 2s>2e O5 1s>2s L5 4s>4e O9 3s>4s L3 | 1s 1e 3s 4s 4e"},
     {"a context's synchronisation waits for its own device",
-     BASE
-     "cudaLaunchKernel ts=13+1 correlation=8; kernel k pid=1 stream=20 ts=16+9 correlation=8; "
-     "cudaDeviceSynchronize ts=15+15 correlation=9; cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=9; " SOME_OP,
+     BASE "cudaLaunchKernel ts=13+1 correlation=8; kernel k pid=1 stream=20 ts=16+9 correlation=8; "
+          "cudaDeviceSynchronize ts=15+15 correlation=9; "
+          "cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=9; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>5s D0 5s>5e O0 7s>7e O1 2s>2e O5 1s>2s L5 4s>4e O9 3s>4s L3 2e>5e S0 | 1s 1e 3s 4s "
      "4e"},
     {"names of HIP launch, copy and wait",
@@ -394,7 +387,8 @@ static const struct path_case extended_cases[] = {
           "cuda_sync 'Context Sync' stream=-1 ts=16+5 correlation=9; "
           "cudaDeviceSynchronize tid=3 ts=15+15 correlation=10; "
           "cuda_sync 'Context Sync' stream=-1 ts=16+13 correlation=10; " SOME_OP,
-     "1s>1e O2 1e>3s D0 3s>3e O1 5s>5e O0 7s>7e O0 9s>9e O1 2s>2e O5 1s>2s L5 4s>4e O20 3s>4s L4 2e>5e S0 2e>7e S0 | 1s 1e 3s 4s 4e"},
+     "1s>1e O2 1e>3s D0 3s>3e O1 5s>5e O0 7s>7e O0 9s>9e O1 2s>2e O5 1s>2s L5 4s>4e O20 3s>4s L4 2e>5e S0 2e>7e S0"
+     " | 1s 1e 3s 4s 4e"},
     {"of several calls of a correlation the last is the launch",
      BASE "cudaFuncGetAttributes ts=5+1 correlation=7; cudaLaunchKernel ts=12+1 correlation=7; " SOME_OP,
      "3s>3e O1 3e>1s D0 1s>1e O2 1e>4s D0 4s>4e O1 5s>5e O1 2s>2e O5 4s>2s L3 | 3s 3e 1s 1e 4s 2s 2e"},
@@ -413,12 +407,12 @@ static const struct path_case extended_cases[] = {
      "0s>0e O5 0e>2s D0 2s>2e O2 4s>4e O1 3s>3e O5 2s>3s L5 | 0s 0e 2s 3s 3e"},
     {"a trace of the CPU alone has a path", STEP_1 "cpu_op a ts=10+5; other x ts=3+1", "1s>1e O5 | 1s 1e"},
     {"two streams may wait for one record",
-     BASE
-     "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
-     "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; " HELD
-     "cudaStreamWaitEvent ts=19+1 correlation=32; "
-     "cuda_sync 'Stream Wait Event' stream=22 ts=18+1 correlation=32 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
-     "cudaLaunchKernel ts=21+1 correlation=9; kernel k stream=22 ts=27+5 correlation=9; " SOME_OP,
+     BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
+          "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; " HELD "cudaStreamWaitEvent ts=19+1 correlation=32; "
+          "cuda_sync 'Stream Wait Event' stream=22 ts=18+1 correlation=32 wait_on_stream=20"
+          " wait_on_cuda_event_record_corr_id=30; "
+          "cudaLaunchKernel ts=21+1 correlation=9; kernel k stream=22 ts=27+5 correlation=9; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 6e>8s D0 8s>8e O1 8e>10s D0 10s>10e O1 12s>12e O1 "
      "2s>2e O5 1s>2s L5 7s>7e O5 2e>7s S0 11s>11e O5 2e>11s S0 10s>11s L6 | 1s 1e 3s 3e 4s 4e 6s 6e 8s 8e 10s 11s 11e"},
     {"synchronisation without a call is passed over",

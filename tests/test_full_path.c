@@ -81,14 +81,14 @@ static void without_host_waits_the_path_stays_on_the_cpu(void **state) {
 
 static void a_stream_waits_for_an_event_of_another_one(void **state) {
     (void)state;
-    expect_path(
-        "cpu_op a pid= ts=100+30; cudaLaunchKernel pid= ts=104+2 correlation=1; "
-        "cudaEventRecord pid= ts=108+1 correlation=2; cudaStreamWaitEvent pid= ts=110+1 correlation=3; "
-        "cudaLaunchKernel pid= ts=112+2 correlation=4; "
-        "kernel k1 pid= tid='stream 7' stream=7 ts=106+54 correlation=1; "
-        "gpu_memcpy 'Memcpy DtoD' pid= tid='stream 8' stream=8 ts=162+38 correlation=4; "
-        "cuda_sync 'Stream Wait Event' pid= tid=s stream=8 ts=110+1 correlation=3 wait_on_stream=7 wait_on_cuda_event_record_corr_id=2",
-        NULL, 0, "op a 0-6, kernel k1 6-60, stream Memcpy DtoD 60-62, copy Memcpy DtoD 62-100");
+    expect_path("cpu_op a pid= ts=100+30; cudaLaunchKernel pid= ts=104+2 correlation=1; "
+                "cudaEventRecord pid= ts=108+1 correlation=2; cudaStreamWaitEvent pid= ts=110+1 correlation=3; "
+                "cudaLaunchKernel pid= ts=112+2 correlation=4; "
+                "kernel k1 pid= tid='stream 7' stream=7 ts=106+54 correlation=1; "
+                "gpu_memcpy 'Memcpy DtoD' pid= tid='stream 8' stream=8 ts=162+38 correlation=4; "
+                "cuda_sync 'Stream Wait Event' pid= tid=s stream=8 ts=110+1 correlation=3 wait_on_stream=7"
+                " wait_on_cuda_event_record_corr_id=2",
+                NULL, 0, "op a 0-6, kernel k1 6-60, stream Memcpy DtoD 60-62, copy Memcpy DtoD 62-100");
 }
 
 static void communication_is_a_kind_of_its_own(void **state) {

@@ -273,7 +273,8 @@ static void capture_traces_name_the_operators(void **state) {
          {named},
          REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
-         "0,aten::relu,,verified,exact,1,20.0,57.14285714285714 | 0,aten::mm,Linear,verified,exact,1,10.0,28.57142857142857 "
+         "0,aten::relu,,verified,exact,1,20.0,57.14285714285714 |"
+         " 0,aten::mm,Linear,verified,exact,1,10.0,28.57142857142857 "
          "| 0,aten::add,Linear,verified,exact,1,5.0,14.285714285714285"},
         {"as many dispatches as kernels",
          {plain},
@@ -284,7 +285,8 @@ static void capture_traces_name_the_operators(void **state) {
          {turned},
          REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
-         "0,aten::relu,,streams,high,1,20.0,57.14285714285714 | 0,aten::add,Linear,streams,high,1,10.0,28.57142857142857 | "
+         "0,aten::relu,,streams,high,1,20.0,57.14285714285714 |"
+         " 0,aten::add,Linear,streams,high,1,10.0,28.57142857142857 | "
          "0,aten::mm,Linear,streams,high,1,5.0,14.285714285714285"},
         {"another name: no kernel of the launch is attributed",
          {other},
@@ -300,7 +302,8 @@ static void capture_traces_name_the_operators(void **state) {
          {eager},
          REPLAYED,
          SUTRA_OPERATORS_GRAPH_OPERATORS,
-         "0,aten::relu,,counted,medium,1,20.0,57.14285714285714 | 0,aten::mm,,counted,medium,2,15.0,42.857142857142854"},
+         "0,aten::relu,,counted,medium,1,20.0,57.14285714285714 |"
+         " 0,aten::mm,,counted,medium,2,15.0,42.857142857142854"},
         {"the second of two capture traces",
          {other, named},
          REPLAYED,
@@ -346,9 +349,9 @@ static void smallest_sufficient_batch_size_is_used(void **state) {
         {"8, then 9, then more than all",
          {large, small},
          ITERATION(8, 1000, 1) "kernel k stream=7 ts=1050+10 correlation=1; " ITERATION(
-             9, 2000,
-             2) "kernel k stream=7 ts=2050+20 correlation=2; " ITERATION(65, 3000,
-                                                                         3) "kernel k stream=7 ts=3050+40 correlation=3",
+             9, 2000, 2) "kernel k stream=7 ts=2050+20 correlation=2; " ITERATION(65, 3000,
+                                                                                  3) "kernel k stream=7 ts=3050+40"
+                                                                                     " correlation=3",
          SUTRA_OPERATORS_GRAPH_OPERATORS,
          "0,of_64,,counted,medium,2,60.0,85.71428571428571 | 0,of_8,,counted,medium,1,10.0,14.285714285714285"},
     };
@@ -412,25 +415,31 @@ static void kernels_outside_of_graphs_name_the_operators(void **state) {
                 "kernel norm_k stream=7 ts=1050+10 correlation=9; kernel gemm_y stream=7 ts=1070+20 correlation=9; "
                 "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
-         "0,cudaGraphLaunch,unmatched,none,1,20.0,21.052631578947366 | 0,cudaGraphLaunch,name,high,2,15.0,15.789473684210526"},
+         "0,cudaGraphLaunch,unmatched,none,1,20.0,21.052631578947366 |"
+         " 0,cudaGraphLaunch,name,high,2,15.0,15.789473684210526"},
         {"the other of both is in the gap",
          {NULL},
          "cpu_op norm ts=10+8; cudaLaunchKernel ts=10+3 correlation=1; "
-         "kernel norm_k stream=7 ts=100+10 correlation=1; " EAGER("mm", "gemm_x", 20, 120, 2) EAGER("copy", "copy_k",
-                                                                                                    25, 130, 7)
-             EAGER("silu", "silu_k", 30, 140, 3) "cudaGraphLaunch ts=1000+20 correlation=9; kernel norm_k stream=7 ts=1050+10 correlation=9; " EAGER(
-                 "copy", "copy_k", 1030, 1060, 8) "kernel gemm_y stream=7 ts=1070+20 correlation=9; "
-                                                  "kernel silu_k stream=7 ts=1100+5 correlation=9",
+         "kernel norm_k stream=7 ts=100+10 correlation=1; " EAGER("mm", "gemm_x", 20, 120, 2)
+             EAGER("copy", "copy_k", 25, 130, 7)
+                 EAGER("silu", "silu_k", 30, 140, 3) "cudaGraphLaunch ts=1000+20 correlation=9; "
+                                                     "kernel norm_k stream=7 ts=1050+10 correlation=9; " EAGER(
+                                                         "copy", "copy_k", 1030, 1060,
+                                                         8) "kernel gemm_y stream=7 ts=1070+20 correlation=9; "
+                                                            "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
-         "0,cudaGraphLaunch,between,medium,1,20.0,23.52941176470588 | 0,cudaGraphLaunch,name,high,2,15.0,17.647058823529413"},
+         "0,cudaGraphLaunch,between,medium,1,20.0,23.52941176470588 |"
+         " 0,cudaGraphLaunch,name,high,2,15.0,17.647058823529413"},
         {"a kernel without an operator between the names",
          {NULL},
          EAGER("norm", "norm_k", 10, 100, 1)
-             EAGER("mm", "gemm_x", 20, 120, 2) "cudaLaunchKernel ts=28+2 correlation=7; kernel free stream=7 ts=130+10 correlation=7; " EAGER(
-                 "silu", "silu_k", 30, 140,
-                 3) "cudaGraphLaunch ts=1000+20 correlation=9; "
-                    "kernel norm_k stream=7 ts=1050+10 correlation=9; kernel gemm_y stream=7 ts=1070+20 correlation=9; "
-                    "kernel silu_k stream=7 ts=1100+5 correlation=9",
+             EAGER("mm", "gemm_x", 20, 120, 2) "cudaLaunchKernel ts=28+2 correlation=7; "
+                                               "kernel free stream=7 ts=130+10 correlation=7; " EAGER(
+                                                   "silu", "silu_k", 30, 140,
+                                                   3) "cudaGraphLaunch ts=1000+20 correlation=9; "
+                                                      "kernel norm_k stream=7 ts=1050+10 correlation=9; "
+                                                      "kernel gemm_y stream=7 ts=1070+20 correlation=9; "
+                                                      "kernel silu_k stream=7 ts=1100+5 correlation=9",
          SUTRA_OPERATORS_GRAPH_KERNELS,
          "0,cudaGraphLaunch,unmatched,none,1,20.0,26.666666666666668 | 0,cudaGraphLaunch,name,high,2,15.0,20.0"},
         {"nothing outside of graphs",
@@ -450,10 +459,14 @@ static void triton_kernels_are_rows_by_arguments_and_hash(void **state) {
     static const struct graph_case cases[] = {
         {"two hashes, and a kernel of a graph",
          {NULL},
-         "cpu_op triton_poi_fused_add_relu_0 ts=10+8 'Input Dims'=[[10,100],[10,100],[]] 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c1 kernel_file=c1.py kernel_kwargs='XBLOCK=512'; "
+         "cpu_op triton_poi_fused_add_relu_0 ts=10+8 'Input Dims'=[[10,100],[10,100],[]]"
+         " 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c1"
+         " kernel_file=c1.py kernel_kwargs='XBLOCK=512'; "
          "cudaLaunchKernel ts=10+3 correlation=1; "
          "kernel triton_poi_fused_add_relu_0 stream=7 ts=100+10 correlation=1; "
-         "cpu_op triton_poi_fused_add_relu_0 ts=20+8 'Input Dims'=[[10,100],[10,100],[]] 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c2 kernel_file=c2.py kernel_kwargs='XBLOCK=512'; "
+         "cpu_op triton_poi_fused_add_relu_0 ts=20+8 'Input Dims'=[[10,100],[10,100],[]]"
+         " 'Input type'=['float','float','Scalar'] 'Concrete Inputs'=['','','1000'] kernel_hash=c2"
+         " kernel_file=c2.py kernel_kwargs='XBLOCK=512'; "
          "cudaLaunchKernel ts=20+3 correlation=2; "
          "kernel triton_poi_fused_add_relu_0 stream=7 ts=120+20 correlation=2; "
          "cudaGraphLaunch ts=1000+20 correlation=9; "

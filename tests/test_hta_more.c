@@ -109,10 +109,10 @@ static void rows_and_short_names_are_made_on_request(void **state) {
     "user_annotation ProfilerStep#3 ts=0+50; cudaLaunchKernel ts=5+2 correlation=1; "                                  \
     "kernel 'void a::b<float>(int)' stream=7 ts=10+5 correlation=1; gpu_user_annotation loss<x> pid=0 tid=7 ts=9+8"
     check(TEMPLATES, &ours, SUTRA_HTA_ROWS, "none: a table on request");
-    check(
-        TEMPLATES, &rows, SUTRA_HTA_ROWS,
-        "0,0,50,50,1,1,-1,-1,-1,user_annotation,ProfilerStep#3,3 | 1,5,2,7,1,1,-1,1,2,cuda_runtime,cudaLaunchKernel,3 | "
-        "2,10,5,15,0,7,7,1,1,kernel,a::b,3 | 3,9,8,17,0,7,-1,-1,-1,gpu_user_annotation,loss,3");
+    check(TEMPLATES, &rows, SUTRA_HTA_ROWS,
+          "0,0,50,50,1,1,-1,-1,-1,user_annotation,ProfilerStep#3,3 |"
+          " 1,5,2,7,1,1,-1,1,2,cuda_runtime,cudaLaunchKernel,3 | "
+          "2,10,5,15,0,7,7,1,1,kernel,a::b,3 | 3,9,8,17,0,7,-1,-1,-1,gpu_user_annotation,loss,3");
     check(TEMPLATES, &rows, SUTRA_HTA_ANNOTATED, "2,10,5,15,0,7,7,1,1,kernel,a::b,loss");
 }
 
@@ -347,8 +347,10 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     char *json = trace_json(
         "cpu_op x ts=100+1; cudaLaunchKernel ts=101+1 correlation=1; kernel k stream=7 ts=110+500 correlation=1");
     static const char expected[] =
-        ",\n{\"pid\": 0, \"ts\": 101, \"args\": {\"Queue Length\": 1}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
-        ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"Queue Length\": 0}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
+        ",\n{\"pid\": 0, \"ts\": 101, \"args\": {\"Queue Length\": 1}, \"ph\": \"C\", \"name\": \"Queue Length\","
+        " \"id\": 7}"
+        ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"Queue Length\": 0}, \"ph\": \"C\", \"name\": \"Queue Length\","
+        " \"id\": 7}"
         ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"GPU busy, %\": 100.0}, \"ph\": \"C\", \"name\": \"GPU busy, %\"}";
     char path[] = P_tmpdir "/sutra_XXXXXX", text[65536];
     struct sutra_context *context = make_context(1);

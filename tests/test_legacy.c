@@ -14,10 +14,7 @@
 #define OP(id, name)                 FLAT(id, "2", name, "")
 #define FLAT_HOST(nodes)             "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS "," THREAD nodes "]}"
 
-/* The device trace. */
-#define RUN(name, ts, dur, index) EVENT("cpu_op", name, "7", ts, dur, "'Ev Idx':" index)
-#define CALL(name, ts, external)  EVENT("cuda_runtime", name, "7", ts, "2", "'External id':" external)
-#define GPU(name, ts, external)   EVENT("kernel", name, "0", ts, "5", "'External id':" external)
+#define GPU(name, ts, external) EVENT("kernel", name, "0", ts, "5", "'External id':" external)
 
 enum { EXACT = 4, ALL_LAUNCHES = 8, DEPTH_3 = 16 };
 
@@ -52,7 +49,7 @@ static char *written_text(struct sutra_context *context, const struct sutra_lega
 
 static void link_pair(const char *host, const char *device, const char *annotation, unsigned flags,
                       struct legacy_outcome *outcome) {
-    char *host_json = double_quotes(host), *device_json = double_quotes(device);
+    char *host_json = double_quotes(host), *device_text = device_json(device);
     *outcome = (struct legacy_outcome){.report.size = sizeof outcome->report};
     struct sutra_context_options options = {.size = sizeof options,
                                             .n_threads = 2,
@@ -77,7 +74,7 @@ static void link_pair(const char *host, const char *device, const char *annotati
     outcome->status = sutra_host_trace_parse(context, "host", host_json, strlen(host_json), &host_trace, error);
     if (!outcome->status)
         outcome->status =
-            sutra_device_trace_parse(context, "device", device_json, strlen(device_json), &device_trace, error);
+            sutra_device_trace_parse(context, "device", device_text, strlen(device_text), &device_trace, error);
     if (!outcome->status)
         outcome->status =
             sutra_legacy_link(context, host_trace, device_trace, &legacy_options, &outcome->report, &legacy, error);
@@ -88,7 +85,7 @@ static void link_pair(const char *host, const char *device, const char *annotati
     sutra_host_trace_free(host_trace);
     sutra_context_free(context);
     free(host_json);
-    free(device_json);
+    free(device_text);
 }
 
 struct result_case {
@@ -117,49 +114,48 @@ static void check_results(const struct result_case *cases, size_t n) {
 #define N_OF(table) (sizeof(table) / sizeof *(table))
 
 #define TWO_OPS FLAT_HOST("," OP("3", "a") "," OP("4", "b"))
-#define TWO_RUN RUN("a", "10", "20", "0") "," RUN("b", "40", "20", "1")
+#define TWO_RUN "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op b tid=7 ts=40+20 'Ev Idx'=1; "
 
 static void operators_get_times_and_their_gpu_nodes(void **state) {
     (void)state;
     const struct result_case cases[] = {
-        {"times; process and thread span all", TWO_OPS, DEVICE_OF(TWO_RUN), "no mark", EXACT, "id ts dur",
+        {"times; process and thread span all", TWO_OPS, TWO_RUN, "no mark", EXACT, "id ts dur",
          "1 10 50; 2 10 50; 3 10 20; 4 40 20", "W Could not find annotation no mark in kineto file"},
         {"a kernel is below the operator that runs when its launch ends, and moves later ids up", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," CALL("cudaLaunchKernel", "12", "5") "," GPU("k", "70", "5")), "no mark", EXACT,
-         "id parent name ts inputs",
+         TWO_RUN "cudaLaunchKernel tid=7 ts=12+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5", "no mark",
+         EXACT, "id parent name ts inputs",
          "1 1 [pytorch|profiler|execution_trace|process] 10 [1]; "
          "2 1 [pytorch|profiler|execution_trace|thread] 10 [2]; 3 2 a 10 [3]; 5 2 b 40 [4]; 4 3 k 14 [3]",
          NULL},
         {"kernels come by the time of their launch, not of the file", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," CALL("cudaLaunchKernel", "16", "5") "," CALL("cudaMemcpyAsync", "12", "6") "," GPU(
-             "k", "70", "5") "," GPU("m", "80", "6")),
+         TWO_RUN "cudaLaunchKernel tid=7 ts=16+2 'External id'=5; "
+                 "cudaMemcpyAsync tid=7 ts=12+2 'External id'=6; kernel k tid=0 ts=70+5 'External id'=5; "
+                 "kernel m tid=0 ts=80+5 'External id'=6",
          "no mark", EXACT, "id name ts",
          "1 [pytorch|profiler|execution_trace|process] 10; "
          "2 [pytorch|profiler|execution_trace|thread] 10; 3 a 10; 6 b 40; 4 m 14; 5 k 18",
          NULL},
         {"other calls are no launches: the arrow counts", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," CALL("cuLaunchKernel", "12", "5") "," GPU(
-             "k", "70", "5") ","
-                             "{'ph':'s','cat':'ac2g','id':5,'name':'ac2g','ts':45,'pid':1,'tid':7}"),
+         TWO_RUN "cuda_runtime cuLaunchKernel tid=7 ts=12+2 'External id'=5; "
+                 "kernel k tid=0 ts=70+5 'External id'=5; ac2g ac2g ph=s id=5 tid=7 ts=45",
          "no mark", EXACT, "id parent", "1 1; 2 1; 3 2; 4 2; 5 4", NULL},
         {"unless all launches are taken", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," CALL("cudaLaunchKernelExC", "12", "5") "," GPU(
-             "k", "70", "5") ","
-                             "{'ph':'s','cat':'ac2g','id':5,'name':'ac2g','ts':45,'pid':1,'tid':7}"),
+         TWO_RUN "cudaLaunchKernelExC tid=7 ts=12+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5; "
+                 "ac2g ac2g ph=s id=5 tid=7 ts=45",
          "no mark", EXACT | ALL_LAUNCHES, "id parent", "1 1; 2 1; 3 2; 5 2; 4 3", NULL},
         {"a kernel whose launch ends when its operator does is discarded", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," CALL("cudaLaunchKernel", "28", "5") "," GPU("k", "70", "5")), "no mark", EXACT, "id",
-         "1; 2; 3; 4",
+         TWO_RUN "cudaLaunchKernel tid=7 ts=28+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5", "no mark",
+         EXACT, "id", "1; 2; 3; 4",
          "D Warning! the parent cpu_op for the following gpu_op is not foundand hence it is discarded. "
          "gpu_op name: k, ts: 30, external_id: 5\n"},
         {"operators with one index share their kernels", TWO_OPS,
-         DEVICE_OF(RUN("a", "10", "20", "9") "," RUN("b", "40", "20", "9") "," CALL("cudaLaunchKernel", "12",
-                                                                                    "5") "," GPU("k", "70", "5")),
+         "cpu_op a tid=7 ts=10+20 'Ev Idx'=9; cpu_op b tid=7 ts=40+20 'Ev Idx'=9; "
+         "cudaLaunchKernel tid=7 ts=12+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5",
          "no mark", EXACT, "id parent", "1 1; 2 1; 3 2; 5 2; 4 3; 6 5", NULL},
         {"fields that are there keep their place", FLAT_HOST("," FLAT("3", "2", "a", ",'dur':1,'z':0")),
-         DEVICE_OF(RUN("a", "10", "20", "0")), "no mark", EXACT, "dur z ts", "20 - 10; 20 - 10; 20 0 10", NULL},
+         "cpu_op a tid=7 ts=10+20 'Ev Idx'=0", "no mark", EXACT, "dur z ts", "20 - 10; 20 - 10; 20 0 10", NULL},
         {"a node with a category ends the walk", FLAT_HOST("," OP("3", "a") "," FLAT("4", "2", "k", ",'cat':'kernel'")),
-         DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("k", "12", "2", "1")), "no mark", EXACT, "id ts",
+         "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op k tid=7 ts=12+2 'Ev Idx'=1", "no mark", EXACT, "id ts",
          "1 10; 2 10; 3 10; 4 -", NULL},
     };
     check_results(cases, N_OF(cases));
@@ -171,20 +167,19 @@ static void iterations_are_cut_at_annotations(void **state) {
         {"of two iterations the one between the marks is taken, and the segment whose length fits",
          FLAT_HOST("," OP("3", "mark") "," OP("4", "a") "," OP("5", "b") "," OP("6", "mark") "," OP("7", "a") "," FLAT(
              "9", "1", "[pytorch|profiler|execution_trace|thread]", "")),
-         DEVICE_OF(RUN("mark", "10", "5", "0") "," RUN("a", "20", "5", "1") "," EVENT(
-             "cpu_op", "b", "8", "30", "5", "") "," RUN("mark", "40", "5", "2") "," RUN("a", "50", "6", "3")),
+         "cpu_op mark tid=7 ts=10+5 'Ev Idx'=0; cpu_op a tid=7 ts=20+5 'Ev Idx'=1; cpu_op b tid=8 ts=30+5; "
+         "cpu_op mark tid=7 ts=40+5 'Ev Idx'=2; cpu_op a tid=7 ts=50+6 'Ev Idx'=3",
          "mark", EXACT, "id ts", "1 20; 2 20; 3 40; 4 20; 5 30; 6 -; 7 -; 9 30",
          "I Iteration node ids list = [1, 3, 6]\nI Execution trace has 2 > 1 iterations.\nI Copying nodes for iter 1 "
          "for ids "
          "in the range [3, 6)\nI Nodes trimmed ET = 6\n"},
         {"a segment begins with the first operator after the annotated one has ended, so nested ones belong to it",
          FLAT_HOST("," OP("3", "a") "," OP("4", "mark") "," OP("5", "in")),
-         DEVICE_OF(RUN("a", "10", "5", "0") "," RUN("mark", "20", "9",
-                                                    "1") "," RUN("in", "22", "2", "2") "," RUN("late", "29", "2", "3")),
+         "cpu_op a tid=7 ts=10+5 'Ev Idx'=0; cpu_op mark tid=7 ts=20+9 'Ev Idx'=1; "
+         "cpu_op in tid=7 ts=22+2 'Ev Idx'=2; cpu_op late tid=7 ts=29+2 'Ev Idx'=3",
          "mark", EXACT, "id ts", "1 10; 2 10; 3 10; 4 20; 5 22", "I Kineto trace has 2 segments\n"},
         {"profiler steps are no operators, and their mean is told", TWO_OPS,
-         DEVICE_OF(TWO_RUN "," EVENT("user_annotation", "ProfilerStep#1", "7", "0", "100",
-                                     "") "," EVENT("user_annotation", "ProfilerStep#2", "7", "1", "101", "")),
+         TWO_RUN "user_annotation ProfilerStep#1 tid=7 ts=0+100; user_annotation ProfilerStep#2 tid=7 ts=1+101",
          "ProfilerStep", EXACT, "id ts", "1 10; 2 10; 3 10; 4 40", "I Average iteration latency: 100.5\n"},
     };
     check_results(cases, N_OF(cases));
@@ -197,7 +192,7 @@ static void iterations_are_cut_at_annotations(void **state) {
     X(5, c)                                                                                                            \
     X(6, d) X(7, e) X(8, f) X(9, g) X(10, h) X(11, i) X(12, j) X(13, k) X(14, l) X(15, m) X(16, n) X(17, o) X(18, p)
 #define LETTER_OP(id, letter)  "," OP(#id, #letter)
-#define LETTER_RUN(ts, letter) "," RUN(#letter, #ts, "1", #ts)
+#define LETTER_RUN(ts, letter) "; cpu_op " #letter " tid=7 ts=" #ts "+1 'Ev Idx'=" #ts
 #define LETTER_HOST            FLAT_HOST(LETTERS(LETTER_OP))
 
 static void lists_that_are_shifted_or_have_gaps_are_matched(void **state) {
@@ -207,12 +202,12 @@ static void lists_that_are_shifted_or_have_gaps_are_matched(void **state) {
         const char *before;
         uint64_t shift;
     } rows[] = {
-        {RUN("x", "1", "1", "0"), 1},
-        {RUN("x", "1", "1", "0") "," RUN("x", "1", "1", "0") "," RUN("x", "1", "1", "0"), 3},
+        {"cpu_op x tid=7 ts=1+1 'Ev Idx'=0", 1},
+        {"cpu_op x tid=7 ts=1+1 'Ev Idx'=0; cpu_op x tid=7 ts=1+1 'Ev Idx'=0; cpu_op x tid=7 ts=1+1 'Ev Idx'=0", 3},
     };
     for (size_t i = 0; i < N_OF(rows); i++) {
         char device[4000];
-        snprintf(device, sizeof device, "{'traceEvents':[%s%s]}", rows[i].before, LETTERS(LETTER_RUN));
+        snprintf(device, sizeof device, "%s%s", rows[i].before, LETTERS(LETTER_RUN));
         link_pair(LETTER_HOST, device, "x-none", EXACT, &outcome);
         assert_int_equal(outcome.status, SUTRA_OK);
         assert_int_equal(outcome.report.shift, rows[i].shift);
@@ -228,10 +223,10 @@ static void pair_with_gap(unsigned n, char **host, char **device) {
     assert_true(asprintf(host, "%s", FLAT_HOST("," OP("3", "a") "," OP("4", "b"))) > 0);
     size_t size;
     FILE *out = open_memstream(device, &size);
-    fprintf(out, "{'traceEvents':[%s", RUN("a", "10", "1", "0"));
+    fputs("cpu_op a tid=7 ts=10+1 'Ev Idx'=0", out);
     for (unsigned i = 0; i < n; i++)
-        fprintf(out, ",%s", RUN("x", "20", "1", "1"));
-    fprintf(out, ",%s]}", RUN("b", "30", "1", "2"));
+        fputs("; cpu_op x tid=7 ts=20+1 'Ev Idx'=1", out);
+    fputs("; cpu_op b tid=7 ts=30+1 'Ev Idx'=2", out);
     fclose(out);
 }
 
@@ -262,8 +257,8 @@ static void older_names_of_process_and_threads_match(void **state) {
          "{'schema':'1.0.1','pid':1,'nodes':[" FLAT("1", "1", "[pytorch|profiler|execution_graph|process]",
                                                     "") "," FLAT("2", "1", "[pytorch|profiler|execution_graph|thread]",
                                                                  "") "," OP("3", "a") "]}",
-         DEVICE_OF(RUN("a", "10", "20", "0")), "no mark", EXACT, "id ts", "1 10; 2 10; 3 10", NULL},
-        {"iteration#", FLAT_HOST("," OP("3", "## iteration#3 ##")), DEVICE_OF(RUN("iteration#9", "10", "20", "0")),
+         "cpu_op a tid=7 ts=10+20 'Ev Idx'=0", "no mark", EXACT, "id ts", "1 10; 2 10; 3 10", NULL},
+        {"iteration#", FLAT_HOST("," OP("3", "## iteration#3 ##")), "cpu_op iteration#9 tid=7 ts=10+20 'Ev Idx'=0",
          "no mark", EXACT, "id ts", "1 10; 2 10; 3 10", NULL},
     };
     check_results(cases, N_OF(cases));
@@ -277,7 +272,9 @@ struct failure_case {
     const char *annotation;
 };
 
-#define KERNEL_RUN TWO_RUN "," CALL("cudaLaunchKernel", "12", "5") "," GPU("k", "70", "5")
+#define KERNEL_RUN                                                                                                     \
+    "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op b tid=7 ts=40+20 'Ev Idx'=1; "                                         \
+    "cudaLaunchKernel tid=7 ts=12+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5; "
 #define LATER(id, parent, name, more)                                                                                  \
     "{'id':" id ",'name':'" name "','ctrl_deps':" parent more ",'attrs':[{'name':'tid','type':'uint64','value':1}]}"
 #define LATER_IO ",'inputs':{'values':[1],'shapes':[[]],'types':['Int']},'outputs':{'values':[],'shapes':[],'types':[]}"
@@ -285,55 +282,43 @@ struct failure_case {
 static void unlinkable_input_is_a_one_line_error(void **state) {
     (void)state;
     static const struct failure_case cases[] = {
-        {"names differ", TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("c", "40", "20", "1")), EXACT,
+        {"names differ", TWO_OPS, "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op c tid=7 ts=40+20 'Ev Idx'=1", EXACT,
          "node 3 (operator 3, \"b\") has no operator of its name within 20 positions of operator 3", NULL, NULL},
-        {"too few operators, strict", TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0")), EXACT | CASE_STRICT,
+        {"too few operators, strict", TWO_OPS, "cpu_op a tid=7 ts=10+20 'Ev Idx'=0", EXACT | CASE_STRICT,
          "the host trace has 4 operators, the device trace 3", NULL, NULL},
         {"the match runs past the list", LETTER_HOST,
-         DEVICE_OF(RUN("x", "1", "1", "0") "," RUN("x", "2", "1", "0") "," RUN("c", "5", "1", "0") "," RUN("d", "6", "1", "0") "," RUN("e", "7", "1", "0") "," RUN(
-             "f", "8", "1",
-             "0") "," RUN("g", "9", "1",
-                          "0") "," RUN("h", "10", "1",
-                                       "0") "," RUN("i", "11", "1",
-                                                    "0") "," RUN("j", "12", "1",
-                                                                 "0") "," RUN("k", "13", "1",
-                                                                              "0") "," RUN("l", "14", "1",
-                                                                                           "0") "," RUN("m", "15", "1",
-                                                                                                        "0") "," RUN("a",
-                                                                                                                     "1",
-                                                                                                                     "1",
-                                                                                                                     "0") "," RUN("b",
-                                                                                                                                  "1",
-                                                                                                                                  "1",
-                                                                                                                                  "0") "," RUN("n",
-                                                                                                                                               "16",
-                                                                                                                                               "1",
-                                                                                                                                               "0")),
+         "cpu_op x tid=7 ts=1+1 'Ev Idx'=0; cpu_op x tid=7 ts=2+1 'Ev Idx'=0; cpu_op c tid=7 ts=5+1 'Ev Idx'=0; "
+         "cpu_op d tid=7 ts=6+1 'Ev Idx'=0; cpu_op e tid=7 ts=7+1 'Ev Idx'=0; cpu_op f tid=7 ts=8+1 'Ev Idx'=0; "
+         "cpu_op g tid=7 ts=9+1 'Ev Idx'=0; cpu_op h tid=7 ts=10+1 'Ev Idx'=0; cpu_op i tid=7 ts=11+1 'Ev Idx'=0; "
+         "cpu_op j tid=7 ts=12+1 'Ev Idx'=0; cpu_op k tid=7 ts=13+1 'Ev Idx'=0; cpu_op l tid=7 ts=14+1 'Ev Idx'=0; "
+         "cpu_op m tid=7 ts=15+1 'Ev Idx'=0; cpu_op a tid=7 ts=1+1 'Ev Idx'=0; cpu_op b tid=7 ts=1+1 'Ev Idx'=0; "
+         "cpu_op n tid=7 ts=16+1 'Ev Idx'=0",
          EXACT, "of the device trace", NULL, NULL},
-        {"no CPU operators", TWO_OPS, DEVICE_OF(GPU("k", "70", "5")), EXACT, "there are no CPU operators", NULL, NULL},
-        {"a kernel without an external id", TWO_OPS, DEVICE_OF(TWO_RUN "," EVENT("kernel", "k", "0", "70", "5", "")),
-         EXACT, "event 2: this GPU activity has no args[\"External id\"]", "1; 2; 3; 4", NULL},
-        {"a kernel without a launch", TWO_OPS, DEVICE_OF(TWO_RUN "," GPU("k", "70", "5")), EXACT,
+        {"no CPU operators", TWO_OPS, "kernel k tid=0 ts=70+5 'External id'=5", EXACT, "there are no CPU operators",
+         NULL, NULL},
+        {"a kernel without an external id", TWO_OPS, TWO_RUN "kernel k tid=0 ts=70+5", EXACT,
+         "event 2: this GPU activity has no args[\"External id\"]", "1; 2; 3; 4", NULL},
+        {"a kernel without a launch", TWO_OPS, TWO_RUN "kernel k tid=0 ts=70+5 'External id'=5", EXACT,
          "event 2: no launch and no flow event has the external id", "1; 2; 3; 4", NULL},
         {"an operator without an index", TWO_OPS,
-         DEVICE_OF(EVENT("cpu_op", "a", "7", "10", "20", "") "," RUN("b", "40", "20", "1") "," CALL(
-             "cudaLaunchKernel", "12", "5") "," GPU("k", "70", "5")),
+         "cpu_op a tid=7 ts=10+20; cpu_op b tid=7 ts=40+20 'Ev Idx'=1; "
+         "cudaLaunchKernel tid=7 ts=12+2 'External id'=5; kernel k tid=0 ts=70+5 'External id'=5",
          EXACT, "has no args[\"Ev Idx\"]", "1; 2; 3; 4", NULL},
         {"a node without inputs has a kernel", FLAT_HOST(",{'name':'a','id':3,'parent':2,'tid':1}," OP("4", "b")),
-         DEVICE_OF(KERNEL_RUN), EXACT, "node 2: field 'inputs' is missing", NULL, NULL},
-        {"a parent that is no node", FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," FLAT("5", "77", "c", "")),
-         DEVICE_OF(TWO_RUN), EXACT, "node 4: its parent 77 is not a node", "1; 2; 3; 4; 5", NULL},
-        {"no root", "{'schema':'1.0.1','pid':1,'nodes':[" OP("3", "a") "]}", DEVICE_OF(TWO_RUN), EXACT,
+         KERNEL_RUN, EXACT, "node 2: field 'inputs' is missing", NULL, NULL},
+        {"a parent that is no node", FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," FLAT("5", "77", "c", "")), TWO_RUN,
+         EXACT, "node 4: its parent 77 is not a node", "1; 2; 3; 4; 5", NULL},
+        {"no root", "{'schema':'1.0.1','pid':1,'nodes':[" OP("3", "a") "]}", TWO_RUN, EXACT,
          "there is no root (a node with id 1)", NULL, NULL},
         {"parents in a cycle",
-         FLAT_HOST("," FLAT("3", "5", "a", "") "," FLAT("4", "3", "b", "") "," FLAT("5", "4", "c", "")),
-         DEVICE_OF(TWO_RUN), EXACT, "parents form a cycle of 3 nodes: 3 -> 5 -> 4 -> 3", NULL, NULL},
+         FLAT_HOST("," FLAT("3", "5", "a", "") "," FLAT("4", "3", "b", "") "," FLAT("5", "4", "c", "")), TWO_RUN, EXACT,
+         "parents form a cycle of 3 nodes: 3 -> 5 -> 4 -> 3", NULL, NULL},
         {"no node of a thread when an iteration is cut out",
          "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS
          "," FLAT("3", "1", "execution", "") "," FLAT("4", "1", "execution", "") "]}",
-         DEVICE_OF(TWO_RUN), EXACT, "there is no thread node", NULL, "execution"},
-        {"a node without a name", "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS ",{'id':3,'parent':1}]}",
-         DEVICE_OF(TWO_RUN), EXACT, "node 1: field 'name'", NULL, NULL},
+         TWO_RUN, EXACT, "there is no thread node", NULL, "execution"},
+        {"a node without a name", "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS ",{'id':3,'parent':1}]}", TWO_RUN,
+         EXACT, "node 1: field 'name'", NULL, NULL},
     };
     static struct legacy_outcome outcome;
     for (size_t i = 0; i < N_OF(cases); i++) {
@@ -362,7 +347,7 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
 static void too_few_device_operators_give_a_file_without_times_and_a_warning(void **state) {
     (void)state;
     static struct legacy_outcome outcome;
-    link_pair(TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0")), "no mark", EXACT, &outcome);
+    link_pair(TWO_OPS, "cpu_op a tid=7 ts=10+20 'Ev Idx'=0", "no mark", EXACT, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_true(outcome.report.count_mismatch);
     assert_null(strstr(outcome.text, "\"ts\""));
@@ -380,7 +365,7 @@ static void later_schemas_are_linked_on_their_own_fields(void **state) {
          HOST_OF(LATER("1", "1", "[pytorch|profiler|execution_trace|process]", LATER_IO) "," LATER(
              "2", "1", "[pytorch|profiler|execution_trace|thread]",
              LATER_IO) "," LATER("3", "2", "a", LATER_IO) "," LATER("4", "2", "b", LATER_IO)),
-         DEVICE_OF(KERNEL_RUN), "no mark", EXACT, "id ctrl_deps ts inputs",
+         KERNEL_RUN, "no mark", EXACT, "id ctrl_deps ts inputs",
          "1 1 10 {\"values\":[1],\"shapes\":[[]],\"types\":[\"Int\"]}; "
          "2 1 10 {\"values\":[1],\"shapes\":[[]],\"types\":[\"Int\"]}; "
          "3 2 10 {\"values\":[1],\"shapes\":[[]],\"types\":[\"Int\"]}; "
@@ -394,21 +379,21 @@ static void later_schemas_are_linked_on_their_own_fields(void **state) {
 static void approximate_match_bridges_what_is_missing(void **state) {
     (void)state;
     const struct result_case cases[] = {
-        {"what exact match links it links alike", TWO_OPS, DEVICE_OF(KERNEL_RUN), "no mark", 0, "id parent ts",
+        {"what exact match links it links alike", TWO_OPS, KERNEL_RUN, "no mark", 0, "id parent ts",
          "1 1 10; 2 1 10; 3 2 10; 5 2 40; 4 3 14", "I Exact match fits\n"},
         {"an operator that the device trace lacks", FLAT_HOST("," OP("3", "a") "," OP("4", "gone") "," OP("5", "b")),
-         DEVICE_OF(KERNEL_RUN), "no mark", 0, "id parent ts", "1 1 10; 2 1 10; 3 2 10; 5 2 -; 6 2 40; 4 3 14",
+         KERNEL_RUN, "no mark", 0, "id parent ts", "1 1 10; 2 1 10; 3 2 10; 5 2 -; 6 2 40; 4 3 14",
          "I Approximate match: 4 of 5 operators (80.0 %), edit cost: 1\nI Unmatched in the execution trace: gone, id: "
          "4\n"},
         {"a name that differs", FLAT_HOST("," OP("3", "a") "," OP("4", "old") "," FLAT("5", "4", "b", "")),
-         DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("new", "40", "20", "1") "," RUN("b", "45", "5", "2")), "no mark",
-         0, "id ts", "1 10; 2 10; 3 10; 4 -; 5 45", "I Unmatched in the kineto trace: new, timestamp: 40\n"},
+         "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op new tid=7 ts=40+20 'Ev Idx'=1; cpu_op b tid=7 ts=45+5 'Ev Idx'=2",
+         "no mark", 0, "id ts", "1 10; 2 10; 3 10; 4 -; 5 45", "I Unmatched in the kineto trace: new, timestamp: 40\n"},
         {"threads in another order",
          FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "only") "," FLAT_ON(
              "2", "6", "1", "[pytorch|profiler|execution_trace|thread]",
              "") "," FLAT_ON("2", "7", "6", "c", "") "," FLAT_ON("2", "8", "6", "d", "")),
-         DEVICE_OF(EVENT("cpu_op", "c", "8", "5", "5", "") "," EVENT("cpu_op", "d", "8", "15", "5", "") "," TWO_RUN),
-         "no mark", 0, "id ts", "1 5; 2 10; 3 10; 4 40; 5 -; 6 5; 7 5; 8 15", NULL},
+         "cpu_op c tid=8 ts=5+5; cpu_op d tid=8 ts=15+5; " TWO_RUN, "no mark", 0, "id ts",
+         "1 5; 2 10; 3 10; 4 40; 5 -; 6 5; 7 5; 8 15", NULL},
     };
     check_results(cases, N_OF(cases));
 }
@@ -417,7 +402,7 @@ static void too_small_a_share_is_an_error_with_the_counts(void **state) {
     (void)state;
     static struct legacy_outcome outcome;
     link_pair(FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "c") "," OP("6", "d")),
-              DEVICE_OF(RUN("p", "10", "20", "0") "," RUN("q", "40", "20", "1")), "no mark", 0, &outcome);
+              "cpu_op p tid=7 ts=10+20 'Ev Idx'=0; cpu_op q tid=7 ts=40+20 'Ev Idx'=1", "no mark", 0, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
     assert_non_null(strstr(outcome.error.message, "matches only 0 of 4 operators"));
     assert_true(outcome.report.aligned);
@@ -510,9 +495,10 @@ static void step_is_chosen_by_numbers_and_names(void **state) {
 static void operators_below_the_depth_are_unmatched(void **state) {
     (void)state;
     static struct legacy_outcome outcome;
-    link_pair(FLAT_HOST("," OP("3", "a") "," FLAT("4", "3", "in", "") "," OP("5", "old")),
-              DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("in", "12", "5", "1") "," RUN("b", "40", "20", "2")), "none",
-              DEPTH_3, &outcome);
+    link_pair(
+        FLAT_HOST("," OP("3", "a") "," FLAT("4", "3", "in", "") "," OP("5", "old")),
+        "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op in tid=7 ts=12+5 'Ev Idx'=1; cpu_op b tid=7 ts=40+20 'Ev Idx'=2",
+        "none", DEPTH_3, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_matched, 3);
     assert_int_equal(outcome.report.edit_cost, 2); /* old and b */

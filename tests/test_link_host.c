@@ -9,17 +9,18 @@
 #define IDS              "id name"
 
 /* A pair of a CPU operator with rf_id 7, start 10 and duration 100, and its kernel k. */
-#define A         CPU("a", "1", "10", "100", "1", "7")
-#define DEVICE    DEVICE_OF(A "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1"))
-#define NO_EVENTS DEVICE_OF("")
+#define A CPU("a", "1", "10", "100", "1", "7")
+#define DEVICE                                                                                                         \
+    "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=5; "              \
+    "kernel k stream=7 ts=60+5 correlation=5 'External id'=1"
 
 static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
     (void)state;
     static const struct rule_case cases[] = {
-        {"unsorted nodes", HOST_OF(NODE("9", "c", "3") "," ROOT "," NODE("4", "b", "2")), NO_EVENTS, TREE,
+        {"unsorted nodes", HOST_OF(NODE("9", "c", "3") "," ROOT "," NODE("4", "b", "2")), "", TREE,
          "0 root 0; 1 b 0; 2 c 0"},
         {"nodes of one id share a number and keep their order",
-         HOST_OF(NODE("4", "b", "1") "," ROOT "," NODE("4", "a", "1") "," NODE("5", "c", "1")), NO_EVENTS, TREE,
+         HOST_OF(NODE("4", "b", "1") "," ROOT "," NODE("4", "a", "1") "," NODE("5", "c", "1")), "", TREE,
          "0 root 0; 1 b 0; 1 a 0; 2 c 0"},
         {"the last of them is the operator, the first gets the GPU nodes, all get the times",
          HOST_OF(ROOT "," NODE("4", "x", "1") "," NODE("4", "y", "7")), DEVICE, "id name ctrl_deps ts",
@@ -29,20 +30,20 @@ static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
         {"unknown ids in ctrl_deps get the next numbers, in the order of the output",
          HOST_OF(ROOT
                  "," NODE_TEXT("3", "98", "b", "") "," NODE_TEXT("2", "99", "a", "") "," NODE_TEXT("4", "98", "c", "")),
-         NO_EVENTS, TREE, "0 root 0; 1 a 4; 2 b 5; 3 c 5"},
+         "", TREE, "0 root 0; 1 a 4; 2 b 5; 3 c 5"},
         {"behind those of GPU nodes", HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE_TEXT("3", "50", "b", "")), DEVICE,
          TREE, "0 root 0; 1 a 0; 2 k 1; 3 b 4"},
         {"also null and strings",
          HOST_OF(ROOT "," NODE_TEXT("2", "null", "a", "") "," NODE_TEXT("3", "'1'", "b", "") "," NODE_TEXT("4", "null",
                                                                                                            "c", "")),
-         NO_EVENTS, TREE, "0 root 0; 1 a 4; 2 b 5; 3 c 4"},
+         "", TREE, "0 root 0; 1 a 4; 2 b 5; 3 c 4"},
         {"ids are compared as values",
-         HOST_OF(ROOT "," NODE_TEXT("2.0", "1.0", "a", "") "," NODE_TEXT("3", "2", "b", "")), NO_EVENTS, TREE,
+         HOST_OF(ROOT "," NODE_TEXT("2.0", "1.0", "a", "") "," NODE_TEXT("3", "2", "b", "")), "", TREE,
          "0 root 0; 1 a 0; 2 b 1"},
         {"fractions and large integers are ids too",
          HOST_OF(ROOT "," NODE_TEXT("123456789012345678901234567890", "2.5", "c", "") "," NODE_TEXT(
              "2.5", "1", "b", "") "," NODE_TEXT("-3", "123456789012345678901234567890", "a", "")),
-         NO_EVENTS, TREE, "0 a 3; 1 root 1; 2 b 1; 3 c 2"},
+         "", TREE, "0 a 3; 1 root 1; 2 b 1; 3 c 2"},
         {"ids of all kinds are compared exactly",
          HOST_OF(ROOT "," NODE_TEXT("9007199254740993", "1", "d", "") "," NODE_TEXT(
              "9007199254740992.0", "1", "c",
@@ -50,7 +51,7 @@ static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
                                                                     "") "," NODE_TEXT("-1.5", "1", "a",
                                                                                       "") "," NODE_TEXT("-1", "1", "b",
                                                                                                         "")),
-         NO_EVENTS, "id name", "0 a; 1 b; 2 root; 3 c; 4 d; 5 e; 6 f"},
+         "", "id name", "0 a; 1 b; 2 root; 3 c; 4 d; 5 e; 6 f"},
     };
     ALL_CASES(cases);
 }
@@ -212,7 +213,7 @@ static void repeated_keys_of_events_count_by_the_last(void **state) {
 
 static void empty_traces_link(void **state) {
     (void)state;
-    struct outcome outcome = link_texts(HOST_OF(""), NO_EVENTS, 0);
+    struct outcome outcome = link_texts(HOST_OF(""), "", 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.text, "{\"schema\":\"1.1.1-chakra.0.0.4\",\"pid\":1,\"nodes\":[]}");
     assert_int_equal(outcome.report.n_nodes, 0);
@@ -238,7 +239,7 @@ static void chains_of_a_million_parents_are_followed(void **state) {
         }
         fputs("]}", file);
         fclose(file);
-        char *device = double_quotes(DEVICE);
+        char *device = device_json(DEVICE);
         struct outcome outcome = link_bytes(host, n, device, strlen(device), 0);
         assert_int_equal(outcome.status, SUTRA_OK);
         assert_int_equal(outcome.report.n_host_ops, CHAIN);
@@ -261,7 +262,7 @@ static void circles_of_a_million_parents_are_left(void **state) {
         fprintf(file, ",{\"id\":%d,\"parent\":%d,\"rf_id\":7}", i, i < CHAIN ? i + 1 : 2);
     fputs("]}", file);
     fclose(file);
-    char *device = double_quotes(DEVICE);
+    char *device = device_json(DEVICE);
     struct outcome outcome = link_bytes(host, n, device, strlen(device), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_host_ops, 1);

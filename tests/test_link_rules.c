@@ -10,8 +10,9 @@
 /* Two host operators, a with rf_id 7 and b with rf_id 8. */
 #define AB HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8"))
 /* Their events on thread 1: external ids 1 and 2, b inside of a. */
-#define A CPU("a", "1", "10", "100", "1", "7")
-#define B CPU("b", "1", "20", "30", "2", "8")
+#define A    "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; "
+#define B    "cpu_op b ts=20+30 'External id'=2 'Record function id'=8; "
+#define CALL "cudaLaunchKernel ts=40+1 correlation=5; "
 
 #define NO_GPU    "0 root 0; 1 a 0; 2 b 0"
 #define K_UNDER_A "0 root 0; 1 a 0; 2 k 1; 3 b 0"
@@ -21,59 +22,62 @@ static void a_gpu_op_finds_its_cpu_op(void **state) {
     (void)state;
     static const struct rule_case cases[] = {
         {"its own external id on the launch's thread wins over a nearer operator", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1")), TREE, K_UNDER_A},
+         A B CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=1", TREE, K_UNDER_A},
         {"without that external id, the last operator that began before the launch", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "99")), TREE, K_UNDER_B},
+         A B CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=99", TREE, K_UNDER_B},
         {"also when it has ended by then", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "900", "5") "," KERNEL("k", "950", "5", "99")), TREE, K_UNDER_B},
+         A B "cudaLaunchKernel ts=900+1 correlation=5; "
+             "kernel k stream=7 ts=950+5 correlation=5 'External id'=99",
+         TREE, K_UNDER_B},
         {"the external id on another thread does not count", AB,
-         DEVICE_OF(CPU("a", "2", "10", "100", "1", "7") "," B
-                                                        "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1")),
+         "cpu_op a tid=2 ts=10+100 'External id'=1 'Record function id'=7; " B CALL
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=1",
          TREE, K_UNDER_B},
         {"the events' order in the file does not matter", AB,
-         DEVICE_OF(KERNEL("k", "60", "5", "1") "," LAUNCH("1", "40", "5") "," B "," A), TREE, K_UNDER_A},
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=1; " CALL B A, TREE, K_UNDER_A},
         {"the GPU operator may begin before its launch", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "5") "," KERNEL("k", "3", "5", "1")), TREE, K_UNDER_A},
+         A B CALL "kernel k stream=7 ts=3+5 correlation=5 'External id'=1", TREE, K_UNDER_A},
         {"an operator that begins with the launch is not before it", AB,
-         DEVICE_OF(A "," CPU("b", "1", "40", "9", "2", "8") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "2")),
+         A "cpu_op b ts=40+9 'External id'=2 'Record function id'=8; " CALL
+           "kernel k stream=7 ts=60+5 correlation=5 'External id'=2",
          TREE, K_UNDER_A},
         {"an operator that begins a fraction before the launch is", AB,
-         DEVICE_OF(
-             A "," CPU("b", "1", "39.999", "9", "2", "8") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "2")),
+         A "cpu_op b ts=39.999+9 'External id'=2 'Record function id'=8; " CALL
+           "kernel k stream=7 ts=60+5 correlation=5 'External id'=2",
          TREE, K_UNDER_B},
         {"of operators that begin together the last in the file", AB,
-         DEVICE_OF(A
-                   "," CPU("b", "1", "10", "3", "2", "8") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "99")),
+         A "cpu_op b ts=10+3 'External id'=2 'Record function id'=8; " CALL
+           "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_B},
         {"and not the longest", AB,
-         DEVICE_OF(CPU("b", "1", "10", "3", "2", "8") "," A
-                                                      "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "99")),
+         "cpu_op b ts=10+3 'External id'=2 'Record function id'=8; " A CALL
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_A},
         {"no external id is -1, which operators without one have", AB,
-         DEVICE_OF(EVENT("cpu_op", "a", "1", "10", "100", "'Record function id':7") "," B "," LAUNCH(
-             "1", "40", "5") "," EVENT("kernel", "k", "9", "60", "5", "'correlation':5")),
-         TREE, K_UNDER_A},
+         "cpu_op a ts=10+100 'Record function id'=7; " B CALL "kernel k tid=9 ts=60+5 correlation=5", TREE, K_UNDER_A},
         {"no correlation is -1, which a launch without one has", AB,
-         DEVICE_OF(A "," B "," EVENT("cuda_driver", "cuLaunchKernel", "1", "40", "5",
-                                     "") "," EVENT("kernel", "k", "9", "60", "5", "'External id':1")),
-         TREE, K_UNDER_A},
+         A B "cuda_driver cuLaunchKernel ts=40+5; kernel k tid=9 ts=60+5 'External id'=1", TREE, K_UNDER_A},
         {"external ids are read by int(): strings and fractions", AB,
-         DEVICE_OF(CPU("a", "1", "10", "100", "' +1_0 '",
-                       "7") "," B "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "10.9")),
+         "cpu_op a ts=10+100 'External id'=' +1_0 ' 'Record function id'=7; " B CALL
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=10.9",
          TREE, K_UNDER_A},
-        {"and true is 1", AB, DEVICE_OF(A "," B "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "true")), TREE,
-         K_UNDER_A},
+        {"and true is 1", AB, A B CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=true", TREE, K_UNDER_A},
         {"correlations are compared as values", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "5.0") "," KERNEL("k", "60", "5", "1")), TREE, K_UNDER_A},
+         A B "cudaLaunchKernel ts=40+1 correlation=5.0; "
+             "kernel k stream=7 ts=60+5 correlation=5 'External id'=1",
+         TREE, K_UNDER_A},
         {"and a string is no number", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "'5'") "," KERNEL("k", "60", "5", "1")), TREE, NO_GPU},
+         A B "cudaLaunchKernel ts=40+1 correlation='5'; "
+             "kernel k stream=7 ts=60+5 correlation=5 'External id'=1",
+         TREE, NO_GPU},
         {"operators of one external id all get its GPU operators", AB,
-         DEVICE_OF(A
-                   "," CPU("b", "1", "20", "30", "1", "8") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1")),
+         A "cpu_op b ts=20+30 'External id'=1 'Record function id'=8; " CALL
+           "kernel k stream=7 ts=60+5 correlation=5 'External id'=1",
          TREE, "0 root 0; 1 a 0; 2 k 1; 3 b 0; 4 k 3"},
         {"two GPU operators may share a launch, and stand in the order of their starts", AB,
-         DEVICE_OF(A "," B "," LAUNCH("1", "40", "5") "," KERNEL("z", "70", "5", "1") "," KERNEL(
-             "x", "60", "5", "1") "," KERNEL("y", "60", "5", "1")),
+         A B CALL "kernel z stream=7 ts=70+5 correlation=5 'External id'=1; "
+                  "kernel x stream=7 ts=60+5 correlation=5 'External id'=1; "
+                  "kernel y stream=7 ts=60+5 correlation=5 'External id'=1",
          TREE, "0 root 0; 1 a 0; 2 x 1; 3 y 1; 4 z 1; 5 b 0"},
     };
     ALL_CASES(cases);
@@ -83,8 +87,9 @@ static void threads_are_compared_as_values(void **state) {
     (void)state;
 #define ON(op_tid, launch_tid)                                                                                         \
     AB,                                                                                                                \
-        DEVICE_OF(                                                                                                     \
-            CPU("a", op_tid, "10", "9", "1", "7") "," LAUNCH(launch_tid, "40", "5") "," KERNEL("k", "60", "5", "1")),  \
+        "cpu_op a tid=" op_tid " ts=10+9 'External id'=1 'Record function id'=7; "                                     \
+        "cudaLaunchKernel tid=" launch_tid " ts=40+1 correlation=5; "                                                  \
+        "kernel k stream=7 ts=60+5 correlation=5 'External id'=1",                                                     \
         TREE
     static const struct rule_case cases[] = {
         {"7 is 7.0", ON("7", "7.0"), K_UNDER_A},
@@ -104,34 +109,40 @@ static void threads_are_compared_as_values(void **state) {
 /* Markers have tid 0 and external id -1, as has an operator without one. */
 static void launches_of_thread_0_find_markers(void **state) {
     (void)state;
-#define A_WITHOUT_ID EVENT("cpu_op", "a", "1", "10", "100", "'Record function id':7")
     static const struct rule_case cases[] = {
         {"the marker's GPU operators go to operators without an external id", AB,
-         DEVICE_OF(A_WITHOUT_ID "," B "," LAUNCH("0", "40", "5") "," KERNEL("k", "60", "5", "99")), TREE, K_UNDER_A},
+         "cpu_op a ts=10+100 'Record function id'=7; " B "cudaLaunchKernel tid=0 ts=40+1 correlation=5; "
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
+         TREE, K_UNDER_A},
         {"a launch that is the first event of all has no marker before it", AB,
-         DEVICE_OF(A_WITHOUT_ID "," B "," LAUNCH("0", "3", "5") "," KERNEL("k", "60", "5", "99")), TREE, NO_GPU},
+         "cpu_op a ts=10+100 'Record function id'=7; " B "cudaLaunchKernel tid=0 ts=3+1 correlation=5; "
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
+         TREE, NO_GPU},
         {"an event without ts begins at 0, and so does its marker", AB,
-         DEVICE_OF("{'ph':'M','name':'process_name','tid':5}," A_WITHOUT_ID "," B
-                   "," LAUNCH("0", "3", "5") "," KERNEL("k", "60", "5", "99")),
+         "{'ph':'M','name':'process_name','tid':5}; cpu_op a ts=10+100 'Record function id'=7; " B
+         "cudaLaunchKernel tid=0 ts=3+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_A},
         {"but not where its tid is null", AB,
-         DEVICE_OF("{'ph':'M','name':'process_name','tid':null}," A_WITHOUT_ID "," B
-                   "," LAUNCH("0", "3", "5") "," KERNEL("k", "60", "5", "99")),
+         "{'ph':'M','name':'process_name','tid':null}; cpu_op a ts=10+100 'Record function id'=7; " B
+         "cudaLaunchKernel tid=0 ts=3+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, NO_GPU},
         {"an operator of thread 0 behind the marker wins", AB,
-         DEVICE_OF(A_WITHOUT_ID
-                   "," CPU("b", "0", "20", "30", "2", "8") "," LAUNCH("0", "40", "5") "," KERNEL("k", "60", "5", "99")),
+         "cpu_op a ts=10+100 'Record function id'=7; cpu_op b tid=0 ts=20+30 'External id'=2 'Record function id'=8; "
+         "cudaLaunchKernel tid=0 ts=40+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_B},
         {"a later marker wins over it: thread 3 begins at 30", AB,
-         DEVICE_OF(A_WITHOUT_ID "," CPU("b", "0", "20", "30", "2", "8") "," EVENT(
-             "other", "x", "3", "30", "1", "") "," LAUNCH("0", "40", "5") "," KERNEL("k", "60", "5", "99")),
+         "cpu_op a ts=10+100 'Record function id'=7; cpu_op b tid=0 ts=20+30 'External id'=2 'Record function id'=8; "
+         "other x tid=3 ts=30+1; cudaLaunchKernel tid=0 ts=40+1 correlation=5; "
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_A},
         {"a thread's marker stands before its own first operator: thread 0 begins at 20", AB,
-         DEVICE_OF(A_WITHOUT_ID "," CPU("b", "0", "20", "30", "2",
-                                        "8") "," LAUNCH("0", "20.5", "5") "," KERNEL("k", "60", "5", "99")),
+         "cpu_op a ts=10+100 'Record function id'=7; cpu_op b tid=0 ts=20+30 'External id'=2 'Record function id'=8; "
+         "cudaLaunchKernel tid=0 ts=20.5+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_B},
         {"other threads do not find markers", AB,
-         DEVICE_OF(A_WITHOUT_ID "," LAUNCH("6", "40", "5") "," KERNEL("k", "60", "5", "99")), TREE, NO_GPU},
+         "cpu_op a ts=10+100 'Record function id'=7; cudaLaunchKernel tid=6 ts=40+1 correlation=5; "
+         "kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
+         TREE, NO_GPU},
     };
     ALL_CASES(cases);
 }
@@ -140,8 +151,8 @@ static void nccl_kernels_pass_over_coalesced_operators(void **state) {
     (void)state;
 #define COALESCED(op, kernel)                                                                                          \
     AB,                                                                                                                \
-        DEVICE_OF(                                                                                                     \
-            A "," CPU(op, "1", "20", "30", "2", "8") "," LAUNCH("1", "40", "5") "," KERNEL(kernel, "60", "5", "2")),   \
+        A "cpu_op " op " ts=20+30 'External id'=2 'Record function id'=8; " CALL "kernel " kernel                      \
+          " stream=7 ts=60+5 correlation=5 'External id'=2",                                                           \
         TREE
     static const struct rule_case cases[] = {
         {"an nccl kernel passes over", COALESCED("nccl:coalesced", "ncclDevKernel"),
@@ -157,9 +168,8 @@ static void classes_come_from_category_and_name(void **state) {
     (void)state;
 #define AS(cpu_cat, cpu_name, launch_cat, launch_name, gpu_cat)                                                        \
     AB,                                                                                                                \
-        DEVICE_OF(EVENT(cpu_cat, cpu_name, "1", "10", "9", "'External id':1,'Record function id':7") "," EVENT(        \
-            launch_cat, launch_name, "1", "40", "1", "'correlation':5") "," EVENT(gpu_cat, "k", "2", "60", "5",        \
-                                                                                  "'correlation':5,'External id':1")), \
+        cpu_cat " '" cpu_name "' ts=10+9 'External id'=1 'Record function id'=7; " launch_cat " '" launch_name         \
+                "' ts=40+1 correlation=5; " gpu_cat " k tid=2 ts=60+5 correlation=5 'External id'=1",                  \
         "id name ts"
 #define LINKED  "0 root -; 1 a 10; 2 k 60; 3 b -"
 #define A_ALONE "0 root -; 1 a 10; 2 b -"
@@ -194,10 +204,9 @@ static void every_listed_call_launches(void **state) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (int driver = 0; driver < 2; driver++) {
             char *device = NULL;
-            assert_true(
-                asprintf(&device,
-                         "{'traceEvents':[%s,{'cat':'%s','name':'%s','tid':1,'ts':40,'args':{'correlation':5}},%s]}", A,
-                         driver ? "cuda_driver" : "cuda_runtime", calls[i], KERNEL("k", "60", "5", "1")) > 0);
+            assert_true(asprintf(&device,
+                                 "%s %s ts=40 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=1",
+                                 driver ? A "cuda_driver" : A "cuda_runtime", calls[i]) > 0);
             struct outcome outcome = link_texts(AB, device, 0);
             assert_int_equal(outcome.status, SUTRA_OK);
             if (outcome.report.n_gpu_nodes != 1)
@@ -210,7 +219,8 @@ static void every_listed_call_launches(void **state) {
 static void host_operators_find_events_by_rf_id(void **state) {
     (void)state;
 #define RF(host_rf, device_rf)                                                                                         \
-    HOST_OF(ROOT "," NODE("2", "a", host_rf)), DEVICE_OF(CPU("a", "1", "10", "9", "1", device_rf)), "name ts"
+    HOST_OF(ROOT "," NODE("2", "a", host_rf)), "cpu_op a ts=10+9 'External id'=1 'Record function id'=" device_rf,     \
+        "name ts"
     static const struct rule_case cases[] = {
         {"0 is an rf_id like any other", RF("0", "0"), "root -; a 10"},
         {"7 is 7.0", RF("7", "7.0"), "root -; a 10"},
@@ -219,16 +229,18 @@ static void host_operators_find_events_by_rf_id(void **state) {
         {"null is none", RF("7", "null"), "root -; a -"},
         {"true is 1", RF("1", "true"), "root -; a 10"},
         {"the last event of an rf_id counts, by start", HOST_OF(ROOT "," NODE("2", "a", "7")),
-         DEVICE_OF(CPU("a", "1", "50", "9", "1", "7") "," CPU("a", "1", "10", "9", "1", "7")), "name ts",
-         "root -; a 50"},
+         "cpu_op a ts=50+9 'External id'=1 'Record function id'=7; "
+         "cpu_op a ts=10+9 'External id'=1 'Record function id'=7",
+         "name ts", "root -; a 50"},
         {"of equal starts the last in the file", HOST_OF(ROOT "," NODE("2", "a", "7")),
-         DEVICE_OF(CPU("a", "1", "10", "8", "1", "7") "," CPU("a", "2", "10", "9", "1", "7")), "name inclusive_dur",
-         "root -; a 9"},
+         "cpu_op a ts=10+8 'External id'=1 'Record function id'=7; "
+         "cpu_op a tid=2 ts=10+9 'External id'=1 'Record function id'=7",
+         "name inclusive_dur", "root -; a 9"},
         {"several host operators may find one event", HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "7")),
-         DEVICE_OF(A "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1")), TREE,
+         A CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=1", TREE,
          "0 root 0; 1 a 0; 2 k 1; 3 b 0; 4 k 3"},
         {"the last rf_id among the attributes counts",
-         HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("8") "," RF_ATTRIBUTE("7"))), DEVICE_OF(A), "name ts",
+         HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("8") "," RF_ATTRIBUTE("7"))), A, "name ts",
          "root -; a 10"},
     };
     ALL_CASES(cases);
@@ -236,8 +248,9 @@ static void host_operators_find_events_by_rf_id(void **state) {
 
 static void exclusive_duration_is_duration_minus_children(void **state) {
     (void)state;
-#define TIMES(a_ts, a_dur, more) AB, DEVICE_OF(CPU("a", "1", a_ts, a_dur, "1", "7") more), "name exclusive_dur"
-#define CHILD(tid, ts, dur)      "," EVENT("cpu_op", "c", tid, ts, dur, "")
+#define TIMES(a_ts, a_dur, more)                                                                                       \
+    AB, "cpu_op a ts=" a_ts "+" a_dur " 'External id'=1 'Record function id'=7" more, "name exclusive_dur"
+#define CHILD(tid, ts, dur) "; cpu_op c tid=" tid " ts=" ts "+" dur
     static const struct rule_case cases[] = {
         {"all without children", TIMES("10", "100", ""), "root -; a 100; b -"},
         {"less a child", TIMES("10", "100", CHILD("1", "20", "30")), "root -; a 70; b -"},
@@ -260,12 +273,11 @@ static void exclusive_duration_is_duration_minus_children(void **state) {
         {"a double makes doubles", TIMES("10", "100", CHILD("1", "20", "30.0")), "root -; a 70.0; b -"},
         {"in Python's arithmetic", TIMES("0.1", "1.0", CHILD("1", "0.2", "0.1") CHILD("1", "0.6", "0.2")),
          "root -; a 0.6999999999999998; b -"},
-        {"no duration is 0", AB, DEVICE_OF("{'cat':'cpu_op','name':'a','ts':5,'args':{'Record function id':7}}"),
+        {"no duration is 0", AB, "{'cat':'cpu_op','name':'a','ts':5,'args':{'Record function id':7}}",
          "name inclusive_dur exclusive_dur ts", "root - - -; a 0 0 5; b - - -"},
-        {"no start is 0", AB, DEVICE_OF("{'cat':'cpu_op','name':'a','dur':1e2,'args':{'Record function id':7}}"),
+        {"no start is 0", AB, "{'cat':'cpu_op','name':'a','dur':1e2,'args':{'Record function id':7}}",
          "name inclusive_dur exclusive_dur ts", "root - - -; a 100.0 100.0 0; b - - -"},
-        {"true stays true", AB,
-         DEVICE_OF("{'cat':'cpu_op','name':'a','ts':true,'dur':false,'args':{'Record function id':7}}"),
+        {"true stays true", AB, "{'cat':'cpu_op','name':'a','ts':true,'dur':false,'args':{'Record function id':7}}",
          "name inclusive_dur exclusive_dur ts", "root - - -; a false false true; b - - -"},
     };
     ALL_CASES(cases);
@@ -274,43 +286,75 @@ static void exclusive_duration_is_duration_minus_children(void **state) {
 /* The dependency's host operator a has new id 1. */
 static void threads_wait_for_what_began_last_elsewhere(void **state) {
     (void)state;
-#define OP_A(tid, ts) CPU("a", tid, ts, "5", "1", "7")
-#define OP_B(ts)      CPU("b", "2", ts, "5", "2", "8")
-#define DEP           AB, DEVICE_OF
-#define FIELDS        "name inter_thread_dep"
+#define DEP(events) AB, events
+#define FIELDS      "name inter_thread_dep"
     static const struct rule_case cases[] = {
-        {"the operator that began last on another thread", DEP(OP_A("1", "10") "," OP_B("100")), FIELDS,
-         "root -; a null; b 1"},
-        {"not on the same thread", DEP(OP_A("2", "10") "," OP_B("5000")), FIELDS, "root -; a null; b null"},
-        {"not at the same time", DEP(OP_A("1", "100") "," OP_B("100")), FIELDS, "root -; a null; b null"},
-        {"not at time 0", DEP(OP_A("1", "0") "," OP_B("100")), FIELDS, "root -; a null; b null"},
-        {"not before time 0", DEP(OP_A("1", "-5") "," OP_B("100")), FIELDS, "root -; a null; b null"},
+        {"the operator that began last on another thread",
+         DEP("cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b 1"},
+        {"not on the same thread",
+         DEP("cpu_op a tid=2 ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=5000+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
+        {"not at the same time",
+         DEP("cpu_op a ts=100+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
+        {"not at time 0",
+         DEP("cpu_op a ts=0+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
+        {"not before time 0",
+         DEP("cpu_op a ts=-5+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
         {"a gap of 1000 continues the group",
-         DEP(EVENT("cpu_op", "c", "2", "5", "5", "") "," OP_A("1", "500") "," OP_B("1010")), FIELDS,
-         "root -; a null; b null"},
+         DEP("cpu_op c tid=2 ts=5+5; cpu_op a ts=500+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=1010+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
         {"a gap above 1000 begins one",
-         DEP(EVENT("cpu_op", "c", "2", "5", "5", "") "," OP_A("1", "500") "," OP_B("1011")), FIELDS,
-         "root -; a null; b 1"},
-        {"also by a fraction", DEP(EVENT("cpu_op", "c", "2", "5", "5", "") "," OP_A("1", "500") "," OP_B("1010.5")),
+         DEP("cpu_op c tid=2 ts=5+5; cpu_op a ts=500+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=1011+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b 1"},
+        {"also by a fraction",
+         DEP("cpu_op c tid=2 ts=5+5; cpu_op a ts=500+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=1010.5+5 'External id'=2 'Record function id'=8"),
          FIELDS, "root -; a null; b 1"},
         {"the gap counts from the previous start's end, however long an earlier one lasts",
-         DEP(EVENT("cpu_op", "c", "2", "5", "90000", "") "," EVENT("cpu_op", "c", "2", "6", "4",
-                                                                   "") "," OP_A("1", "500") "," OP_B("1011")),
+         DEP("cpu_op c tid=2 ts=5+90000; cpu_op c tid=2 ts=6+4; "
+             "cpu_op a ts=500+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=1011+5 'External id'=2 'Record function id'=8"),
          FIELDS, "root -; a null; b 1"},
         {"at equal starts the thread that occurs first",
-         DEP(OP_A("1", "10") "," CPU("c", "3", "10", "5", "3", "9") "," OP_B("100")), FIELDS, "root -; a null; b 1"},
+         DEP("cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op c tid=3 ts=10+5 'External id'=3 'Record function id'=9; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b 1"},
         {"and if that one is unknown to the host trace, none",
-         DEP(CPU("c", "3", "10", "5", "3", "9") "," OP_A("1", "10") "," OP_B("100")), FIELDS, "root -; a null; b null"},
+         DEP("cpu_op c tid=3 ts=10+5 'External id'=3 'Record function id'=9; "
+             "cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b null"},
         {"at equal starts on one thread the first",
-         DEP(OP_A("1", "10") "," CPU("c", "1", "10", "5", "3", "9") "," OP_B("100")), FIELDS, "root -; a null; b 1"},
+         DEP("cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op c ts=10+5 'External id'=3 'Record function id'=9; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
+         FIELDS, "root -; a null; b 1"},
         {"an rf_id of 0 is none", HOST_OF(ROOT "," NODE("2", "a", "0") "," NODE("3", "b", "8")),
-         DEVICE_OF(CPU("a", "1", "10", "5", "1", "0") "," OP_B("100")), FIELDS, "root -; a null; b null"},
+         "cpu_op a ts=10+5 'External id'=1 'Record function id'=0; "
+         "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8",
+         FIELDS, "root -; a null; b null"},
         {"only host operators of lower ids are known yet",
-         HOST_OF(ROOT "," NODE("2", "b", "8") "," NODE("3", "a", "7")), DEVICE_OF(OP_A("1", "10") "," OP_B("100")),
+         HOST_OF(ROOT "," NODE("2", "b", "8") "," NODE("3", "a", "7")),
+         "cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+         "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8",
          FIELDS, "root -; b null; a null"},
         {"GPU nodes copy the dependency of their CPU node",
-         DEP(OP_A("1", "10") "," OP_B("100") "," LAUNCH("2", "101", "5") "," KERNEL("k", "60", "5", "2")), FIELDS,
-         "root -; a null; b 1; k 1"},
+         DEP("cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
+             "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8; "
+             "cudaLaunchKernel tid=2 ts=101+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=2"),
+         FIELDS, "root -; a null; b 1; k 1"},
     };
     ALL_CASES(cases);
 }
@@ -318,9 +362,8 @@ static void threads_wait_for_what_began_last_elsewhere(void **state) {
 static void gpu_nodes_take_their_events_fields(void **state) {
     (void)state;
 #define GPU(cat, name, ph, args)                                                                                       \
-    HOST_OF(ROOT "," NODE("2", "a", "7")),                                                                             \
-        DEVICE_OF(A "," LAUNCH("1", "40", "5") ",{'cat':'" cat "','name':'" name "','ts':60.5" ph                      \
-                                               ",'dur':5,'args':{'correlation':5,'External id':1" args "}}")
+    HOST_OF(ROOT "," NODE("2", "a", "7")), A CALL "{'cat':'" cat "','name':'" name "','ts':60.5" ph                    \
+                                                  ",'dur':5,'args':{'correlation':5,'External id':1" args "}}"
 #define STREAM(text)      GPU("kernel", "k", ",'ph':'X'", ",'stream':" text), "stream", "-; -; "
 #define PHASE(text)       GPU("kernel", "k", text, ""), "ph", "-; -; "
 #define GROUP(name, text) GPU("kernel", name, "", ",'Process Group Name':" text), "pg_name", "-; -; "
@@ -365,9 +408,8 @@ static void gpu_nodes_take_their_events_fields(void **state) {
         {"escapes and other scripts",
          NAME("k\\n\\/\\u00e9\xc3\xa9\xf0\x9f\x98\x80\\ud800") "k\\n/\\u00e9\\u00e9\\ud83d\\ude00\\ud800"},
         {"a pair of escapes is one character", NAME("\\ud83d\\ude00\x7f") "\\ud83d\\ude00\\u007f"},
-        {"no name", HOST_OF(ROOT "," NODE("2", "a", "7")),
-         DEVICE_OF(A "," LAUNCH("1", "40", "5") ",{'cat':'kernel','ts':60,'args':{'correlation':5}}"), "name stream",
-         "root -; a -;  null"},
+        {"no name", HOST_OF(ROOT "," NODE("2", "a", "7")), A CALL "{'cat':'kernel','ts':60,'args':{'correlation':5}}",
+         "name stream", "root -; a -;  null"},
     };
     ALL_CASES(cases);
 }
@@ -376,21 +418,27 @@ static void starts_of_all_kinds_sort_by_value(void **state) {
     (void)state;
     static const struct rule_case cases[] = {
         {"integers and doubles", AB,
-         DEVICE_OF(A "," LAUNCH("1", "40", "5") "," KERNEL("c", "61", "5", "1") "," KERNEL(
-             "b", "60.5", "5", "1") "," KERNEL("a", "60", "5", "1") "," KERNEL("d", "61.0", "5", "1")),
+         A CALL "kernel c stream=7 ts=61+5 correlation=5 'External id'=1; "
+                "kernel b stream=7 ts=60.5+5 correlation=5 'External id'=1; "
+                "kernel a stream=7 ts=60+5 correlation=5 'External id'=1; "
+                "kernel d stream=7 ts=61.0+5 correlation=5 'External id'=1",
          "name ts", "root -; a 10; a 60; b 60.5; c 61; d 61.0; b -"},
         {"beyond 2^53, where doubles are coarse", AB,
-         DEVICE_OF(A "," LAUNCH("1", "40", "5") "," KERNEL("c", "9007199254740993", "5", "1") "," KERNEL(
-             "b", "9007199254740992.0", "5", "1") "," KERNEL("a", "9007199254740991", "5", "1")),
+         A CALL "kernel c stream=7 ts=9007199254740993+5 correlation=5 'External id'=1; "
+                "kernel b stream=7 ts=9007199254740992.0+5 correlation=5 'External id'=1; "
+                "kernel a stream=7 ts=9007199254740991+5 correlation=5 'External id'=1",
          "name ts", "root -; a 10; a 9007199254740991; b 9007199254740992.0; c 9007199254740993; b -"},
         {"negative ones, zeros and true", AB,
-         DEVICE_OF(
-             A "," LAUNCH("1", "40", "5") "," KERNEL("e", "true", "5", "1") "," KERNEL("c", "0", "5", "1") "," KERNEL(
-                 "d", "-0.0", "5", "1") "," KERNEL("b", "-1", "5", "1") "," KERNEL("a", "-1.5", "5", "1")),
+         A CALL "kernel e stream=7 ts=true dur=5 correlation=5 'External id'=1; "
+                "kernel c stream=7 ts=0+5 correlation=5 'External id'=1; "
+                "kernel d stream=7 ts=-0.0+5 correlation=5 'External id'=1; "
+                "kernel b stream=7 ts=-1+5 correlation=5 'External id'=1; "
+                "kernel a stream=7 ts=-1.5+5 correlation=5 'External id'=1",
          "name ts", "root -; a 10; a -1.5; b -1; c 0; d -0.0; e true; b -"},
         {"infinities", AB,
-         DEVICE_OF(A
-                   "," LAUNCH("1", "40", "5") "," KERNEL("b", "Infinity", "5", "1") "," KERNEL("a", "1e308", "5", "1")),
+         A CALL "{'ph':'X','cat':'kernel','name':'b','tid':7,'ts':Infinity,'dur':5,"
+                "'args':{'correlation':5,'External id':1,'stream':7}}; "
+                "kernel a stream=7 ts=1e308+5 correlation=5 'External id'=1",
          "name ts", "root -; a 10; a 1e+308; b Infinity; b -"},
     };
     ALL_CASES(cases);

@@ -7,39 +7,14 @@
  */
 #include "link_case.h"
 
-#define TIMED(cat, name, pid, tid, ts, dur, args)                                                                      \
-    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \
-    "}}"
-#define OPERATOR(name, ts, dur, external, rf)                                                                          \
-    TIMED("cpu_op", name, "1", "1", ts, dur, "'External id':" external ",'Record function id':" rf)
-#define ON_STREAM(cat, name, ts, dur, correlation, external)                                                           \
-    TIMED(cat, name, "0", "20", ts, dur, "'stream':20,'correlation':" correlation ",'External id':" external)
-#define WAITED(step)                                                                                                                      \
-    DEVICE_OF(TIMED("user_annotation", step, "1", "1", "100", "100", "") "," OPERATOR("a", "101", "9", "5", "1") "," TIMED(               \
-        "cuda_runtime", "cudaLaunchKernel", "1", "1", "102", "2",                                                                         \
-        "'correlation':7,'External id':5") "," ON_STREAM("kernel", "k", "110", "30", "7",                                                 \
-                                                         "5") "," OPERATOR("b", "120", "30", "6",                                         \
-                                                                           "2") "," TIMED("cuda_runtime",                                 \
-                                                                                          "cudaStreamSynchronize",                        \
-                                                                                          "1", "1", "121", "25",                          \
-                                                                                          "'correlation':8,'External "                    \
-                                                                                          "id':6") "," ON_STREAM("cud"                    \
-                                                                                                                 "a_"                     \
-                                                                                                                 "syn"                    \
-                                                                                                                 "c",                     \
-                                                                                                                 "Str"                    \
-                                                                                                                 "eam"                    \
-                                                                                                                 " Sy"                    \
-                                                                                                                 "nc",                    \
-                                                                                                                 "12"                     \
-                                                                                                                 "2",                     \
-                                                                                                                 "20",                    \
-                                                                                                                 "8",                     \
-                                                                                                                 "6") "," OPERATOR("c",   \
-                                                                                                                                   "160", \
-                                                                                                                                   "30",  \
-                                                                                                                                   "9",   \
-                                                                                                                                   "3"))
+#define WAITED(step)                                                                                                   \
+    "user_annotation '" step "' ts=100+100; cpu_op a ts=101+9 'External id'=5 'Record function id'=1; "                \
+    "cudaLaunchKernel ts=102+2 correlation=7 'External id'=5; "                                                        \
+    "kernel k stream=20 ts=110+30 correlation=7 'External id'=5; "                                                     \
+    "cpu_op b ts=120+30 'External id'=6 'Record function id'=2; "                                                      \
+    "cudaStreamSynchronize ts=121+25 correlation=8 'External id'=6; "                                                  \
+    "cuda_sync 'Stream Sync' stream=20 ts=122+20 correlation=8 'External id'=6; "                                      \
+    "cpu_op c ts=160+30 'External id'=9 'Record function id'=3"
 #define IDS(a, b, c) HOST_OF(ROOT "," NODE(a, "a", "1") "," NODE(b, "b", "2") "," NODE(c, "c", "3"))
 
 /* Another flag of a case: its host trace has two nodes of one id. */

@@ -11,13 +11,15 @@
     "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[" attrs "]}"
 static const char host_source[] =
     HOST_OF(WITH_IO("1", "root", "") "," WITH_IO("2", "a", RF_ATTRIBUTE("7")) "," WITH_IO("3", "b", RF_ATTRIBUTE("8")));
-static const char device_source[] = DEVICE_OF(
-    CPU("a", "1", "10", "40", "5", "7") "," CPU("b", "1", "60", "90", "6", "8") "," LAUNCH("1", "12", "20") "," LAUNCH(
-        "1", "70", "21") "," KERNEL("k1", "20", "20", "5") "," KERNEL("k2", "75", "21", "6"));
+static const char device_source[] =
+    "cpu_op a ts=10+40 'External id'=5 'Record function id'=7; "
+    "cpu_op b ts=60+90 'External id'=6 'Record function id'=8; cudaLaunchKernel ts=12+1 correlation=20; "
+    "cudaLaunchKernel ts=70+1 correlation=21; kernel k1 stream=7 ts=20+5 correlation=20 'External id'=5; "
+    "kernel k2 stream=7 ts=75+5 correlation=21 'External id'=6";
 
 static struct linked_traces link_both(void) {
     struct linked_traces made = {0};
-    char *host = double_quotes(host_source), *device = double_quotes(device_source);
+    char *host = double_quotes(host_source), *device = device_json(device_source);
     assert_int_equal(sutra_host_trace_parse(context, "host", host, strlen(host), &made.host, NULL), SUTRA_OK);
     assert_int_equal(sutra_device_trace_parse(context, "device", device, strlen(device), &made.device, NULL), SUTRA_OK);
     assert_int_equal(sutra_link(context, made.host, made.device, NULL, &made.linked, NULL), SUTRA_OK);

@@ -12,8 +12,10 @@
 
 /* An operator that launches a kernel, continues, and ends when the next one begins; a third operator encloses both. */
 #define ABUTS(ts, dur)                                                                                                 \
-    DEVICE_OF(CPU("whole", "1", "100", "100", "5", "7") "," CPU("first", "1", ts, dur, "6", "8") "," CPU(              \
-        "second", "1", "109.9", "20", "7", "9") "," LAUNCH("1", "100.2", "20") "," KERNEL("kernel", "104", "20", "6"))
+    "cpu_op whole ts=100+100 'External id'=5 'Record function id'=7; "                                                 \
+    "cpu_op first ts=" ts "+" dur " 'External id'=6 'Record function id'=8; "                                          \
+    "cpu_op second ts=109.9+20 'External id'=7 'Record function id'=9; cudaLaunchKernel ts=100.2+1 correlation=20; "   \
+    "kernel kernel stream=7 ts=104+5 correlation=20 'External id'=6"
 
 static void write_file(const char *device_source, const char *path) {
     const struct sutra_convert_options what = {.size = sizeof what};
@@ -21,7 +23,7 @@ static void write_file(const char *device_source, const char *path) {
     char *host = double_quotes(HOST_OF(
         "{'id':1,'name':'root','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO
         ",'attrs':[]}," WITH_IO("2", "whole", "7") "," WITH_IO("3", "first", "8") "," WITH_IO("4", "second", "9")));
-    char *device = double_quotes(device_source);
+    char *device = device_json(device_source);
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;

@@ -119,7 +119,8 @@ static void attributed_plus_unattributed_time_is_the_total(void **state) {
          SUTRA_OPERATORS_TIMELINE,
          "0,compute,2.002,69.56219596942321 | 0,exposed communication,0.0,0.0 | 0,exposed memcpy,0.0,0.0 | "
          "0,busy,2.002,69.56219596942321 | 0,idle,0.876,30.437804030576785 | 0,total,2.878,100.0 | "
-         "0,communication,0.0,0.0 | 0,memcpy,0.0,0.0 | 0,attributed to operators,0.0,0.0 | 0,attributed to calls,0.0,0.0 | "
+         "0,communication,0.0,0.0 | 0,memcpy,0.0,0.0 | 0,attributed to operators,0.0,0.0 | 0,attributed to"
+         " calls,0.0,0.0 | "
          "0,unattributed,2.002,100.0 | 0,all GPU activity,2.002,100.0"},
     };
     check_all(cases, N(cases), MADE_OURS);
@@ -176,18 +177,23 @@ static void annotations_and_paths_are_recorded(void **state) {
     check_all(cases, N(cases), MADE_OURS);
 }
 
-#define TWO_KERNELS                                                                                                                                                                                     \
-    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; " \
-    "cpu_op aten::a ts=0+50; cudaLaunchKernel ts=10+5 correlation=1; cudaLaunchKernel ts=20+5 correlation=2; "                                                                                          \
-    "kernel 'void k<int>(int)' stream=7 ts=20+4 device=0 correlation=1 grid=[200,1,1] block=[256,1,1] 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27; "                     \
-    "kernel 'void k<int>(int)' stream=7 ts=30+16 device=0 correlation=2 grid=[400,2,1] block=[256,1,1] 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27"
+#define TWO_KERNELS                                                                                                    \
+    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,"                        \
+    "'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; "         \
+    "cpu_op aten::a ts=0+50; cudaLaunchKernel ts=10+5 correlation=1; cudaLaunchKernel ts=20+5 correlation=2; "         \
+    "kernel 'void k<int>(int)' stream=7 ts=20+4 device=0 correlation=1 grid=[200,1,1] block=[256,1,1]"                 \
+    " 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27; "                                    \
+    "kernel 'void k<int>(int)' stream=7 ts=30+16 device=0 correlation=2 grid=[400,2,1] block=[256,1,1]"                \
+    " 'registers per thread'=32 'shared memory'=0 'est. achieved occupancy %'=27"
 
 /* The same launch three times: device as a string and as a real number, other number formats, occupancy recorded
  * once. */
-#define THREE_KERNELS                                                                                                                                                                                   \
-    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; " \
-    "kernel k stream=7 ts=20+4 device='0' grid=[200,1,1] block=[256] 'registers per thread'=32 'shared memory'=0; "                                                                                     \
-    "kernel k stream=7 ts=30+4 device=0.0 grid=[200,1,1] block=[256] 'shared memory'=0 'registers per thread'=32 'est. achieved occupancy %'=20.5; "                                                    \
+#define THREE_KERNELS                                                                                                  \
+    "'deviceProperties':[{'id':0,'computeMajor':8,'computeMinor':0,'numSms':100,'warpSize':32,"                        \
+    "'maxThreadsPerMultiprocessor':2048,'regsPerMultiprocessor':65536,'sharedMemPerMultiprocessor':167936}]; "         \
+    "kernel k stream=7 ts=20+4 device='0' grid=[200,1,1] block=[256] 'registers per thread'=32 'shared memory'=0; "    \
+    "kernel k stream=7 ts=30+4 device=0.0 grid=[200,1,1] block=[256] 'shared memory'=0 'registers per thread'=32"      \
+    " 'est. achieved occupancy %'=20.5; "                                                                              \
     "kernel k stream=7 ts=40+4 device=0 grid=[200,1,1] block=[256] 'shared memory'='0' 'registers per thread'=[] x=1"
 
 /* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
@@ -224,7 +230,8 @@ static void communication_is_exposed_without_compute(void **state) {
         {"by library, collective, phase and group",
          "kernel gemm stream=7 ts=0+100 correlation=1; kernel deep_ep::internode::combine<8> stream=20 ts=40+50; "
          "kernel deep_ep::internode::combine<8> stream=20 ts=80+60; "
-         "kernel ncclDevKernel_AllGather stream=21 ts=200+10 'Collective name'=_allgather_base 'Process Group Name'='3'",
+         "kernel ncclDevKernel_AllGather stream=21 ts=200+10 'Collective name'=_allgather_base"
+         " 'Process Group Name'='3'",
          SUTRA_OPERATORS_COMMUNICATION,
          "0,deepep,alltoall,combine,,0,2,110.0,40.0 | 0,nccl,allgather,,3,0,1,10.0,10.0"},
         {"by argument", "kernel copy stream=21 ts=200+10 'Collective name'=broadcast", SUTRA_OPERATORS_COMMUNICATION,

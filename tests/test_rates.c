@@ -117,19 +117,22 @@ static void unknown_devices_have_no_roofline(void **state) {
 static void steps_have_their_flops_of_any_thread(void **state) {
     (void)state;
     check_table(
-        "'deviceProperties':[{'id':0,'name':'NVIDIA A100-SXM4-80GB'}]; user_annotation ProfilerStep#1 ts=0+100; " PRODUCT(
-            10,
-            20) "cudaLaunchKernel ts=11+2 correlation=1; user_annotation ProfilerStep#2 ts=100+100; "
-                "cpu_op aten::mm tid=2 ts=110+20 'Input Dims'=[[1000,1000],[1000,1000]] 'Input type'=['c10::BFloat16','c10::BFloat16']; "
-                "cudaLaunchKernel tid=2 ts=112+2 correlation=2; " PRODUCT(
-                    140,
-                    20) "cudaLaunchKernel ts=141+2 correlation=3; cpu_op my::op ts=170+9; cudaLaunchKernel ts=171+2 correlation=4; "
-                        "cpu_op c10d::allreduce_ ts=180+9; cudaLaunchKernel ts=181+2 correlation=5; " PRODUCT(
-                            300,
-                            20) "cudaLaunchKernel ts=301+2 correlation=6; kernel gemm stream=7 ts=400+10 correlation=1; "
-                                "kernel gemm stream=7 ts=410+10 correlation=2; kernel gemm stream=7 ts=420+10 correlation=3; "
-                                "kernel k stream=7 ts=430+5 correlation=4; kernel ncclDevKernel_AllReduce stream=7 ts=440+50 correlation=5; "
-                                "kernel gemm stream=7 ts=500+10 correlation=6",
+        "'deviceProperties':[{'id':0,'name':'NVIDIA A100-SXM4-80GB'}]; "
+        "user_annotation ProfilerStep#1 ts=0+100; " PRODUCT(
+            10, 20) "cudaLaunchKernel ts=11+2 correlation=1; user_annotation ProfilerStep#2 ts=100+100; "
+                    "cpu_op aten::mm tid=2 ts=110+20 'Input Dims'=[[1000,1000],[1000,1000]]"
+                    " 'Input type'=['c10::BFloat16','c10::BFloat16']; "
+                    "cudaLaunchKernel tid=2 ts=112+2 correlation=2; " PRODUCT(
+                        140, 20) "cudaLaunchKernel ts=141+2 correlation=3; cpu_op my::op ts=170+9; "
+                                 "cudaLaunchKernel ts=171+2 correlation=4; "
+                                 "cpu_op c10d::allreduce_ ts=180+9; cudaLaunchKernel ts=181+2 correlation=5; " PRODUCT(
+                                     300, 20) "cudaLaunchKernel ts=301+2 correlation=6; "
+                                              "kernel gemm stream=7 ts=400+10 correlation=1; "
+                                              "kernel gemm stream=7 ts=410+10 correlation=2; "
+                                              "kernel gemm stream=7 ts=420+10 correlation=3; "
+                                              "kernel k stream=7 ts=430+5 correlation=4; "
+                                              "kernel ncclDevKernel_AllReduce stream=7 ts=440+50 correlation=5; "
+                                              "kernel gemm stream=7 ts=500+10 correlation=6",
         false, false, SUTRA_OPERATORS_RATE_STEPS,
         "0,ProfilerStep#1,100.0,0.002,20.0,NVIDIA A100 80GB SXM,bf16,312.0,6.41025641025641,0.0 | "
         "0,ProfilerStep#2,100.0,0.004,40.0,NVIDIA A100 80GB SXM,bf16,312.0,12.82051282051282,20.0");
@@ -180,11 +183,11 @@ static void tracelens_rates_are_means_including_nested_operators(void **state) {
         PRODUCT(0, 10) "cudaLaunchKernel ts=1+2 correlation=1; " PRODUCT(
             20, 10) "cudaLaunchKernel ts=21+2 correlation=2; " SHAPED("aten::sum", 40, 20, "[[10]]", "['float']",
                                                                       "['']")
-            SHAPED(
-                "aten::sum", 45, 10, "[[2,5]]", "['float']",
-                "['']") "cudaLaunchKernel ts=46+2 correlation=3; kernel gemm stream=7 ts=100+10 correlation=1; "
-                        "kernel gemm stream=7 ts=200+20 correlation=2; kernel sum stream=7 ts=300+10 correlation=3; " ARROW(
-                            1, 1, 100) ARROW(2, 21, 200) ARROW(3, 46, 300),
+            SHAPED("aten::sum", 45, 10, "[[2,5]]", "['float']",
+                   "['']") "cudaLaunchKernel ts=46+2 correlation=3; kernel gemm stream=7 ts=100+10 correlation=1; "
+                           "kernel gemm stream=7 ts=200+20 correlation=2; "
+                           "kernel sum stream=7 ts=300+10 correlation=3; " ARROW(1, 1, 100) ARROW(2, 21, 200)
+                               ARROW(3, 46, 300),
         true, false, SUTRA_TRACELENS_RATES,
         "aten::mm,0,2.0,5.7220458984375,333.3333333333333,0.44999999999999996,150.0,30.0,2 | "
         "aten::sum,4,1e-08,4.1961669921875e-05,0.22727272727272727,4.4e-06,1e-06,20.0,2");
@@ -196,7 +199,10 @@ static void attention_gradients_use_the_time_of_their_autograd_node(void **state
     (void)state;
     check_table(
         "cpu_op aten::scaled_dot_product_attention ts=0+100 'Sequence number'=5; "
-        "cpu_op aten::_scaled_dot_product_flash_attention ts=10+80 'Input Dims'=[[2,3,8,16],[2,3,8,16],[2,3,8,16],[],[],[],[]] 'Input type'=['c10::Half','c10::Half','c10::Half'] 'Concrete Inputs'=['','','','0.','False','False',''] 'Sequence number'=5; "
+        "cpu_op aten::_scaled_dot_product_flash_attention ts=10+80"
+        " 'Input Dims'=[[2,3,8,16],[2,3,8,16],[2,3,8,16],[],[],[],[]]"
+        " 'Input type'=['c10::Half','c10::Half','c10::Half'] 'Concrete Inputs'=['','','','0.','False','False','']"
+        " 'Sequence number'=5; "
         "cudaLaunchKernel ts=20+5 correlation=1; "
         "cpu_op 'autograd::engine::evaluate_function: Flash0' tid=2 ts=200+100 'Sequence number'=5; "
         "cudaLaunchKernel tid=2 ts=210+5 correlation=2; kernel fwd stream=7 ts=400+10 correlation=1; "

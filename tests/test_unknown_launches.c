@@ -4,14 +4,10 @@
  */
 #include "link_case.h"
 
-#define HOST                              HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8"))
-#define OPERATORS                         CPU("a", "1", "10", "9", "5", "7") "," CPU("b", "1", "20", "9", "6", "8")
-#define CALL(kind, name, ts, correlation) EVENT(kind, name, "1", ts, "1", "'correlation':" correlation)
-#define LONG_KERNEL(name, ts, dur, correlation, external)                                                              \
-    EVENT("kernel", name, "'stream 7'", ts, dur, "'correlation':" correlation ",'External id':" external ",'stream':7")
-
-#define ARROW(phase, id, tid, ts) "{'ph':'" phase "','cat':'ac2g','name':'ac2g','id':" id ",'tid':" tid ",'ts':" ts "}"
-#define UNNUMBERED                EVENT("kernel", "k", "'stream 7'", "12", "5", "'External id':5,'stream':7")
+#define HOST HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8"))
+#define OPERATORS                                                                                                      \
+    "cpu_op a ts=10+9 'External id'=5 'Record function id'=7; "                                                        \
+    "cpu_op b ts=20+9 'External id'=6 'Record function id'=8; "
 
 static void calls_of_any_name_launch_on_request(void **state) {
     (void)state;
@@ -19,36 +15,43 @@ static void calls_of_any_name_launch_on_request(void **state) {
         const char *what, *events, *plus, *any; /* nodes without and with any_launch */
         uint64_t n_without, n_unknown, n_without_any;
     } cases[] = {
-        {"a graph is launched", CALL("cuda_runtime", "cudaGraphLaunch", "11", "1") "," KERNEL("k", "12", "1", "5"),
+        {"a graph is launched",
+         "cudaGraphLaunch ts=11+1 correlation=1; kernel k stream=7 ts=12+5 correlation=1 'External id'=5",
          "0 root; 1 a; 2 b", "0 root; 1 a; 2 k; 3 b", 1, 1, 0},
         {"no call has the correlation",
-         CALL("cuda_runtime", "cudaGraphLaunch", "11", "2") "," KERNEL("k", "12", "1", "5"), "0 root; 1 a; 2 b",
-         "0 root; 1 a; 2 b", 1, 0, 1},
+         "cudaGraphLaunch ts=11+1 correlation=2; kernel k stream=7 ts=12+5 correlation=1 'External id'=5",
+         "0 root; 1 a; 2 b", "0 root; 1 a; 2 b", 1, 0, 1},
         {"a known call counts before others",
-         CALL("cuda_driver", "cuLaunchKernel", "11", "1") "," CALL("cuda_runtime", "cudaGraphLaunch", "21", "1") "," //
-         KERNEL("k", "22", "1", "99"),
+         "cuda_driver cuLaunchKernel ts=11+1 correlation=1; cudaGraphLaunch ts=21+1 correlation=1; "
+         "kernel k stream=7 ts=22+5 correlation=1 'External id'=99",
          "0 root; 1 a; 2 k; 3 b", "0 root; 1 a; 2 k; 3 b", 0, 0, 0},
         {"a call of the runtime counts before one of the driver",
-         CALL("cuda_runtime", "cudaGraphLaunch", "11", "1") "," CALL("cuda_driver", "cuGraphLaunch", "21", "1") "," //
-         KERNEL("k", "22", "1", "99"),
+         "cudaGraphLaunch ts=11+1 correlation=1; cuda_driver cuGraphLaunch ts=21+1 correlation=1; "
+         "kernel k stream=7 ts=22+5 correlation=1 'External id'=99",
          "0 root; 1 a; 2 b", "0 root; 1 a; 2 k; 3 b", 1, 1, 0},
         {"GPU nodes of one operator are in the order of their starts",
-         LAUNCH("1", "11", "1") "," CALL("cuda_runtime", "cudaGraphLaunch", "12", "2") "," LAUNCH("1", "13", "3") "," //
-         KERNEL("k1", "14", "1", "5") "," KERNEL("k2", "15", "2", "5") "," KERNEL("k3", "16", "3", "5"),
+         "cudaLaunchKernel ts=11+1 correlation=1; cudaGraphLaunch ts=12+1 correlation=2; "
+         "cudaLaunchKernel ts=13+1 correlation=3; "
+         "kernel k1 stream=7 ts=14+5 correlation=1 'External id'=5; "
+         "kernel k2 stream=7 ts=15+5 correlation=2 'External id'=5; "
+         "kernel k3 stream=7 ts=16+5 correlation=3 'External id'=5",
          "0 root; 1 a; 2 k1; 3 k3; 4 b", "0 root; 1 a; 2 k1; 3 k2; 4 k3; 5 b", 1, 1, 0},
         {"an arrow starts at a call",
-         LAUNCH("1", "11", "44") "," ARROW("s", "9", "1", "11") "," ARROW("f", "9", "'stream 7'", "12") "," UNNUMBERED,
+         "cudaLaunchKernel ts=11+1 correlation=44; ac2g ac2g ph=s id=9 ts=11; "
+         "ac2g ac2g ph=f id=9 pid=0 tid=7 ts=12; kernel k stream=7 ts=12+5 'External id'=5",
          "0 root; 1 a; 2 b", "0 root; 1 a; 2 k; 3 b", 1, 0, 0},
         {"an arrow starts where no call begins",
-         LAUNCH("1", "11", "44") "," ARROW("s", "9", "1", "12") "," ARROW("f", "9", "'stream 7'", "12") "," UNNUMBERED,
+         "cudaLaunchKernel ts=11+1 correlation=44; ac2g ac2g ph=s id=9 ts=12; "
+         "ac2g ac2g ph=f id=9 pid=0 tid=7 ts=12; kernel k stream=7 ts=12+5 'External id'=5",
          "0 root; 1 a; 2 b", "0 root; 1 a; 2 b", 1, 0, 1},
         {"an arrow ends at another activity",
-         LAUNCH("1", "11", "44") "," ARROW("s", "9", "1", "11") "," ARROW("f", "9", "'stream 7'", "13") "," UNNUMBERED,
+         "cudaLaunchKernel ts=11+1 correlation=44; ac2g ac2g ph=s id=9 ts=11; "
+         "ac2g ac2g ph=f id=9 pid=0 tid=7 ts=13; kernel k stream=7 ts=12+5 'External id'=5",
          "0 root; 1 a; 2 b", "0 root; 1 a; 2 b", 1, 0, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char device[4000];
-        snprintf(device, sizeof device, DEVICE_OF("%s,%s"), OPERATORS, cases[i].events);
+        snprintf(device, sizeof device, "%s%s", OPERATORS, cases[i].events);
         for (int any = 0; any < 2; any++) {
             struct outcome outcome = link_texts(HOST, device, any ? CASE_ANY_LAUNCH : 0);
             const char *expected = any ? cases[i].any : cases[i].plus;
@@ -67,19 +70,23 @@ static void calls_of_any_name_launch_on_request(void **state) {
 static void at_most_five_calls_are_named(void **state) {
     (void)state;
     static const char device[] =
-        DEVICE_OF(OPERATORS ","                                                                                   //
-                  CALL("cuda_runtime", "c1", "11", "1") "," CALL("cuda_runtime", "c2", "11", "2") ","             //
-                  CALL("cuda_runtime", "c3", "11", "3") "," CALL("cuda_runtime", "c4", "11", "4") ","             //
-                  CALL("cuda_runtime", "c5", "11", "5") "," CALL("cuda_runtime", "c6", "11", "6") ","             //
-                  KERNEL("k", "12", "1", "5") "," KERNEL("k", "20", "2", "5") "," KERNEL("k", "30", "3", "5") "," //
-                  KERNEL("k", "40", "4", "5") "," KERNEL("k", "50", "5", "5") "," KERNEL("k", "60", "6", "5") "," //
-                  KERNEL("k", "70", "6", "5"));
+        OPERATORS "cuda_runtime c1 ts=11+1 correlation=1; cuda_runtime c2 ts=11+1 correlation=2; "
+                  "cuda_runtime c3 ts=11+1 correlation=3; cuda_runtime c4 ts=11+1 correlation=4; "
+                  "cuda_runtime c5 ts=11+1 correlation=5; cuda_runtime c6 ts=11+1 correlation=6; "
+                  "kernel k stream=7 ts=12+5 correlation=1 'External id'=5; "
+                  "kernel k stream=7 ts=20+5 correlation=2 'External id'=5; "
+                  "kernel k stream=7 ts=30+5 correlation=3 'External id'=5; "
+                  "kernel k stream=7 ts=40+5 correlation=4 'External id'=5; "
+                  "kernel k stream=7 ts=50+5 correlation=5 'External id'=5; "
+                  "kernel k stream=7 ts=60+5 correlation=6 'External id'=5; "
+                  "kernel k stream=7 ts=70+5 correlation=6 'External id'=5";
     struct outcome outcome = link_texts(HOST, device, 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(
         outcome.warnings,
         "7 of 7 GPU activities, 100.0 % of the GPU time, are launched by calls that chakra_trace_link "
-        "does not know: c6 2, c1 1, c2 1, c3 1, c4 1 and 1 other (the first: 'k', event 8): ET+ lacks them, .et files with "
+        "does not know: c6 2, c1 1, c2 1, c3 1, c4 1 and 1 other (the first: 'k', event 8): ET+ lacks them, .et"
+        " files with "
         "measured times contain them\n");
     free(outcome.text);
     outcome = link_texts(HOST, device, CASE_STRICT);
@@ -94,9 +101,10 @@ static void at_most_five_calls_are_named(void **state) {
 static void few_unknown_launches_are_counted_without_a_warning(void **state) {
     (void)state;
 #define FEW(dur)                                                                                                       \
-    DEVICE_OF(OPERATORS                                                                                                \
-              "," LAUNCH("1", "11", "1") "," CALL("cuda_runtime", "cudaGraphLaunch", "12", "2") "," LONG_KERNEL(       \
-                  "k", "100", "95", "1", "5") "," LONG_KERNEL("g", "300", dur, "2", "5"))
+    "cpu_op a ts=10+9 'External id'=5 'Record function id'=7; "                                                        \
+    "cpu_op b ts=20+9 'External id'=6 'Record function id'=8; cudaLaunchKernel ts=11+1 correlation=1; "                \
+    "cudaGraphLaunch ts=12+1 correlation=2; kernel k stream=7 ts=100+95 correlation=1 'External id'=5; "               \
+    "kernel g stream=7 ts=300+" dur " correlation=2 'External id'=5"
     struct outcome outcome = link_texts(HOST, FEW("5"), CASE_STRICT); /* 5 % */
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.warnings, "");

@@ -9,11 +9,11 @@
  *     {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":10,"dur":5,"args":{"External id":3}},
  *     {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":20,"dur":9,"args":{"stream":7,"correlation":1}}]}
  *
- * An event is a category, a name and fields; the category of names such as cudaLaunchKernel is cuda_runtime. ts=10+5 is
- * a start and a duration. By default, an event with a stream has pid 0 and the stream as its tid, another event has pid 1
- * and tid 1; `tid=` omits the field. Fields other than ph, id, pid, tid, ts and dur are args. Names with spaces are
- * written in '...'. A value is JSON with ' for " if it begins like a number, a list or an object, or is true, false or
- * null; other values are strings.
+ * An event is a category, a name and fields; the category of names such as cudaLaunchKernel is cuda_runtime. ts=10+5
+ * is a start and a duration. By default, an event with a stream has pid 0 and the stream as its tid, another event has
+ * pid 1 and tid 1; `tid=` omits the field. Fields other than ph, id, pid, tid, ts and dur are args. Names with spaces
+ * are written in '...'. A value is JSON with ' for " if it begins like a number, a list or an object, or is true, false
+ * or null; other values are strings.
  *
  * Instead of an event, JSON with ' for " is an event, and 'key':value a member of the trace.
  *
