@@ -296,12 +296,10 @@ static void times_add_up_over_threads_and_devices(void **state) {
     /* a from 10 to 30, b in it from 12 to 17 with a launch of 2, its kernel takes 9; c of another thread takes 4 */
     struct sutra_device_trace *trace = parse_trace(
         context,
-        /* clang-format off */
         "cpu_op a ts=10+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
-    "kernel k pid=0 tid=7 ts=40.5+9 correlation=7; cpu_op c tid=2 ts=20+4 'Sequence number'=3 'Fwd thread id'=1; "
-    "cpu_op f ts=1+2 'Sequence number'=3 'Fwd thread id'=0; fwdbwd fwdbwd ph=s id=1 ts=1; "
-    "fwdbwd fwdbwd ph=f id=1 tid=2 ts=20");
-    /* clang-format on */
+        "kernel k pid=0 tid=7 ts=40.5+9 correlation=7; cpu_op c tid=2 ts=20+4 'Sequence number'=3 'Fwd thread id'=1; "
+        "cpu_op f ts=1+2 'Sequence number'=3 'Fwd thread id'=0; fwdbwd fwdbwd ph=s id=1 ts=1; "
+        "fwdbwd fwdbwd ph=f id=1 tid=2 ts=20");
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;
     struct sutra_tree_columns columns = {.size = sizeof columns};

@@ -69,10 +69,10 @@ static void several_free(struct several *several) {
 static void each_rank_has_its_figures_and_is_shown_once(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_trace(&folder, "x.json",
-              "'distributedInfo':{'rank':5}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; "
-              "cpu_op a ts=24+12 'External id'=2; " END);
-    add_trace(&folder, "y_rank2.json", "cpu_op a ts=10+22 'External id'=1; " END);
+    add_trace_text(&folder, "x.json",
+                   "'distributedInfo':{'rank':5}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; "
+                   "cpu_op a ts=24+12 'External id'=2; " END);
+    add_trace_text(&folder, "y_rank2.json", "cpu_op a ts=10+22 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct several several = {.told = {0}};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
@@ -110,11 +110,11 @@ static void tell_overheads(const struct several *several, struct text *text) {
 static void samples_of_all_ranks_and_shapes_count_together(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_trace(
+    add_trace_text(
         &folder, "0.json",
         "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1 'Input dims'=[[2]]; "
         "cpu_op b ts=30+5 'External id'=2; " END);
-    add_trace(
+    add_trace_text(
         &folder, "1.json",
         "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+22 'External id'=1 'Input dims'=[[3]]; "
         "cpu_op a ts=40+50 'External id'=2; cudaLaunchKernel ts=50+10 correlation=70 'External id'=70; " END);
@@ -148,15 +148,15 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
     struct several several = {.told = {0}};
     struct text merged, raw, table;
     uint64_t n_bytes = 0;
-    add_trace(&folder, "0.json",
-              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+50 'External id'=1; "
-              "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
-              "cpu_op 'My Optimizer.step' ts=300+50 'External id'=2; "
-              "cudaLaunchKernel ts=310+10 correlation=71 'External id'=71; " END);
-    add_trace(&folder, "1.json",
-              "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+90 'External id'=1; "
-              "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
-              "cudaMemcpyAsync ts=40+10 correlation=71 'External id'=71; " END);
+    add_trace_text(&folder, "0.json",
+                   "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+50 'External id'=1; "
+                   "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
+                   "cpu_op 'My Optimizer.step' ts=300+50 'External id'=2; "
+                   "cudaLaunchKernel ts=310+10 correlation=71 'External id'=71; " END);
+    add_trace_text(&folder, "1.json",
+                   "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+90 'External id'=1; "
+                   "cudaLaunchKernel ts=20+10 correlation=70 'External id'=70; "
+                   "cudaMemcpyAsync ts=40+10 correlation=71 'External id'=71; " END);
     assert_int_equal(several_make(&several, &folder, 1, false), SUTRA_OK);
     assert_int_equal(sutra_dlrm_ranks_write(several.context, several.ranks, folder.name, "m", &n_bytes, NULL),
                      SUTRA_OK);
@@ -174,12 +174,12 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
 static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
     (void)state;
     struct folder folder = make_folder();
-    add_trace(&folder, "a.json",
-              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
-    add_trace(&folder, "broken.json", "{\"traceEvents\": [{");
-    add_trace(&folder, "c.json", "{\"distributedInfo\":{\"rank\":7},\"traceEvents\":[]}"); /* nothing to analyze */
-    add_trace(&folder, "d.json",
-              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+32 'External id'=1; " END);
+    add_trace_text(&folder, "a.json",
+                   "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
+    add_trace_text(&folder, "broken.json", "{\"traceEvents\": [{");
+    add_trace_text(&folder, "c.json", "{\"distributedInfo\":{\"rank\":7},\"traceEvents\":[]}"); /* nothing to analyze */
+    add_trace_text(&folder, "d.json",
+                   "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+32 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
         struct several several = {.told = {0}};
         struct text text = {""};
@@ -201,10 +201,10 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     (void)state;
     struct folder folder = make_folder();
     struct several several = {.told = {.refuses = true}};
-    add_trace(&folder, "a.json",
-              "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
-    add_trace(&folder, "b.json",
-              "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
+    add_trace_text(&folder, "a.json",
+                   "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
+    add_trace_text(&folder, "b.json",
+                   "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
     assert_int_equal(several_make(&several, &folder, 1, false), SUTRA_IO);
     assert_string_equal(several.error.message, "no room");
     assert_int_equal(several.told.n_visits, 1);

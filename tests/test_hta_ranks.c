@@ -58,10 +58,10 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_trace(&folder, "x.json", "'distributedInfo':{'backend':'nccl','rank':5}; " WORK_OF(10, 10));
-    add_trace(&folder, "host7_rank-03.json", WORK_OF(10, 10));
-    add_trace(&folder, "y.json", WORK_OF(10, 10));
-    add_trace(&folder, "rank9.json", "'distributedInfo':{'backend':'nccl','rank':4}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "x.json", "'distributedInfo':{'backend':'nccl','rank':5}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "host7_rank-03.json", WORK_OF(10, 10));
+    add_trace_text(&folder, "y.json", WORK_OF(10, 10));
+    add_trace_text(&folder, "rank9.json", "'distributedInfo':{'backend':'nccl','rank':4}; " WORK_OF(10, 10));
     assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
     static const struct {
         int64_t rank;
@@ -85,11 +85,11 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_trace(&folder, "b.json",
-              "'distributedInfo':{'backend':'nccl','rank':1}; kernel k stream=7 ts=0+30 correlation=1; "
-              "kernel k stream=7 ts=90+10 correlation=2");
-    add_trace(&folder, "a.json",
-              "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
+    add_trace_text(&folder, "b.json",
+                   "'distributedInfo':{'backend':'nccl','rank':1}; kernel k stream=7 ts=0+30 correlation=1; "
+                   "kernel k stream=7 ts=90+10 correlation=2");
+    add_trace_text(&folder, "a.json",
+                   "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
         check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0,10,0,10,0.0,100.0,0.0 | 1,60,40,0,100,60.0,40.0,0.0");
@@ -110,10 +110,11 @@ static void integers_become_reals_if_another_rank_has_reals(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_trace(&folder, "a.json",
-              "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
-    add_trace(&folder, "b.json",
-              "'distributedInfo':{'backend':'nccl','rank':1}; {'ph':'M'}; kernel k stream=7 ts=0+30 correlation=1");
+    add_trace_text(&folder, "a.json",
+                   "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
+    add_trace_text(
+        &folder, "b.json",
+        "'distributedInfo':{'backend':'nccl','rank':1}; {'ph':'M'}; kernel k stream=7 ts=0+30 correlation=1");
     assert_int_equal(make(&folder, 1, false, &told, &context, &ranks), SUTRA_OK);
     check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0.0,10.0,0.0,10.0,0.0,100.0,0.0 | 1,0.0,30.0,0.0,30.0,0.0,100.0,0.0");
     sutra_hta_ranks_free(ranks);
@@ -127,10 +128,10 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
-    add_trace(&folder, "broken.json", "{\"traceEvents\": [{");
-    add_trace(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(10, 10));
-    add_trace(&folder, "d.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(20, 10));
+    add_trace_text(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "broken.json", "{\"traceEvents\": [{");
+    add_trace_text(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "d.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(20, 10));
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
         assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
         assert_int_equal(told.n_warnings, 2);
@@ -155,8 +156,8 @@ static void without_any_good_trace_the_first_error_counts(void **state) {
     struct told told;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
-    add_trace(&folder, "a.json", "{\"nodes\": []}");
-    add_trace(&folder, "b.json", "");
+    add_trace_text(&folder, "a.json", "{\"nodes\": []}");
+    add_trace_text(&folder, "b.json", "");
     assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_DATA);
     assert_int_equal(told.n_warnings, 0);
     sutra_context_free(context);
@@ -184,8 +185,8 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     struct sutra_error error;
     unsigned n_visits = 0;
     struct sutra_hta_ranks_options options = {.size = sizeof options, .visit = refuse, .arg = &n_visits};
-    add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
-    add_trace(&folder, "b.json", "'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
+    add_trace_text(&folder, "b.json", "'distributedInfo':{'backend':'nccl','rank':1}; " WORK_OF(10, 10));
     list_files(&folder);
     assert_int_equal(sutra_hta_ranks_run(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
     assert_string_equal(error.message, "no room");
@@ -220,9 +221,9 @@ static void the_slowest_rank_has_a_cause(void **state) {
         struct sutra_context *context;
         struct sutra_hta_ranks *ranks;
         struct sutra_hta_slowest slowest = {.size = sizeof slowest};
-        add_trace(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(100, 100));
-        add_trace(&folder, "b.json", cases[i].slow);
-        add_trace(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(100, 100));
+        add_trace_text(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(100, 100));
+        add_trace_text(&folder, "b.json", cases[i].slow);
+        add_trace_text(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(100, 100));
         assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
         assert_true(sutra_hta_ranks_slowest(ranks, &slowest));
         assert_int_equal(slowest.rank, 1);
@@ -258,15 +259,15 @@ static struct sutra_hta_ranks *analyze_ranks(struct folder *folder, struct sutra
 /* Rank 1 comes last both times, rank 2 once later than rank 0. */
 static struct folder late_ranks(bool old_names) {
     struct folder folder = make_folder();
-    add_trace(&folder, "a.json",
-              old_names ? COMES_AT(0, "ncclKernel_X", 100, 400, 1100, 400)
-                        : COMES_AT(0, "ncclDevKernel_X", 100, 400, 1100, 400));
-    add_trace(&folder, "b.json",
-              old_names ? COMES_AT(1, "ncclKernel_X", 300, 200, 1400, 100)
-                        : COMES_AT(1, "ncclDevKernel_X", 300, 200, 1400, 100));
-    add_trace(&folder, "c.json",
-              old_names ? COMES_AT(2, "ncclKernel_X", 200, 300, 1100, 400)
-                        : COMES_AT(2, "ncclDevKernel_X", 200, 300, 1100, 400));
+    add_trace_text(&folder, "a.json",
+                   old_names ? COMES_AT(0, "ncclKernel_X", 100, 400, 1100, 400)
+                             : COMES_AT(0, "ncclDevKernel_X", 100, 400, 1100, 400));
+    add_trace_text(&folder, "b.json",
+                   old_names ? COMES_AT(1, "ncclKernel_X", 300, 200, 1400, 100)
+                             : COMES_AT(1, "ncclDevKernel_X", 300, 200, 1400, 100));
+    add_trace_text(&folder, "c.json",
+                   old_names ? COMES_AT(2, "ncclKernel_X", 200, 300, 1100, 400)
+                             : COMES_AT(2, "ncclDevKernel_X", 200, 300, 1100, 400));
     return folder;
 }
 
@@ -368,12 +369,12 @@ static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;",
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;40.0,0,Memcpy DtoD,1.0 | 42.0,0,Memcpy DtoD,0.0;"};
     struct folder folder = make_folder();
-    add_trace(&folder, "a.json",
-              "'distributedInfo':{'backend':'nccl','rank':0}; "
-              "gpu_memcpy 'Memcpy DtoD' stream=7 ts=10+2 correlation=1 'memory bandwidth (GB/s)'=1");
-    add_trace(&folder, "b.json",
-              "'distributedInfo':{'backend':'nccl','rank':1}; "
-              "gpu_memcpy 'Memcpy DtoD' stream=7 ts=50+2 correlation=1 'memory bandwidth (GB/s)'=1");
+    add_trace_text(&folder, "a.json",
+                   "'distributedInfo':{'backend':'nccl','rank':0}; "
+                   "gpu_memcpy 'Memcpy DtoD' stream=7 ts=10+2 correlation=1 'memory bandwidth (GB/s)'=1");
+    add_trace_text(&folder, "b.json",
+                   "'distributedInfo':{'backend':'nccl','rank':1}; "
+                   "gpu_memcpy 'Memcpy DtoD' stream=7 ts=50+2 correlation=1 'memory bandwidth (GB/s)'=1");
     list_files(&folder);
     for (int compat = 0; compat < 2; compat++) {
         char told[1024] = "";

@@ -45,7 +45,7 @@ static inline void add_file(struct folder *folder, const char *name, const char 
 }
 
 /* Adds a trace, which may be written as in trace_text.h. */
-static inline void add_trace(struct folder *folder, const char *name, const char *text) {
+static inline void add_trace_text(struct folder *folder, const char *name, const char *text) {
     char *json = trace_json(text);
     add_file(folder, name, json);
     free(json);
