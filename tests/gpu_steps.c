@@ -36,7 +36,6 @@ static void engines_close(struct engines *engines) {
 }
 
 static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
-    (void)state;
     static const row_t sizes[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257, 65535, 65536, 65537};
     struct engines engines;
     engines_open(&engines, 0);
@@ -47,7 +46,6 @@ static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
 }
 
 static void both_engines_agree_on_random_tables(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines, 0);
     for (size_t s = 0; s < N_SHAPES; s++)
@@ -57,7 +55,6 @@ static void both_engines_agree_on_random_tables(void **state) {
 }
 
 static void a_device_that_is_too_small_works_in_pieces(void **state) {
-    (void)state;
     static const struct shape many_threads = {"many threads", 300, 1 << 14, 500, true, DOUBLES};
     struct engines engines;
     engines_open(&engines, 3000000);
@@ -68,7 +65,6 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
 
 /* More rows than one launch has threads for. */
 static void both_engines_agree_on_twenty_million_operators(void **state) {
-    (void)state;
     static const struct shape large = {"nested doubles", 4, (int64_t)1 << 32, 5000, true, DOUBLES};
     struct engines engines;
     engines_open(&engines, 0);
@@ -86,7 +82,6 @@ static void compare_columns(const struct engines *engines, uint64_t seed, row_t 
 }
 
 static void both_engines_agree_on_columns_at_the_edges_of_warps(void **state) {
-    (void)state;
     static const row_t sizes[] = {0, 1, 31, 32, 33, 1000};
     struct engines engines;
     engines_open(&engines, 0);
@@ -96,7 +91,6 @@ static void both_engines_agree_on_columns_at_the_edges_of_warps(void **state) {
 }
 
 static void both_engines_agree_on_random_columns(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines, 0);
     for (uint64_t seed = 37; seed <= 97; seed++)
@@ -106,7 +100,6 @@ static void both_engines_agree_on_random_columns(void **state) {
 }
 
 static void both_engines_agree_on_columns_of_a_million_rows(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines, 0);
     for (uint64_t seed = 98; seed <= 100; seed++)

@@ -18,7 +18,6 @@ static const size_t sizes[] = {0, 1, 15, 16, 17, 4000, 16383, 16384, 65536, 1000
 #define N_SIZES (sizeof sizes / sizeof *sizes)
 
 static void pieces_do_not_overlap(void **state) {
-    (void)state;
     struct arena arena = {0};
     unsigned char *pieces[N_SIZES * 2];
     for (size_t i = 0; i < N_SIZES * 2; i++) {
@@ -34,7 +33,6 @@ static void pieces_do_not_overlap(void **state) {
 }
 
 static void zeros_are_zeros_where_memory_is_used_again(void **state) {
-    (void)state;
     struct arena arena = {0};
     assert_non_null(arena_alloc(&arena, 10, 1));
     struct arena_mark mark = arena_mark(&arena);
@@ -50,7 +48,6 @@ static void zeros_are_zeros_where_memory_is_used_again(void **state) {
 }
 
 static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
-    (void)state;
     struct arena arena = {0};
     unsigned char *kept = arena_alloc(&arena, 100, 1);
     memset(kept, 7, 100);
@@ -68,7 +65,6 @@ static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
 }
 
 static void a_failure_is_remembered(void **state) {
-    (void)state;
     struct arena arena = {0};
     assert_null(arena_alloc(&arena, SIZE_MAX / 2, 3));
     assert_true(arena.failed);
@@ -80,7 +76,6 @@ static void a_failure_is_remembered(void **state) {
 }
 
 static void a_list_that_grows_keeps_its_elements(void **state) {
-    (void)state;
     struct arena arena = {0};
     int *list = NULL, *beside = NULL;
     uint64_t capacity = 0, room_beside = 0;
@@ -101,7 +96,6 @@ static void a_list_that_grows_keeps_its_elements(void **state) {
 }
 
 static void formatted_texts_have_any_length(void **state) {
-    (void)state;
     struct arena arena = {0};
     char digits[5001];
     memset(digits, '7', sizeof digits - 1);
@@ -116,7 +110,6 @@ static void formatted_texts_have_any_length(void **state) {
 }
 
 static void buffers_grow_for_formatted_texts(void **state) {
-    (void)state;
     struct buffer buffer = {0};
     char expected[8000] = "";
     for (int width = 1; width < 140; width += 3) { /* shorter and longer than most texts */

@@ -30,7 +30,6 @@ static const struct {
 };
 
 static void arguments_have_python_formatting(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
         struct buffer out = {0};
         char padded[256] = "";

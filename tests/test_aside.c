@@ -22,7 +22,6 @@ static void note(void *arg) {
 }
 
 static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
-    (void)state;
     for (int threads = 0; threads < 2; threads++) {
         struct seen seen = {0};
         struct background_call background_call;

@@ -39,7 +39,6 @@ struct expected_row {
 };
 
 static void events_of_a_thread_are_paired_as_a_stack(void **state) {
-    (void)state;
     static const struct {
         const char *name, *events;
         struct expected_row rows[6];
@@ -121,7 +120,6 @@ static void events_of_a_thread_are_paired_as_a_stack(void **state) {
 
 /* Integers stay integers, also beyond the range of doubles; doubles of epoch times keep their nanoseconds. */
 static void durations_are_exact(void **state) {
-    (void)state;
     static const struct {
         const char *begin, *end;
         struct number dur;
@@ -151,7 +149,6 @@ static void durations_are_exact(void **state) {
 
 /* The arguments of the B event count; the E event has a thread and a time only. */
 static void end_events_are_no_operators(void **state) {
-    (void)state;
     struct sutra_context *context = make_parts_context(1, SIZE_MAX / 2, false);
     struct sutra_device_trace *trace = parse(
         context, "[{\"ph\":\"B\",\"ts\":1,\"cat\":\"kernel\",\"name\":\"k\",\"args\":{\"correlation\":5,\"stream\":7}},"
@@ -174,7 +171,6 @@ static void end_events_are_no_operators(void **state) {
 
 /* Random events of three threads equal a plain stack, in the order of their times and shuffled. */
 static void random_events_equal_a_plain_stack(void **state) {
-    (void)state;
     enum { N = 200, N_THREADS = 3 };
     struct random dice = {20260};
     print_message("seed %llu\n", (unsigned long long)dice.state);

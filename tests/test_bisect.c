@@ -22,7 +22,6 @@ static uint32_t find(uint32_t low, uint32_t high, uint32_t holds_below, uint32_t
 }
 
 static void every_index_is_found_in_every_range(void **state) {
-    (void)state;
     uint32_t n_looks;
     for (uint32_t low = 0; low <= PLACES_MAX; low++)
         for (uint32_t high = low; high <= PLACES_MAX; high++)
@@ -31,7 +30,6 @@ static void every_index_is_found_in_every_range(void **state) {
 }
 
 static void search_takes_log2_n_comparisons(void **state) {
-    (void)state;
     uint32_t n_looks, most = 0;
     for (uint32_t first = 0; first <= 1000; first++) {
         find(0, 1000, first, &n_looks);
@@ -41,14 +39,12 @@ static void search_takes_log2_n_comparisons(void **state) {
 }
 
 static void an_empty_range_takes_no_look(void **state) {
-    (void)state;
     uint32_t n_looks;
     assert_int_equal(find(7, 7, 9, &n_looks), 7);
     assert_int_equal(n_looks, 0);
 }
 
 static void search_works_up_to_the_largest_index(void **state) {
-    (void)state;
     uint32_t n_looks;
     assert_int_equal(find(0, UINT32_MAX, UINT32_MAX, &n_looks), UINT32_MAX);
     assert_int_equal(find(UINT32_MAX - 2, UINT32_MAX, UINT32_MAX - 1, &n_looks), UINT32_MAX - 1);
@@ -56,7 +52,6 @@ static void search_works_up_to_the_largest_index(void **state) {
 
 /* Ids with gaps here and there: each that is there is found at its place, and no other one. */
 static void ascending_ids_are_found_at_their_index(void **state) {
-    (void)state;
     uint64_t ids[300];
     for (uint64_t gap = 1; gap < 50; gap++) {
         uint32_t n = 0;

@@ -290,7 +290,6 @@ static void gives_its_tree_and_pairs(void **state) {
 /* ---- Times ---- */
 
 static void times_add_up_over_threads_and_devices(void **state) {
-    (void)state;
     char warnings[1000];
     struct sutra_context *context = make_context(warnings);
     /* a from 10 to 30, b in it from 12 to 17 with a launch of 2, its kernel takes 9; c of another thread takes 4 */
@@ -331,7 +330,6 @@ static void times_add_up_over_threads_and_devices(void **state) {
 }
 
 static void missing_ends_are_borrowed(void **state) {
-    (void)state;
     char warnings[1000];
     struct sutra_context *context = make_context(warnings);
     char *json = double_quotes("{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':9,'tid':1},"
@@ -362,7 +360,6 @@ static void missing_ends_are_borrowed(void **state) {
 /* ---- Files of events ---- */
 
 static void broken_events_are_refused_with_a_reason(void **state) {
-    (void)state;
     static const struct {
         const char *text, *reason;
     } texts[] = {

@@ -70,7 +70,6 @@ static void make_texts(void) {
 static int set_up(void **state) {
     const struct sutra_context_options options = {
         .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .progress = on_progress};
-    (void)state;
     make_texts();
     strcpy(folder, P_tmpdir "/sutra_XXXXXX");
     if (!mkdtemp(folder))
@@ -84,7 +83,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     sutra_context_free(context);
     buffer_free(&device_text);
     buffer_free(&host_text);
@@ -184,27 +182,22 @@ static void expect_more(enum sutra_status (*work)(void), enum sutra_status (*par
 }
 
 static void reading_is_cancelled(void **state) {
-    (void)state;
     assert_true(cancel_everywhere(do_read) >= 3);
 }
 
 static void linking_and_writing_are_cancelled(void **state) {
-    (void)state;
     expect_more(do_link, do_read);
 }
 
 static void columns_on_request_are_cancelled(void **state) {
-    (void)state;
     expect_more(do_columns, do_read);
 }
 
 static void ranks_are_cancelled(void **state) {
-    (void)state;
     assert_true(cancel_everywhere(do_ranks) >= 1);
 }
 
 static void analyses_are_cancelled(void **state) {
-    (void)state;
     expect_more(do_hta, do_read);
 }
 
@@ -213,7 +206,6 @@ static void a_simulation_is_cancelled(void **state) {
     struct sutra_et *et = NULL;
     struct buffer lines = {0};
     char line[100];
-    (void)state;
     append(&lines, "{}\n");
     for (int i = 1; i <= 20000; i++) {
         snprintf(line, sizeof line, "{\"id\":\"%d\",\"name\":\"a\",\"type\":\"COMP_NODE\",\"durationMicros\":\"9\"}\n",

@@ -24,7 +24,6 @@
 #include "text/names.h"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
-    (void)state;
     assert_string_equal(count_text(0).text, "0");
     assert_string_equal(count_text(999).text, "999");
     assert_string_equal(count_text(1000).text, "1,000");
@@ -33,14 +32,12 @@ static void counts_have_a_comma_every_three_digits(void **state) {
 }
 
 static void counted_nouns_have_singular_and_plural(void **state) {
-    (void)state;
     assert_string_equal(counted_text(0, "rank", "ranks").text, "0 ranks");
     assert_string_equal(counted_text(1, "rank", "ranks").text, "1 rank");
     assert_string_equal(counted_text(12345, "trace is", "traces are").text, "12,345 traces are");
 }
 
 static void progress_covers_all_stages(void **state) {
-    (void)state;
     static const struct stage_share stages[] = {
         {"read", 20, true}, {"link", 20, false}, {"other way", 50, false}, {"write", 60, false}, {0}};
     struct progress progress = progress_start(false, stages, 2);
@@ -57,7 +54,6 @@ static void progress_covers_all_stages(void **state) {
 }
 
 static void remaining_time_is_shown_once_known(void **state) {
-    (void)state;
     char text[24];
     time_left(text, sizeof text, 0.9, 0.5);
     assert_string_equal(text, "");
@@ -72,7 +68,6 @@ static void remaining_time_is_shown_once_known(void **state) {
 }
 
 static void bytes_have_the_unit_that_keeps_them_below_a_thousand(void **state) {
-    (void)state;
     assert_string_equal(bytes_text(0).text, "0 B");
     assert_string_equal(bytes_text(999).text, "999 B");
     assert_string_equal(bytes_text(1000).text, "1.0 kB");
@@ -83,7 +78,6 @@ static void bytes_have_the_unit_that_keeps_them_below_a_thousand(void **state) {
 }
 
 static void json_strings_are_ascii_for_any_bytes(void **state) {
-    (void)state;
     static const struct {
         const char *text, *json;
     } cases[] = {
@@ -126,7 +120,6 @@ static const char *nearest_of(const char *typed, const char *const *words) {
 }
 
 static void the_nearest_word_is_one_slip_or_two_away(void **state) {
-    (void)state;
     static const char *const words[] = {"link", "info", "completion", "threads", NULL};
     static const char long_word[] = "a-word-that-is-longer-than-all-that-we-could-have-meant";
     assert_string_equal(nearest_of("lnik", words), "link");
@@ -165,7 +158,6 @@ static int leave_folder(void **state) {
 }
 
 static void names_of_one_file_are_the_same(void **state) {
-    (void)state;
     make_file("a");
     make_file("b");
     assert_int_equal(link("a", "hard"), 0);
@@ -199,7 +191,6 @@ static int signal_of_child(const char *path, int signal_number) {
 }
 
 static void a_signal_removes_the_guarded_file_and_ends_the_program(void **state) {
-    (void)state;
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         make_file("a");
@@ -211,7 +202,6 @@ static void a_signal_removes_the_guarded_file_and_ends_the_program(void **state)
 }
 
 static void a_signal_removes_nothing_that_is_not_guarded(void **state) {
-    (void)state;
     char too_long[PATH_MAX + 1];
     memset(too_long, 'a', sizeof too_long - 1);
     too_long[sizeof too_long - 1] = '\0';
@@ -240,7 +230,6 @@ static int exit_of_reader_cut_short(const char *path) {
 }
 
 static void an_input_that_is_cut_short_ends_the_program_with_an_error(void **state) {
-    (void)state;
     make_file("a");
     make_file("b");
     assert_int_equal(exit_of_reader_cut_short("a"), SUTRA_IO);
@@ -278,7 +267,6 @@ static void read_cut_on_threads(const char *path, int says) {
 }
 
 static void input_truncated_on_all_threads_is_reported_once(void **state) {
-    (void)state;
     const char *line = "sutra: another program truncated an input while sutra read it\n";
     close(open("a", O_CREAT | O_RDWR, 0600));
     for (int i = 0; i < 20; i++) {
@@ -300,7 +288,6 @@ static void input_truncated_on_all_threads_is_reported_once(void **state) {
 }
 
 static void an_ignored_signal_stays_ignored(void **state) {
-    (void)state;
     make_file("a");
     signal(SIGINT, SIG_IGN);
     assert_int_equal(signal_of_child("a", SIGINT), 0);
@@ -309,7 +296,6 @@ static void an_ignored_signal_stays_ignored(void **state) {
 }
 
 static void the_peak_of_memory_keeps_what_was_freed(void **state) {
-    (void)state;
     enum { N = 32 << 20 };
     struct memory_watch watch = memory_start();
     char *bytes = malloc(N);

@@ -37,7 +37,6 @@ static const char *open_result(const struct buffer *result, size_t size, const s
 }
 
 static void an_error_is_read_as_it_was_written(void **state) {
-    (void)state;
     struct buffer result = make_result();
     struct codec codec;
     struct codec_shard found;
@@ -57,7 +56,6 @@ static void an_error_is_read_as_it_was_written(void **state) {
 }
 
 static void every_flipped_bit_is_refused(void **state) {
-    (void)state;
     struct buffer result = make_result();
     for (size_t bit = 0; bit < 8 * result.length; bit++) {
         result.bytes[bit / 8] = (char)(result.bytes[bit / 8] ^ (1 << bit % 8));
@@ -69,7 +67,6 @@ static void every_flipped_bit_is_refused(void **state) {
 }
 
 static void truncated_and_extended_results_are_refused(void **state) {
-    (void)state;
     struct buffer result = make_result();
     size_t length = result.length;
     for (size_t size = 0; size < length; size++)
@@ -80,7 +77,6 @@ static void truncated_and_extended_results_are_refused(void **state) {
 }
 
 static void results_of_another_analysis_or_layout_are_refused(void **state) {
-    (void)state;
     struct buffer result = make_result();
     assert_non_null(open_result(&result, result.length, &(struct codec_kind){"other", 7}));
     assert_non_null(open_result(&result, result.length, &(struct codec_kind){"test", 8}));
@@ -113,7 +109,6 @@ static bool reads_error(uint32_t status, size_t length, char last) {
 }
 
 static void errors_with_other_statuses_or_texts_without_an_end_are_malformed(void **state) {
-    (void)state;
     assert_true(reads_error(SUTRA_DATA, 256, 0));
     assert_false(reads_error(SUTRA_DATA, 257, 0));
     assert_false(reads_error(SUTRA_DATA, 20, 'a'));
@@ -122,7 +117,6 @@ static void errors_with_other_statuses_or_texts_without_an_end_are_malformed(voi
 }
 
 static void rows_of_another_size_are_malformed(void **state) {
-    (void)state;
     struct buffer out = {0};
     uint64_t values[3] = {1, 2, 3}, *rows = values, n = 3;
     uint32_t *decoded;
@@ -135,7 +129,6 @@ static void rows_of_another_size_are_malformed(void **state) {
 }
 
 static void numbers_stay_numbers_and_texts_stay_texts(void **state) {
-    (void)state;
     static const struct column_spec number = {"number", SUTRA_COLUMN_INTEGER}, text = {"text", SUTRA_COLUMN_TEXT};
     struct sutra_table from, to;
     struct buffer out = {0};
@@ -156,7 +149,6 @@ static void a_table_without_memory_is_not_encoded(void **state) {
     struct sutra_table table = {.failed = true};
     struct buffer out = {0};
     struct codec codec = {.out = &out};
-    (void)state;
     codec_table(&codec, &table);
     assert_int_equal(codec.failure, CODEC_NO_MEMORY);
     buffer_free(&out);

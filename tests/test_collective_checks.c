@@ -96,14 +96,12 @@ static void check_told(struct small_job *job, size_t n_ranks, const char *expect
 }
 
 static void sound_jobs_have_no_faults(void **state) {
-    (void)state;
     struct small_job job;
     fill(&job, 4);
     check_told(&job, 4, "");
 }
 
 static void each_fault_is_found(void **state) {
-    (void)state;
     struct small_job job;
     fill(&job, 4);
     lose(&job, 2, 3);
@@ -140,7 +138,6 @@ static void each_fault_is_found(void **state) {
 }
 
 static void messages_have_two_halves(void **state) {
-    (void)state;
     struct small_job job;
     fill(&job, 4);
     uint32_t pair = collective_group_add(&job.calls, "5", 1, "[0, 1]", 6, 2, COLLECTIVES_OF_NCCL);
@@ -153,7 +150,6 @@ static void messages_have_two_halves(void **state) {
 }
 
 static void lists_of_ranks_are_short(void **state) {
-    (void)state;
     struct rank_list list = {0}, many = {0};
     static const int64_t ranks[] = {0, 1, 2, 7, 9, 10};
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
@@ -166,7 +162,6 @@ static void lists_of_ranks_are_short(void **state) {
 }
 
 static void kinds_follow_from_names(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         enum comm_kind kind;

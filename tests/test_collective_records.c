@@ -18,7 +18,6 @@
 #define TENSORS "[[5, 6, 0, 10, 4, \"cuda:0\"]]"
 
 static void inputs_of_all_versions_are_read(void **state) {
-    (void)state;
     static const struct {
         const char *list, *name, *group;
         int64_t seq, rank, size, start, step;
@@ -61,7 +60,6 @@ static void inputs_of_all_versions_are_read(void **state) {
 }
 
 static void types_of_tensors_get_the_names_of_collectives(void **state) {
-    (void)state;
     static const char *const cases[][2] = {{"GenericList[Tensor(c10::Half)]", "Half"},
                                            {"Tensor(float)", "Float"},
                                            {"GenericList[Tensor(c10::BFloat16),Tensor(float)]", "BFloat16"},
@@ -123,7 +121,6 @@ static struct collective_calls new_calls(void) {
 }
 
 static void a_group_of_the_size_of_the_job_contains_all_ranks(void **state) {
-    (void)state;
     struct collective_calls calls = new_calls();
     add(&calls, 1, ALL, 4, "", "allreduce", 1);
     add(&calls, 2, ALL, 4, "", "broadcast", CALL_UNKNOWN);
@@ -133,7 +130,6 @@ static void a_group_of_the_size_of_the_job_contains_all_ranks(void **state) {
 }
 
 static void smaller_groups_follow_from_the_ranks_in_them(void **state) {
-    (void)state;
     struct collective_calls calls = new_calls();
     for (int64_t rank = 0; rank < 4; rank++) {
         add(&calls, rank, PAIR_0, 2, "", "allreduce", rank % 2);
@@ -145,14 +141,12 @@ static void smaller_groups_follow_from_the_ranks_in_them(void **state) {
 }
 
 static void groups_of_one_rank_contain_it(void **state) {
-    (void)state;
     struct collective_calls calls = new_calls();
     add(&calls, 2, "address 0 of 1 ranks", 1, "", "allreduce", 0);
     check_members(&calls, 4, "2 1 [2] -1; 1 groups, 0 inferred, 0 unrecorded");
 }
 
 static void recorded_groups_remain(void **state) {
-    (void)state;
     struct collective_calls calls = new_calls();
     add(&calls, 0, ALL, 4, "", "allreduce", 0);
     add(&calls, 0, "0", 4, "[0, 1, 2, 3]", "allreduce", CALL_UNKNOWN);
@@ -162,7 +156,6 @@ static void recorded_groups_remain(void **state) {
 }
 
 static void groups_without_one_explanation_are_unrecorded(void **state) {
-    (void)state;
     /* the first three ranks of the job are rank 0 of their groups */
     struct collective_calls calls = new_calls();
     for (int64_t rank = 0; rank < 3; rank++)

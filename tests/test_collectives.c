@@ -62,7 +62,6 @@ static void check_matches(struct collective_calls *calls, const char *expected) 
 }
 
 static void collectives_match_by_sequence_number(void **state) {
-    (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t all = group_of(&calls, "0", "[0, 1, 2]", 3), pair = group_of(&calls, "0", "[0, 1]", 2);
@@ -78,7 +77,6 @@ static void collectives_match_by_sequence_number(void **state) {
 }
 
 static void collectives_without_numbers_meet_by_order(void **state) {
-    (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t all = group_of(&calls, "0", "[0, 1]", 2);
@@ -89,7 +87,6 @@ static void collectives_without_numbers_meet_by_order(void **state) {
 }
 
 static void messages_match_by_sender_and_receiver(void **state) {
-    (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t pair = group_of(&calls, "1", "[4, 7]", 2), three = group_of(&calls, "2", "[0, 1, 2]", 3);
@@ -125,7 +122,6 @@ static void fill_letters(struct collective_calls *calls, const char *const *rank
 
 /* Ranks of each match, a letter a place: "012". */
 static void lost_calls_shift_no_others(void **state) {
-    (void)state;
     static const struct {
         const char *ranks[4];
         bool timed;
@@ -159,7 +155,6 @@ static void lost_calls_shift_no_others(void **state) {
 }
 
 static void calls_that_share_a_number_meet_by_turn(void **state) {
-    (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t pair = group_of(&calls, "0", "[0, 1]", 2);
@@ -200,7 +195,6 @@ static void fill_clocks(struct collective_calls *calls) {
 
 /* Kernels without a group match by library, phase and index, and only if every rank has equally many. */
 static void libraries_match_by_index_apart(void **state) {
-    (void)state;
     for (int n_of_last = 1; n_of_last <= 2; n_of_last++) {
         struct collective_calls calls;
         assert_true(collective_calls_init(&calls));
@@ -222,7 +216,6 @@ static void libraries_match_by_index_apart(void **state) {
 
 /* "Comms Id" decides before the sequence number if every call has it. */
 static void collectives_match_by_comms_id(void **state) {
-    (void)state;
     for (int all_have = 0; all_have < 2; all_have++) {
         struct collective_calls calls;
         assert_true(collective_calls_init(&calls));
@@ -246,7 +239,6 @@ static void collectives_match_by_comms_id(void **state) {
 }
 
 static void clocks_follow_from_ends(void **state) {
-    (void)state;
     struct collective_calls calls;
     struct arena arena = {0};
     struct collective_matches matches;
@@ -272,7 +264,6 @@ static void clocks_follow_from_ends(void **state) {
 
 /* Two ranks have collectives, two others messages from one of those; the last two are on their own. Rank 1 drifts. */
 static void clocks_drift_and_messages_join(void **state) {
-    (void)state;
     struct collective_calls calls;
     struct arena arena = {0};
     struct collective_matches matches;
@@ -311,7 +302,6 @@ static void clocks_drift_and_messages_join(void **state) {
 }
 
 static void no_calls_have_no_clocks(void **state) {
-    (void)state;
     struct collective_calls calls;
     struct arena arena = {0};
     struct collective_matches matches;
@@ -331,7 +321,6 @@ static void no_calls_have_no_clocks(void **state) {
 #define CUT_RANKS "[0, 1, ...]"
 
 static void traces_contain_their_collectives(void **state) {
-    (void)state;
     static const char text[] =
         "{\"baseTimeNanoseconds\": 1000, \"distributedInfo\": {\"pg_config\": [{\"pg_name\": \"7\", \"ranks\": [0, 1, 2]}]}, "
         "\"traceEvents\": ["

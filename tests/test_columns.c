@@ -146,7 +146,6 @@ static void events_become_columns(void **state) {
         {"external_id", "l: 3 (null) (null) (null) (null) (null)"},
         {"rf_id", "l: 4 (null) (null) (null) (null) (null)"},
     };
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     struct arrow_table table = events_of(trace, NULL);
     sutra_device_trace_free(trace);
@@ -164,7 +163,6 @@ static void threads_make_the_same_columns(void **state) {
     const struct sutra_context_options options = {.size = sizeof options, .n_threads = 3, .device = SUTRA_DEVICE_CPU};
     struct sutra_context *three;
     struct ArrowArrayStream stream;
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     assert_int_equal(sutra_context_create(&options, &three, NULL), SUTRA_OK);
     struct arrow_table one = events_of(trace, NULL);
@@ -192,7 +190,6 @@ static void devices_are_ids_of_events_with_a_stream(void **state) {
                                "{\"args\":{\"stream\":7,\"device\":65535}},{\"args\":{\"stream\":7,\"device\":-4}},"
                                "{\"args\":{\"stream\":7,\"device\":null}},{\"args\":{\"stream\":7}},"
                                "{\"args\":{\"stream\":7,\"device\":8,\"device\":9}}]}";
-    (void)state;
     struct sutra_device_trace *trace = device_trace(text);
     struct arrow_table table = events_of(trace, NULL);
     assert_string_equal(column_text(&table, "device"), "l: 1 (null) 3 (null) 65533 65534 65535 -4 (null) (null) 9");
@@ -203,7 +200,6 @@ static void devices_are_ids_of_events_with_a_stream(void **state) {
 static void only_requested_columns_are_read(void **state) {
     static const char *const names[] = {"tid_text", "pid_text", "ts"};
     const struct sutra_columns_options options = {.size = sizeof options, .names = names, .n_names = 3};
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     struct arrow_table table = events_of(trace, &options);
     assert_int_equal(table.array.n_children, 3);
@@ -242,7 +238,6 @@ static void args_have_the_type_of_all_their_values(void **state) {
         {"none", "n: (null) (null) (null) (null)"},
     };
     const struct sutra_columns_options options = {.size = sizeof options, .args = args, .n_args = 10};
-    (void)state;
     struct sutra_device_trace *trace = device_trace(text);
     struct arrow_table table = events_of(trace, &options);
     sutra_device_trace_free(trace);
@@ -255,7 +250,6 @@ static void args_have_the_type_of_all_their_values(void **state) {
 }
 
 static void times_are_real_numbers_where_one_is(void **state) {
-    (void)state;
     struct sutra_device_trace *trace =
         device_trace("{\"traceEvents\":[{\"ts\":1,\"dur\":2.5},{\"ts\":1.5,\"dur\":0},{\"ts\":4,\"dur\":0.5},{}]}");
     struct arrow_table table = events_of(trace, NULL);
@@ -268,7 +262,6 @@ static void times_are_real_numbers_where_one_is(void **state) {
 
 /* AddressSanitizer watches. */
 static void columns_outlive_trace_and_batch(void **state) {
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     const void *pids = trace->events.pid;
     struct arrow_table table = events_of(trace, NULL);
@@ -285,7 +278,6 @@ static void columns_outlive_trace_and_batch(void **state) {
 
 static void unread_stream_is_released(void **state) {
     struct ArrowArrayStream stream;
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     assert_int_equal(sutra_device_trace_arrow(context, trace, NULL, &stream, NULL), SUTRA_OK);
     sutra_device_trace_free(trace);
@@ -312,7 +304,6 @@ static void nodes_become_columns_with_attributes(void **state) {
     static const char *const args[] = {"tid", "none"};
     const struct sutra_columns_options options = {.size = sizeof options, .args = args, .n_args = 2};
     struct ArrowArrayStream stream;
-    (void)state;
     struct sutra_host_trace *trace = host_trace();
     assert_int_equal(sutra_host_trace_arrow(context, trace, NULL, &stream, NULL), SUTRA_OK);
     struct arrow_table table = take(&stream);
@@ -347,7 +338,6 @@ static void linked_nodes_know_their_events(void **state) {
     };
     struct sutra_linked *linked = NULL;
     struct ArrowArrayStream stream;
-    (void)state;
     struct sutra_device_trace *device = device_trace(
         "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":5,\"ts\":10,\"dur\":9,"
         "\"args\":{\"External id\":3,\"Record function id\":4}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
@@ -373,7 +363,6 @@ static void a_tree_and_its_pairs_become_columns(void **state) {
     struct sutra_tree *tree = NULL;
     struct sutra_correlation *correlation = NULL;
     struct ArrowArrayStream nodes, pairs;
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     assert_int_equal(sutra_profile_from_trace(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
     assert_int_equal(sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, NULL), SUTRA_OK);
@@ -406,7 +395,6 @@ static void edges_of_a_path_become_columns(void **state) {
     struct sutra_critical_path *path = NULL;
     struct sutra_critical_path_report report = {.size = sizeof report};
     struct ArrowArrayStream stream;
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     assert_int_equal(sutra_critical_path_find(context, trace, NULL, &path, NULL), SUTRA_OK);
     sutra_critical_path_report(path, &report);
@@ -429,7 +417,6 @@ static void a_table_becomes_columns_that_outlive_it(void **state) {
         {"rank", SUTRA_COLUMN_INTEGER}, {"share", SUTRA_COLUMN_REAL}, {"name", SUTRA_COLUMN_TEXT}};
     struct sutra_table table;
     struct ArrowArrayStream first, second;
-    (void)state;
     table_init(&table, "shares", specs, 3);
     table_integer(&table, 4);
     table_real(&table, 0.5);
@@ -455,7 +442,6 @@ static void an_empty_table_has_columns(void **state) {
     static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER}, {"name", SUTRA_COLUMN_TEXT}};
     struct sutra_table table;
     struct ArrowArrayStream stream;
-    (void)state;
     table_init(&table, "shares", specs, 2);
     assert_int_equal(sutra_table_arrow(&table, &stream, NULL), SUTRA_OK);
     table_free(&table);
@@ -469,7 +455,6 @@ static void results_of_the_notebook_become_columns(void **state) {
     static const char *const headings[SUTRA_DLRM_N_COLUMNS] = {"### Streams", "### Rows", "### Overheads",
                                                                "### Overheads by shape"};
     struct sutra_dlrm *dlrm = NULL;
-    (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     assert_int_equal(sutra_dlrm_analyze(context, trace, NULL, &dlrm, NULL), SUTRA_OK);
     for (int which = 0; which < SUTRA_DLRM_N_COLUMNS; which++) {
@@ -508,7 +493,6 @@ static void lists_of_a_simulation_become_columns(void **state) {
     const struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 1};
     struct sutra_simulation *simulation = NULL;
     struct sutra_et *et = NULL;
-    (void)state;
     assert_int_equal(et_parse_text(context, lines, &et, NULL), SUTRA_OK);
     const struct sutra_et *const ets[] = {et, et};
     assert_int_equal(sutra_simulate(context, ets, NULL, 2, &options, &simulation, NULL), SUTRA_OK);
@@ -531,7 +515,6 @@ static void repairs_become_columns(void **state) {
     static const char text[] = "{\"traceEvents\":[{\"ts\":NaN},{\"ts\":1},,{\"ts\":2}]}";
     struct sutra_repair *repair = NULL;
     struct ArrowArrayStream stream;
-    (void)state;
     assert_int_equal(sutra_repair_parse(context, "text", text, strlen(text), &repair, NULL), SUTRA_OK);
     assert_int_equal(sutra_repair_arrow(repair, &stream, NULL), SUTRA_OK);
     sutra_repair_free(repair);
@@ -547,7 +530,6 @@ static void ranks_of_a_timeline_become_columns(void **state) {
     char path[] = P_tmpdir "/sutra_XXXXXX";
     struct sutra_merged *merged = NULL;
     struct ArrowArrayStream stream;
-    (void)state;
     FILE *file = fdopen(mkstemp(path), "w");
     assert_non_null(file);
     fputs(events_text, file);

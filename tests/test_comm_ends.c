@@ -41,7 +41,6 @@ static void convert_plainly(const struct line *lines, size_t n, struct outcome *
 
 /* PyTorch 2.6 with NCCL records the group's name; a separate node records the members of all groups. */
 static void parameters_contain_the_peer_in_its_group(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
         {3, "## process_group:init ##", 2,
@@ -70,7 +69,6 @@ static void parameters_contain_the_peer_in_its_group(void **state) {
 
 /* Messages of a direction to a peer are counted, each direction, group and peer alone. */
 static void tags_count_messages(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
         {10, "nccl:send 2->1", 2, NULL},
@@ -100,7 +98,6 @@ static void tags_count_messages(void **state) {
 /* Without members, the first rank and the stride determine them; older traces record a group number with the
  * members. */
 static void ranks_of_groups_become_ranks_of_all(void **state) {
-    (void)state;
     static const struct {
         const char *groups, *given;
         int64_t src, dst, tag;
@@ -137,7 +134,6 @@ static void ranks_of_groups_become_ranks_of_all(void **state) {
 
 /* A collective's parameters name the own rank; those of a broadcast name its root. */
 static void collectives_record_the_own_rank(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
         {3, "record_param_comms", 2, GIVEN("[" TENSORS ", 3, [\"0\", \"\"], 7, \"broadcast\", [], [], 0, 1, 8]")},
@@ -153,7 +149,6 @@ static void collectives_record_the_own_rank(void **state) {
 }
 
 static void missing_peers_are_reported(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
         {10, "my send", 2, NULL},

@@ -40,7 +40,6 @@ static void check_deps(const struct outcome *outcome, uint64_t id, const char *d
 }
 
 static void nodes_depend_on_the_cpu_node_before(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL},
         {2, THREAD, 1, NULL},
@@ -64,7 +63,6 @@ static void nodes_depend_on_the_cpu_node_before(void **state) {
 }
 
 static void absent_nodes_are_not_named(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL}, {2, THREAD, 1, NULL}, {3, "a", 2, ", \"inter_thread_dep\": 99"}};
     struct outcome outcome;
@@ -81,7 +79,6 @@ static void absent_nodes_are_not_named(void **state) {
 }
 
 static void a_ring_is_named(void **state) {
-    (void)state;
     static const struct line lines[] = {{1, PROCESS, 1, NULL},
                                         {2, THREAD, 1, NULL},
                                         {3, "a", 2, ", \"inter_thread_dep\": 5"},
@@ -102,7 +99,6 @@ static void a_ring_is_named(void **state) {
 }
 
 static void repairs_can_be_disabled(void **state) {
-    (void)state;
     static const struct line lines[] = {{1, PROCESS, 1, NULL},
                                         {2, THREAD, 1, NULL},
                                         {3, "## process_group:init ##", 2, NULL},
@@ -129,7 +125,6 @@ static void repairs_can_be_disabled(void **state) {
 
 /* Two threads wait for each other (a cycle), one node depends on the cycle, and one depends on itself. */
 static void only_rings_are_opened(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL},
         {2, THREAD, 1, NULL},
@@ -155,7 +150,6 @@ static void only_rings_are_opened(void **state) {
 
 /* Nodes that are their own ancestors lose these parents. */
 static void nodes_above_themselves_are_kept(void **state) {
-    (void)state;
     static const struct line lines[] = {{1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "d", 4, NULL}};
     struct outcome outcome;
     CONVERT(lines, false, &outcome);
@@ -167,7 +161,6 @@ static void nodes_above_themselves_are_kept(void **state) {
 }
 
 static void depth_has_no_limit(void **state) {
-    (void)state;
     enum { N = 20000 };
     struct line *lines = calloc(N, sizeof *lines);
     assert_non_null(lines);
@@ -183,7 +176,6 @@ static void depth_has_no_limit(void **state) {
 }
 
 static void collectives_have_types_and_sizes(void **state) {
-    (void)state;
     static const char lists[] = KERNEL("{\"values\": [[[" TENSOR(10, 4) ", " TENSOR(1, 2) "], [" TENSOR(
         100, 1) "]], 3], \"shapes\": [], "
                 "\"types\": [\"GenericList[GenericList[Tensor(float),Tensor(float)]]\", \"Int\"]}");
@@ -226,7 +218,6 @@ static void collectives_have_types_and_sizes(void **state) {
 }
 
 static void fields_of_wrong_types_are_named(void **state) {
-    (void)state;
     static const struct line lines[] = {{2, THREAD, 2, NULL}, {3, "a", 2, ", \"exclusive_dur\": NaN"}};
     for (int compat = 0; compat < 2; compat++) {
         struct outcome outcome;
@@ -240,7 +231,6 @@ static void fields_of_wrong_types_are_named(void **state) {
 }
 
 static void inputs_of_different_kinds_are_read_alike(void **state) {
-    (void)state;
     static const struct line lines[] = {{2, THREAD, 2, NULL},
                                         {3, "a", 2, NULL},
                                         {4, "not below an operator", 99, ", \"cat\": \"kernel\", \"inputs\": 5"},

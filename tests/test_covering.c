@@ -65,7 +65,6 @@ static row_t plain(const struct covering_case *c, struct number at) {
 }
 
 static void the_innermost_operator_is_found_and_bounds_do_not_count(void **state) {
-    (void)state;
     static const struct {
         int64_t at;
         row_t expected;
@@ -86,7 +85,6 @@ static void the_innermost_operator_is_found_and_bounds_do_not_count(void **state
 }
 
 static void with_equal_starts_an_ended_interval_is_replaced(void **state) {
-    (void)state;
     static struct covering_case c;
     case_clear(&c);
     add_op(&c, number_integer(20), number_integer(1));
@@ -100,7 +98,6 @@ static void with_equal_starts_an_ended_interval_is_replaced(void **state) {
 }
 
 static void no_operators_cover_nothing(void **state) {
-    (void)state;
     static struct covering_case c;
     case_clear(&c);
     put(c.at, c.n_moments++, number_integer(30));
@@ -114,7 +111,6 @@ static struct number random_number(struct random *random, uint32_t below) {
 }
 
 static void random_tables_give_what_the_plain_rule_gives(void **state) {
-    (void)state;
     static struct covering_case c;
     struct pool *pool = pool_create(2);
     for (uint64_t seed = 1; seed <= 300; seed++) {

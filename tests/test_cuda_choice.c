@@ -35,7 +35,6 @@ static struct sutra_context *make(enum sutra_device device, uint64_t faster_from
 }
 
 static void gpu_is_used_only_above_the_measured_size(void **state) {
-    (void)state;
     assert_false(gpu_is_faster(0, 1));
     assert_false(gpu_is_faster(999, 1000));
     assert_true(gpu_is_faster(1000, 1000));
@@ -44,7 +43,6 @@ static void gpu_is_used_only_above_the_measured_size(void **state) {
 }
 
 static void auto_uses_the_cpu_because_no_command_is_faster_on_a_gpu(void **state) {
-    (void)state;
     struct heard heard;
     struct sutra_context *context = make(SUTRA_DEVICE_AUTO, GPU_FASTER_EVENTS, &heard);
     context_expect(context, UINT32_MAX);
@@ -54,7 +52,6 @@ static void auto_uses_the_cpu_because_no_command_is_faster_on_a_gpu(void **state
 }
 
 static void auto_selects_the_faster_engine_per_operation(void **state) {
-    (void)state;
     struct heard heard;
     const struct sutra_stage *stages;
     struct sutra_context *context = make(SUTRA_DEVICE_AUTO, 1000, &heard);
@@ -80,7 +77,6 @@ static void auto_selects_the_faster_engine_per_operation(void **state) {
 }
 
 static void auto_without_device_uses_the_cpu_and_reports_why(void **state) {
-    (void)state;
     struct heard heard;
     setenv("HOST_GPU_DEVICES", "0", 1);
     struct sutra_context *context = make(SUTRA_DEVICE_AUTO, 1000, &heard);
@@ -93,7 +89,6 @@ static void auto_without_device_uses_the_cpu_and_reports_why(void **state) {
 }
 
 static void requested_cuda_is_used_for_any_size(void **state) {
-    (void)state;
     struct heard heard;
     struct sutra_context *context = make(SUTRA_DEVICE_CUDA, NEVER_FASTER, &heard);
     assert_string_equal(sutra_context_engine(context), "cuda");
@@ -104,7 +99,6 @@ static void requested_cuda_is_used_for_any_size(void **state) {
 }
 
 static void requested_cpu_is_used_for_any_size(void **state) {
-    (void)state;
     struct heard heard;
     struct sutra_context *context = make(SUTRA_DEVICE_CPU, 0, &heard);
     context_expect(context, UINT32_MAX);
@@ -113,7 +107,6 @@ static void requested_cpu_is_used_for_any_size(void **state) {
 }
 
 static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void **state) {
-    (void)state;
     struct sutra_context *context = NULL;
     struct sutra_error error;
     struct sutra_context_options options = {.size = sizeof options, .device = SUTRA_DEVICE_CUDA, .device_number = 1};
@@ -124,7 +117,6 @@ static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void
 }
 
 static void options_of_a_program_from_before_the_devices_are_taken(void **state) {
-    (void)state;
     struct sutra_context *context = NULL;
     struct sutra_context_options options;
     memset(&options, 0xff, sizeof options);
@@ -137,7 +129,6 @@ static void options_of_a_program_from_before_the_devices_are_taken(void **state)
 }
 
 static void devices_are_described_as_far_as_the_caller_knows_the_fields(void **state) {
-    (void)state;
     struct sutra_error error;
     struct sutra_device_info info = {.size = sizeof info};
     assert_int_equal(sutra_device_count(NULL), 1);

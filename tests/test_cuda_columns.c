@@ -92,7 +92,6 @@ static void expect_same_column(const struct ArrowSchema *schema, const struct Ar
 }
 
 static void all_buffers_are_copied_to_the_device(void **state) {
-    (void)state;
     struct columns_case of = case_new(SUTRA_DEVICE_AUTO, 0);
     struct sutra_device_columns *columns = columns_of(&of);
     struct ArrowArrayStream stream = events_of(&of);
@@ -119,7 +118,6 @@ static void all_buffers_are_copied_to_the_device(void **state) {
 }
 
 static void lists_are_copied_to_the_device(void **state) {
-    (void)state;
     static const char host_text[] =
         "{\"schema\":\"1.0.1\",\"nodes\":[{\"id\":1,\"name\":\"[pytorch]\",\"rf_id\":0,\"parent\":0}]}";
     struct columns_case of = case_new(SUTRA_DEVICE_CPU, 0);
@@ -147,7 +145,6 @@ static void lists_are_copied_to_the_device(void **state) {
 }
 
 static void exported_columns_are_released_alone_and_last(void **state) {
-    (void)state;
     struct columns_case of = case_new(SUTRA_DEVICE_CUDA, 0);
     struct sutra_device_columns *columns = columns_of(&of);
     struct ArrowDeviceArray first, second;
@@ -167,7 +164,6 @@ static void exported_columns_are_released_alone_and_last(void **state) {
 }
 
 static void without_device_or_memory_there_is_an_error(void **state) {
-    (void)state;
     struct sutra_device_columns *columns = NULL;
     struct sutra_error error;
     struct columns_case small = case_new(SUTRA_DEVICE_AUTO, 100);

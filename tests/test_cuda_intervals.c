@@ -7,7 +7,6 @@
 #include "cuda_compare.h"
 
 static void intervals_and_states_agree(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines);
     for (uint64_t seed = 1; seed <= 400; seed++)
@@ -16,7 +15,6 @@ static void intervals_and_states_agree(void **state) {
 }
 
 static void sums_of_values_agree(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines);
     for (uint64_t seed = 1; seed <= 200; seed++)
@@ -25,7 +23,6 @@ static void sums_of_values_agree(void **state) {
 }
 
 static void a_device_that_fails_anywhere_is_replaced(void **state) {
-    (void)state;
     unsigned n_failed = 0;
     for (row_t kernel = 0; kernel < 60; kernel++) {
         struct engines engines;

@@ -5,7 +5,6 @@
 #include "cuda_compare.h"
 
 static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
-    (void)state;
     static const row_t sizes[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000};
     for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -13,14 +12,12 @@ static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
 }
 
 static void both_engines_agree_on_random_tables(void **state) {
-    (void)state;
     for (size_t s = 0; s < N_SHAPES; s++)
         for (uint64_t seed = 1; seed <= 40; seed += 2)
             compare(&shapes[s], seed + 1000, (row_t)(seed * 7), 2, UNLIMITED);
 }
 
 static void a_device_that_is_too_small_works_in_pieces(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         compare(&shapes[11], seed, 3000, 2, 240000);
         compare(&shapes[11], seed, 5000, 2, 400000);
@@ -29,7 +26,6 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
 
 /* One operator more than fits on the device, on a single thread. */
 static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
-    (void)state;
     struct big big;
     struct results got, expected;
     struct sutra_error error;
@@ -56,7 +52,6 @@ static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
 }
 
 static void a_device_that_fails_is_replaced_or_an_error(void **state) {
-    (void)state;
     struct big big;
     struct results got, expected;
     struct sutra_error error;
@@ -86,7 +81,6 @@ static void a_device_that_fails_is_replaced_or_an_error(void **state) {
 }
 
 static void far_overlaps_are_left_to_the_cpu_with_a_note(void **state) {
-    (void)state;
     static const struct shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
     struct engines engines;
     engines_open(&engines);
@@ -96,7 +90,6 @@ static void far_overlaps_are_left_to_the_cpu_with_a_note(void **state) {
 }
 
 static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
-    (void)state;
     struct big big;
     struct exclusive_anomalies anomalies;
     struct engines engines;
@@ -127,7 +120,6 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
 
 /* Memory that a step used on one side must be available to the next step on the other side. */
 static void what_fits_an_empty_device_fits_it_after_other_steps(void **state) {
-    (void)state;
     struct big large, small;
     struct engines engines;
     const struct engine *cuda = &engines.engine[1];

@@ -158,7 +158,6 @@ static void compare(pair_work *work, const char *host, const char *device, size_
 #define LARGE ((size_t)1 << 40)
 
 static void recorded_pairs_link_alike(void **state) {
-    (void)state;
     glob_t hosts;
     assert_int_equal(glob("tests/data/link/*/host.json.gz", 0, NULL, &hosts), 0);
     assert_true(hosts.gl_pathc >= 6);
@@ -191,7 +190,6 @@ static void generate(enum generate_shape shape, const char *schema, uint64_t eve
 }
 
 static void generated_pairs_link_alike(void **state) {
-    (void)state;
     for (int shape = GENERATE_REALISTIC; shape <= GENERATE_DEEP; shape++) {
         struct path host, device;
         generate((enum generate_shape)shape, NULL, 5000, &host, &device);
@@ -201,14 +199,12 @@ static void generated_pairs_link_alike(void **state) {
 }
 
 static void a_pair_links_alike_in_pieces(void **state) {
-    (void)state;
     struct path host, device;
     generate(GENERATE_GAPS, NULL, 20000, &host, &device);
     compare(link_pair, host.text, device.text, 400000);
 }
 
 static void older_pairs_link_alike(void **state) {
-    (void)state;
     struct path host, device;
     generate(GENERATE_REALISTIC, "1.0.1", 5000, &host, &device);
     compare(link_exactly, host.text, device.text, LARGE);
@@ -216,12 +212,10 @@ static void older_pairs_link_alike(void **state) {
 }
 
 static int make_folder(void **state) {
-    (void)state;
     return mkdtemp(folder) ? 0 : 1;
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     static const char *const names[] = {"cpu.json", "cuda.json", "host.json", "device.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(in_folder(names[i]).text);

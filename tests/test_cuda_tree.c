@@ -7,7 +7,6 @@
 #include "cuda_compare.h"
 
 static void parents_of_events_agree(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines);
     for (uint64_t seed = 1; seed <= 600; seed++) {
@@ -21,7 +20,6 @@ static void parents_of_events_agree(void **state) {
 }
 
 static void starts_that_fall_back_are_left_to_the_cpu(void **state) {
-    (void)state;
     struct engines engines;
     struct events events;
     engines_open(&engines);
@@ -36,7 +34,6 @@ static void starts_that_fall_back_are_left_to_the_cpu(void **state) {
 }
 
 static void ids_of_tensors_agree(void **state) {
-    (void)state;
     struct engines engines;
     engines_open(&engines);
     for (uint64_t seed = 1; seed <= 300; seed++)

@@ -161,7 +161,6 @@ static void cut_names(const struct pair *pair, const struct cut_case *c, bool ho
 }
 
 static void selected_events_are_kept(void **state) {
-    (void)state;
     struct pair pair = read_pair();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char names[256];
@@ -178,7 +177,6 @@ static void selected_events_are_kept(void **state) {
 }
 
 static void host_trace_is_required_to_write_it(void **state) {
-    (void)state;
     struct pair pair = read_pair();
     const struct sutra_selection selection = {.size = sizeof selection};
     struct sutra_cut *cut = NULL;
@@ -203,7 +201,6 @@ static void text_between_events_is_kept(void **state) {
         {"{\"traceEvents\": [ ]}", "{\"traceEvents\": [ ]}", 5},
         {"{\"traceEvents\": [{\"dur\": 1.50, \"args\": {\"x\": 1E5}}]}\n", NULL, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[] = "/tmp/test_cut.XXXXXX";
         const struct sutra_selection selection = {.size = sizeof selection, .min_us = texts[i].min_us};
@@ -237,7 +234,6 @@ static void impossible_selections_are_errors(void **state) {
         {{.only = SUTRA_ONLY_CPU}, true, SUTRA_USAGE},
         {{.min_us = 1}, true, SUTRA_USAGE},
     };
-    (void)state;
     struct pair pair = read_pair();
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct sutra_selection selection = refused[i].selection;
@@ -254,7 +250,6 @@ static void impossible_selections_are_errors(void **state) {
 }
 
 static void kept_events_are_counted(void **state) {
-    (void)state;
     struct pair pair = read_pair();
     const struct sutra_selection selection = {.size = sizeof selection, .step = "1"};
     struct sutra_cut_report report = {.size = sizeof report};

@@ -49,7 +49,6 @@ static void make(enum compression compression, size_t n, bool random, struct buf
 }
 
 static void threads_make_the_same_of_pieces(void **state) {
-    (void)state;
     for (size_t i = 0; i < 2 * 7 * 2 * 2; i++) {
         size_t n = 1 + i / 2 % 7;
         struct buffer packed = {0}, text = {0}, out = {0};
@@ -69,7 +68,6 @@ static void threads_make_the_same_of_pieces(void **state) {
 
 /* A changed byte, missing bytes, trailing bytes: threads give the result of one thread, or none. */
 static void pieces_that_are_not_whole_are_left_to_one(void **state) {
-    (void)state;
     struct pool *pool = pool_create(2);
     size_t n_left = 0;
     assert_non_null(pool);
@@ -102,7 +100,6 @@ static void pieces_that_are_not_whole_are_left_to_one(void **state) {
 
 /* A stored (uncompressed) member contains bytes that look like the header of a member. */
 static void a_member_in_a_member_is_none(void **state) {
-    (void)state;
     static const char stored[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x1e\x00\xe1\xff"
                                  "123456789012345678\x1f\x8b\x08 123456789";
     struct pool *pool = pool_create(2);
@@ -120,7 +117,6 @@ static void bytes_that_begin_no_member_cut_none(void **state) {
         "6789 \x1f\x8b";
     struct pool *pool = pool_create(2);
     struct buffer packed = {0}, out = {0};
-    (void)state;
     assert_non_null(pool);
     for (int i = 0; i < 2; i++) {
         struct libdeflate_compressor *stores = libdeflate_alloc_compressor(0);

@@ -22,7 +22,6 @@ static struct device_peaks peaks_of(const char *name) {
 }
 
 static void devices_are_known_by_parts_of_their_names(void **state) {
-    (void)state;
     static const struct {
         const char *name, *line;
         double gigabytes, bf16, fp16;
@@ -51,7 +50,6 @@ static void devices_are_known_by_parts_of_their_names(void **state) {
 }
 
 static void other_devices_are_unknown(void **state) {
-    (void)state;
     struct device_peaks peaks;
     assert_false(device_peaks_find("NVIDIA GeForce RTX 2080 Ti", 26, &peaks));
     assert_false(device_peaks_find("", 0, &peaks));
@@ -63,7 +61,6 @@ static struct op_flops work(double flops, double bytes, enum flops_unit unit, en
 }
 
 static void an_operator_is_bound_by_the_slower_of_two(void **state) {
-    (void)state;
     struct device_peaks peaks = {.bytes_per_s = 1e12};
     peaks.flops_per_s[UNIT_MATRIX][PRECISION_BF16] = 100e12;
     peaks.flops_per_s[UNIT_MATRIX][PRECISION_TF32] = 50e12;
@@ -102,7 +99,6 @@ static enum sutra_status read_text(const char *text, struct device_peaks *peaks,
 }
 
 static void figures_come_from_a_file(void **state) {
-    (void)state;
     struct device_peaks peaks;
     char *name = NULL;
     assert_int_equal(read_text("{\"name\": \"mine\", \"freq_mhz\": [1], \"mem_bw_gbps\": 5300,\n"
@@ -118,7 +114,6 @@ static void figures_come_from_a_file(void **state) {
 }
 
 static void malformed_peaks_files_are_errors(void **state) {
-    (void)state;
     static const struct {
         const char *text, *says;
     } files[] = {

@@ -188,7 +188,6 @@ static void check_edits(const struct edit *edits, size_t n, enum sutra_diff_tabl
 #define N(list) (sizeof(list) / sizeof *(list))
 
 static void changed_paths_name_the_edited_operators(void **state) {
-    (void)state;
     static const char *const columns[] = {"path_a", "path_b",         "kernels_a", "kernels_b",
                                           "change", "device_diff_us", NULL};
     static const struct edit edits[] = {
@@ -236,7 +235,6 @@ static void changed_paths_name_the_edited_operators(void **state) {
 }
 
 static void operators_are_compared_by_name(void **state) {
-    (void)state;
     static const char *const columns[] = {"name",        "kind",        "change",         "calls_a", "calls_b",
                                           "device_a_us", "device_b_us", "device_diff_us", "clear",   NULL};
     static const struct edit edits[] = {
@@ -253,7 +251,6 @@ static void operators_are_compared_by_name(void **state) {
 }
 
 static void collectives_are_compared_by_kind_and_size(void **state) {
-    (void)state;
     static const char *const columns[] = {"collective", "type",      "elements",   "ranks",      "device_diff_us",
                                           "mean_b_us",  "wait_a_us", "bus_a_gbps", "bus_b_gbps", NULL};
 #define REDUCE(n, dur)                                                                                                 \
@@ -269,7 +266,6 @@ static void collectives_are_compared_by_kind_and_size(void **state) {
 }
 
 static void step_parts_name_the_longer_part(void **state) {
-    (void)state;
     struct sutra_diff *diff = compare("mm:gemm=10 view", 3, "mm:gemm=30 view", 2);
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct sutra_column part = column_of(steps, "part"), b = column_of(steps, "b_us"),
@@ -284,7 +280,6 @@ static void step_parts_name_the_longer_part(void **state) {
 }
 
 static void kernels_are_compared_by_short_name(void **state) {
-    (void)state;
     static const char *const columns[] = {"name", "class", "change", "device_diff_us", "share_percent", NULL};
     static const struct edit edits[] = {
         {"replaced", "mm:gemm=10 add:ew=3", 2, "mm:gemm2=7 add:ew=3", 2,
@@ -296,7 +291,6 @@ static void kernels_are_compared_by_short_name(void **state) {
 }
 
 static void renamed_operators_may_be_mapped(void **state) {
-    (void)state;
     static const struct sutra_rename renames[] = {{"old", "new"}, {"gemm", "gemm2"}};
     const struct sutra_diff_options options = {.size = sizeof options, .renames = renames, .n_renames = 2};
     static const char *const columns[] = {"name", "change", NULL};
@@ -401,7 +395,6 @@ static void check_mirrored(const struct sutra_table *table, const struct sutra_t
 }
 
 static void random_pairs_keep_the_rules(void **state) {
-    (void)state;
     uint64_t seed = 20261122;
     struct random random = {seed};
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -461,7 +454,6 @@ static void rows_and_their_order_do_not_depend_on_threads(void **state) {
     struct sutra_error error;
     char *texts[2] = {make_trace("view mm:gemm=10 add:ew=3", 2), make_trace("view mm:gemm=12 mul:ew=3", 3)},
          lines[4096];
-    (void)state;
     for (int side = 0; side < 2; side++) {
         add_file(&folder, side ? "b0.json" : "a0.json", texts[side]);
         add_file(&folder, side ? "b1.json" : "a1.json", "{\"traceEvents\":[");
@@ -487,7 +479,6 @@ static void rows_and_their_order_do_not_depend_on_threads(void **state) {
 /* ---- HTA's tables ---- */
 
 static void hta_compares_the_first_steps(void **state) {
-    (void)state;
     char *texts[2] = {make_trace("view mm:gemm=10 add:ew=3", 2), make_trace("view mm:gemm=12 mul:ew=3", 3)}, text[1024];
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *traces[2] = {NULL, NULL};

@@ -142,7 +142,6 @@ static const struct dlrm_case forests[] = {
 };
 
 static void forest_equals_the_notebook(void **state) {
-    (void)state;
     CHECK(forests, tell_forest);
 }
 
@@ -201,7 +200,6 @@ static const struct dlrm_case headlines[] = {
 };
 
 static void headline_figures_follow_from_window_and_iterations(void **state) {
-    (void)state;
     CHECK(headlines, tell_headline);
 }
 
@@ -316,7 +314,6 @@ static const struct dlrm_case device_times[] = {
 };
 
 static void device_time_counts_for_operators(void **state) {
-    (void)state;
     CHECK(device_times, tell_device_time);
 }
 
@@ -397,7 +394,6 @@ static const struct dlrm_case breakdowns[] = {
 };
 
 static void breakdown_follows_first_occurrences(void **state) {
-    (void)state;
     CHECK(breakdowns, tell_breakdown);
 }
 
@@ -445,7 +441,6 @@ static const struct dlrm_case charts[] = {
 };
 
 static void charts_have_a_bar_per_set_of_kernels(void **state) {
-    (void)state;
     CHECK(charts, tell_chart);
 }
 
@@ -532,7 +527,6 @@ static const struct dlrm_case overheads_by_shape[] = {
 };
 
 static void overheads_are_operator_time_without_launches(void **state) {
-    (void)state;
     CHECK(overheads, tell_overheads);
     CHECK(overheads_by_shape, tell_overheads_by_shape);
 }
@@ -592,7 +586,6 @@ static const struct dlrm_case streams[] = {
 };
 
 static void streams_idle_and_overlap(void **state) {
-    (void)state;
     CHECK(streams, tell_streams);
 }
 
@@ -652,7 +645,6 @@ static const struct dlrm_case warnings[] = {
 };
 
 static void skipped_events_are_reported(void **state) {
-    (void)state;
     CHECK(warnings, tell_warnings);
 }
 

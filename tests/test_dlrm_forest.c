@@ -121,7 +121,6 @@ static void check_forest(const struct sutra_dlrm *dlrm, const struct scan *scan,
 }
 
 static void forests_equal_linear_scans(void **state) {
-    (void)state;
     uint64_t seed = (uint64_t)time(NULL), n_nested = 0;
     print_message("seed %llu\n", (unsigned long long)seed);
     for (uint64_t run = seed; run < seed + 300; run++) {

@@ -67,7 +67,6 @@ static void several_free(struct several *several) {
 }
 
 static void each_rank_has_its_figures_and_is_shown_once(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     add_trace_text(&folder, "x.json",
                    "'distributedInfo':{'rank':5}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; "
@@ -108,7 +107,6 @@ static void tell_overheads(const struct several *several, struct text *text) {
 }
 
 static void samples_of_all_ranks_and_shapes_count_together(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     add_trace_text(
         &folder, "0.json",
@@ -143,7 +141,6 @@ static void take_file(const struct folder *folder, const char *name, struct text
 }
 
 static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct several several = {.told = {0}};
     struct text merged, raw, table;
@@ -172,7 +169,6 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
 }
 
 static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     add_trace_text(&folder, "a.json",
                    "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
@@ -198,7 +194,6 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
 }
 
 static void an_error_of_the_visitor_ends_the_work(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct several several = {.told = {.refuses = true}};
     add_trace_text(&folder, "a.json",
@@ -251,7 +246,6 @@ static const struct {
 };
 
 static void samples_have_the_order_of_the_notebook(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof raw_cases / sizeof *raw_cases; i++) {
         struct analysis analysis;
         struct dlrm_raw raw;
@@ -311,7 +305,6 @@ static const struct {
 };
 
 static void the_summary_has_the_words_of_the_original(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof summary_cases / sizeof *summary_cases; i++) {
         struct analysis analysis;
         struct text_out out = {0};

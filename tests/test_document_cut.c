@@ -36,7 +36,6 @@ static unsigned elements_in(const char *text, size_t from, size_t to) {
 }
 
 static void parts_become_smaller_and_expect_their_rows(void **state) {
-    (void)state;
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 2};
     struct sutra_context *context;
     struct document document = {0};

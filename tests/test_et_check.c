@@ -211,7 +211,6 @@ static const struct {
 };
 
 static void each_rule_finds_what_breaks_it(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sutra_et_check_options options = cases[i].options;
         size_t n = 0;
@@ -227,7 +226,6 @@ static void each_rule_finds_what_breaks_it(void **state) {
 }
 
 static void cycle_is_reported(void **state) {
-    (void)state;
     const struct drawn nodes[] = {COMP(.id = 5, .data = "\7"), COMP(.id = 6), COMP(.id = 7, .data = "\10"),
                                   COMP(.id = 8, .data = "\7\6")};
     struct sutra_et_check *check = begin_check(NULL);
@@ -242,7 +240,6 @@ static void cycle_is_reported(void **state) {
 }
 
 static void malformed_frames_are_reported(void **state) {
-    (void)state;
     const struct drawn node = COMP(.id = 1);
     struct buffer file = make_file(&node, 1), empty = {0};
     size_t whole = file.length;
@@ -282,7 +279,6 @@ CALLS(in_group, COLL(64, .id = 1, .group = "2"));
 #define OF(name) name, sizeof name / sizeof *name
 
 static void the_files_of_a_job_must_agree(void **state) {
-    (void)state;
     static const struct {
         const char *rules, *names[2];
         const struct drawn *one;
@@ -323,7 +319,6 @@ static void write_groups(char *path, const char *text) {
 
 /* Only members of a group must agree; a file lists the members. */
 static void groups_come_from_a_file(void **state) {
-    (void)state;
     char path[] = P_tmpdir "/sutra_groups_XXXXXX";
     write_groups(path, "{\"2\": [2, 0], \"3\": []}");
     struct sutra_et_check_options options = {.size = sizeof options, .groups = path};
@@ -341,7 +336,6 @@ static void groups_come_from_a_file(void **state) {
 }
 
 static void groups_that_cannot_be_read_are_an_error(void **state) {
-    (void)state;
     static const char *const texts[] = {"[]", "{\"a\": [1]}", "{\"1\": 1}", "{\"1\": [1.5]}", "{\"1\": [1]} x", "{"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[] = P_tmpdir "/sutra_groups_XXXXXX";

@@ -59,7 +59,6 @@ static struct sutra_et_info info_of(struct sutra_et *et) {
  *      5 (2)
  */
 static void chains_and_widths_equal_the_drawing(void **state) {
-    (void)state;
     struct buffer file = {0};
     add_varint(&file, 0);
     put_node(&file, 5, 2, "\4", "\3");
@@ -89,7 +88,6 @@ static void chains_and_widths_equal_the_drawing(void **state) {
 }
 
 static void communication_is_summed_by_type_and_group(void **state) {
-    (void)state;
     struct buffer file = {0};
     add_varint(&file, 0);
     put_collective(&file, 1, "7", ET_ALL_GATHER, 10);
@@ -121,7 +119,6 @@ static void communication_is_summed_by_type_and_group(void **state) {
 }
 
 static void an_empty_file_has_nothing(void **state) {
-    (void)state;
     struct buffer file = {0};
     add_varint(&file, 0);
     struct sutra_et *et = read_file(&file);

@@ -67,7 +67,6 @@ static void values_and_lists_have_the_form_of_their_kind(void **state) {
         {ET_SFIXED64, 1, UINT64_MAX, "sfixed64", {"\"1\"", "\"-1\""}},
         {ET_BOOL, 0, 1, "bool", {"false", "true"}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const enum wire_type wire = et_wire_type(cases[i].kind);
         const size_t n = wire == WIRE_64 ? 8 : 4;
@@ -109,7 +108,6 @@ static void values_and_lists_have_the_form_of_their_kind(void **state) {
 
 static void strings_are_escaped_and_bytes_are_in_base64(void **state) {
     struct buffer file = {0}, node = {0}, attribute = {0}, list = {0};
-    (void)state;
     put_into_file(&file, &node);
     put_text(&node, 2, "a\\b \xc3\xa9 \xf0\x9f\x98\x80");
     put_text(&attribute, ET_STRING, "a\"\n");
@@ -133,7 +131,6 @@ static void strings_are_escaped_and_bytes_are_in_base64(void **state) {
 
 static void fields_ascend_and_unknown_types_are_numbers(void **state) {
     struct buffer file = {0}, node = {0}, io = {0};
-    (void)state;
     put_text(&node, 1, "0.0.4");
     put_text_attribute(&node, 2, "schema", "1.1.1");
     put_into_file(&file, &node);
@@ -166,7 +163,6 @@ static void fields_ascend_and_unknown_types_are_numbers(void **state) {
 
 static void objects_of_chakra_jsonizer_are_indented(void **state) {
     struct buffer file = {0}, node = {0};
-    (void)state;
     put_text_attribute(&node, 2, "schema", "1");
     put_into_file(&file, &node);
     put_number(&node, 1, 1);

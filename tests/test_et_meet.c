@@ -83,7 +83,6 @@ static void a_rank_begins_when_it_starts_and_its_collective_is_its_transfer(void
                                              .per_stream = true,
                                              .nodes = &node,
                                              .n = 1};
-    (void)state;
     struct met met = meet(&rank, SUTRA_OK);
     const struct et_nodes *nodes = &met.nodes;
     assert_int_equal(nodes->n, 5);
@@ -110,7 +109,6 @@ static void a_rank_begins_when_it_starts_and_its_collective_is_its_transfer(void
 static void on_one_resource_collectives_follow_each_other(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {.nodes = &node, .n = 1};
-    (void)state;
     node.has_before = true;
     node.before = 2;
     struct met met = meet(&rank, SUTRA_OK);
@@ -124,7 +122,6 @@ static void astra_sim_meets_in_a_node_of_its_own(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {
         .astra = true, .has_start = true, .first_node = 1, .start_us = 30, .nodes = &node, .n = 1};
-    (void)state;
     struct met met = meet(&rank, SUTRA_OK);
     const struct et_nodes *nodes = &met.nodes;
     assert_int_equal(nodes->n, 6);
@@ -147,7 +144,6 @@ static void astra_sim_meets_in_a_node_of_its_own(void **state) {
 static void unmatched_collectives_keep_their_time(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {.astra = true, .nodes = &node, .n = 1};
-    (void)state;
     node.matched_collective = NOT_MATCHED;
     node.group = 0;
     struct met met = meet(&rank, SUTRA_OK);
@@ -160,7 +156,6 @@ static void unmatched_collectives_keep_their_time(void **state) {
 static void missing_collective_is_reported(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {.nodes = &node, .n = 1}, start = {.has_start = true, .first_node = 99};
-    (void)state;
     node.node = 40;
     struct met met = meet(&rank, SUTRA_DATA);
     met_free(&met);

@@ -57,7 +57,6 @@ static struct sutra_et *read_file(const struct buffer *file, bool damaged, struc
 }
 
 static void columns_equal_the_messages(void **state) {
-    (void)state;
     struct buffer file = make_file();
     struct sutra_error error;
     struct sutra_et *et = read_file(&file, false, &error);
@@ -96,7 +95,6 @@ static struct sutra_et *read_one(struct buffer *node, struct sutra_error *error)
 }
 
 static void last_scalar_field_counts_and_lists_continue(void **state) {
-    (void)state;
     struct buffer node = {0}, io = {0};
     struct sutra_error error;
     put_number(&node, 1, 5);
@@ -124,7 +122,6 @@ static void last_scalar_field_counts_and_lists_continue(void **state) {
 
 /* Pieces of one list are one list, but another member of the oneof between them begins anew. */
 static void values_of_an_attribute_replace_each_other(void **state) {
-    (void)state;
     struct buffer node = {0}, attribute = {0};
     struct sutra_error error;
     put_bytes(&attribute, ET_INT64 + 1, "\x0a\x01\x01", 3);
@@ -152,7 +149,6 @@ static void values_of_an_attribute_replace_each_other(void **state) {
 }
 
 static void unknown_fields_and_groups_are_stepped_over(void **state) {
-    (void)state;
     struct buffer node = {0};
     struct sutra_error error;
     put_number(&node, 100, 3);                                       /* a field that we do not know */
@@ -168,7 +164,6 @@ static void unknown_fields_and_groups_are_stepped_over(void **state) {
 }
 
 static void malformed_messages_are_errors_with_a_byte_offset(void **state) {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t length, place; /* behind the node's beginning */
@@ -216,7 +211,6 @@ static bool ends_a_message(const struct buffer *file, size_t end) {
 }
 
 static void a_file_that_is_cut_anywhere_gives_nodes_or_a_line(void **state) {
-    (void)state;
     struct buffer file = make_file();
     size_t whole = file.length;
     unsigned n_errors = 0;
@@ -244,7 +238,6 @@ static void a_file_that_is_cut_anywhere_gives_nodes_or_a_line(void **state) {
 }
 
 static void a_damaged_file_can_be_read_up_to_the_damage(void **state) {
-    (void)state;
     struct buffer file = make_file(), node = {0};
     struct sutra_error error = {0};
     put_text(&node, 2, "\xff");
@@ -286,7 +279,6 @@ static struct buffer make_long_file(void) {
 }
 
 static void parts_are_read_as_if_they_were_one(void **state) {
-    (void)state;
     static const char *const names[] = {"name 0", "odd", "name 1", "name 2", "name 3"};
     struct buffer file = make_long_file();
     struct sutra_error error;
@@ -316,7 +308,6 @@ static void parts_are_read_as_if_they_were_one(void **state) {
 }
 
 static void damage_after_the_first_part_is_reported(void **state) {
-    (void)state;
     struct buffer file = make_long_file(), node = {0};
     struct sutra_error error = {0};
     put_text(&node, 2, "\xff");
@@ -333,7 +324,6 @@ static void damage_after_the_first_part_is_reported(void **state) {
 }
 
 static void messages_end_at_a_length_of_nothing(void **state) {
-    (void)state;
     struct buffer file = make_file(), again = make_file();
     struct sutra_error error;
     size_t whole = file.length;
@@ -348,7 +338,6 @@ static void messages_end_at_a_length_of_nothing(void **state) {
 }
 
 static void an_empty_file_has_no_metadata(void **state) {
-    (void)state;
     struct buffer file = {0};
     struct sutra_error error;
     struct sutra_et *et = read_file(&file, false, &error);
@@ -358,7 +347,6 @@ static void an_empty_file_has_no_metadata(void **state) {
 }
 
 static void a_file_is_known_by_its_first_message(void **state) {
-    (void)state;
     static const char *const others[] = {"", "{\"schema\": 1}", "{\n  \"nodes\": []\n}", "[1]", "\x02\x08\x01"};
     const char zeros[4] = {0};
     struct buffer file = make_file();
@@ -383,7 +371,6 @@ static struct buffer pack_bytes(enum compression compression, const char *beginn
 }
 
 static void compressed_files_of_other_formats_are_refused_by_their_first_bytes(void **state) {
-    (void)state;
     static const struct {
         const char *beginning;
         char byte;

@@ -121,7 +121,6 @@ static char *decoded(const char *bytes, size_t n) {
 }
 
 static void protoc_reads_every_field(void **state) {
-    (void)state;
     struct et_nodes nodes;
     struct buffer bytes = {0};
     if (system("protoc --version >/dev/null 2>&1") != 0)

@@ -50,7 +50,6 @@ static const struct requested_field fields[N_FIELDS] = {
 
 /* A request after the columns were freed reads them again; strings keep their ids. */
 static void evicted_columns_are_read_again(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column column;
@@ -76,7 +75,6 @@ struct expected_input {
 /* All that an operator was given is one text, and all that a launch was another, each asked for or read ahead; which
  * of it there is is told apart, wherever it stands. */
 static void inputs_are_one_text(void **state) {
-    (void)state;
     static const char text[] =
         "{\"traceEvents\":[{\"args\":{\"Input Dims\":[[1, 2]],\"a\":1,\"Input type\": [\"x\"] }},"
         "{\"args\":{\"Input type\":[\"x\"] ,\"Input Dims\" : [[1, 2]]}},"
@@ -149,7 +147,6 @@ static double number_of(const struct requested_column *column, row_t event) {
 }
 
 static void values_have_the_requested_form(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column columns[N_FIELDS];
@@ -180,7 +177,6 @@ static void values_have_the_requested_form(void **state) {
 
 /* One name in two spellings; a duplicate "args" replaces the earlier one. */
 static void key_applies_only_to_requested_events(void **state) {
-    (void)state;
     static const char text[] = "{\"traceEvents\":[{\"k\":1,\"args\":{\"k\":2,\"k\":\"3\"}},"
                                "{\"args\":{\"k\":4},\"args\":{\"l\":{\"k\":5}},\"\\u006b\":6},"
                                "{\"args\":{\"k\":7},\"args\":{}},{\"k\":9,\"args\":{\"k\":10,\"k\":\"11\"}},{}]}";
@@ -206,7 +202,6 @@ static void key_applies_only_to_requested_events(void **state) {
 }
 
 static void cached_values_are_not_read_again(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column first[2], second[2];
@@ -238,7 +233,6 @@ static void make_many(struct buffer *text, unsigned n) {
 }
 
 static void numbers_of_strings_do_not_depend_on_threads(void **state) {
-    (void)state;
     enum { N_EVENTS = 20000 };
     static const struct requested_field both[] = {{"dtype", ASK_STRING, false}, {"k", ASK_INT, false}};
     uint32_t of_one[N_EVENTS];

@@ -136,7 +136,6 @@ static size_t check_walks(const struct source *source, uint64_t seed) {
 }
 
 static void learning_changes_nothing(void **state) {
-    (void)state;
     size_t n_events = 0;
     for (uint64_t seed = 1; seed <= 600; seed++) {
         struct buffer text = {0};
@@ -153,7 +152,6 @@ static void learning_changes_nothing(void **state) {
 
 /* More layouts, also interleaved, than the cache holds. */
 static void too_long_patterns_are_not_learned(void **state) {
-    (void)state;
     struct buffer text = {0};
     struct source source;
     struct sutra_error error;
@@ -207,7 +205,6 @@ static void check_same_strings(const struct reading *a, const struct reading *b)
 
 /* Rows and ids of names equal a plain walk's for any number of parts; errors are the same. */
 static void parts_and_learning_change_no_row(void **state) {
-    (void)state;
     size_t n_rows = 0, n_failed = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct buffer text = {0}, events = {0};
@@ -248,7 +245,6 @@ static void parts_and_learning_change_no_row(void **state) {
 /* Objects inside elements that begin as these do, and mistakes in any part: the parts do not meet, or the first
  * counts. */
 static void parts_that_do_not_meet_become_one(void **state) {
-    (void)state;
     for (int kind = 0; kind < 4; kind++) {
         struct buffer text = {0};
         add(&text, "{\"traceEvents\": [");

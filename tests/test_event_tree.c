@@ -259,7 +259,6 @@ static void compare(const struct list *list, const struct answer *found, const s
 }
 
 static void equals_the_plain_ways_on_random_lists(void **state) {
-    (void)state;
     struct random random = {20261121};
     print_message("seed %" PRIu64 "\n", random.state);
     for (int round = 0; round < 20000; round++) {

@@ -139,14 +139,12 @@ static void check(const struct op_case *cases, row_t n, struct exclusive_anomali
 static const struct exclusive_anomalies none = {.first_replaced = ROW_NONE};
 
 static void nested_operators_lose_their_direct_children(void **state) {
-    (void)state;
     const struct op_case cases[] = {
         {I(0), I(100), I(50)}, {I(10), I(30), I(20)}, {I(15), I(10), I(10)}, {I(60), I(20), I(20)}};
     check(cases, 4, none);
 }
 
 static void touching_and_overlapping_children_merge(void **state) {
-    (void)state;
     const struct op_case cases[] = {{I(0), I(100), I(60)},
                                     {I(10), I(10), I(10)},
                                     {I(20), I(10), I(10)},
@@ -156,7 +154,6 @@ static void touching_and_overlapping_children_merge(void **state) {
 }
 
 static void partly_overlapping_operators_are_no_children_of_each_other(void **state) {
-    (void)state;
     /* 5..25 is within neither of the first two alone; 12..18 is within all three. */
     const struct op_case cases[] = {
         {I(0), I(20), I(14)}, {I(5), I(20), I(14)}, {I(10), I(20), I(14)}, {I(12), I(6), I(6)}};
@@ -164,25 +161,21 @@ static void partly_overlapping_operators_are_no_children_of_each_other(void **st
 }
 
 static void the_longer_of_one_start_does_not_see_the_shorter(void **state) {
-    (void)state;
     const struct op_case cases[] = {{I(0), I(100), I(90)}, {I(0), I(50), I(40)}, {I(10), I(10), I(10)}};
     check(cases, 3, none);
 }
 
 static void equal_operators_nest_in_the_order_of_the_file(void **state) {
-    (void)state;
     const struct op_case cases[] = {{I(0), I(10), I(0)}, {I(0), I(10), I(0)}, {I(0), I(10), I(10)}};
     check(cases, 3, none);
 }
 
 static void a_child_may_end_with_its_parent_and_begin_at_its_end(void **state) {
-    (void)state;
     const struct op_case cases[] = {{I(0), I(10), I(5)}, {I(5), I(5), I(5)}, {I(10), I(0), I(0)}, {I(10), I(1), I(1)}};
     check(cases, 4, none);
 }
 
 static void kinds_follow_python(void **state) {
-    (void)state;
     const struct op_case with_child[] = {{I(0), {1, NUMBER_BOOLEAN}, I(0)}, {I(0), I(1), I(1)}};
     const struct op_case alone[] = {{I(0), {1, NUMBER_BOOLEAN}, {1, NUMBER_BOOLEAN}}, {I(5), I(1), I(1)}};
     struct op_case doubles[] = {{real(0), integer(10), real(8)}, {real(1), integer(2), integer(2)}};
@@ -199,14 +192,12 @@ static void kinds_follow_python(void **state) {
 }
 
 static void integers_beyond_doubles_stay_exact(void **state) {
-    (void)state;
     int64_t start = ((int64_t)1 << 61) + 1;
     const struct op_case cases[] = {{I(start), I(start - 2), I(start - 5)}, {I(start + 1), I(3), I(3)}};
     check(cases, 2, none);
 }
 
 static void an_end_before_its_start_is_not_looked_for_beyond_the_next_start(void **state) {
-    (void)state;
     /* Doubles near 2^55 are 8 apart: the last one ends at 2^55, as the first does, but the third has begun by then. */
     int64_t start = (int64_t)1 << 55;
     struct op_case cases[] = {{real(0x1p55), integer(0), integer(0)},
@@ -217,7 +208,6 @@ static void an_end_before_its_start_is_not_looked_for_beyond_the_next_start(void
 }
 
 static void negative_exclusive_duration_is_repaired_and_counted(void **state) {
-    (void)state;
     /* Near 4.39e12 ends are rounded to 1/2048: both end at +0.10009765625, so the child is longer than 0.1. */
     double start = 4390000000000.0;
     struct op_case replaced[] = {{real(start), real(0.1), real(0.1)}, {real(start), real(0.1), real(0.1)}};
@@ -228,7 +218,6 @@ static void negative_exclusive_duration_is_repaired_and_counted(void **state) {
 }
 
 static void a_negative_duration_stands_alone(void **state) {
-    (void)state;
     const struct op_case cases[] = {
         {I(0), I(10), I(8)}, {I(1), I(-1), I(0)}, {I(2), I(2), I(2)}, {I(20), I(-30), I(0)}};
     check(cases, 4, (struct exclusive_anomalies){0, 2, 1, 0});
@@ -249,7 +238,6 @@ static void digits_of_a_double_equal_its_sum_of_powers(void **state) {
         {0x3p-1070, {-1070, -1021}},
         {0x1.8p1023, {1022, 1024}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct binary_digits digits = binary_digits_of(cases[i].value);
         if (digits.lowest != cases[i].digits.lowest || digits.above != cases[i].digits.above)
@@ -258,7 +246,6 @@ static void digits_of_a_double_equal_its_sum_of_powers(void **state) {
 }
 
 static void no_operators_are_fine(void **state) {
-    (void)state;
     check(NULL, 0, none);
 }
 
@@ -431,7 +418,6 @@ static void compare(const char *shape, uint64_t seed, const struct table *table,
 }
 
 static void walk_and_sweep_follow_the_rule_on_any_threads(void **state) {
-    (void)state;
     static const unsigned n_threads[] = {1, 2, 7};
     static const uint32_t budgets[] = {0, 1, 2, EXCLUSIVE_BUDGET};
     static struct table table;
@@ -458,7 +444,6 @@ static void walk_and_sweep_follow_the_rule_on_any_threads(void **state) {
 /* Partly overlapping operators at decimals of which the first are near 0: their digits lie far below those of the last.
  * Only those that begin before their own duration has passed are done one by one. */
 static void decimals_from_near_zero_need_few_single_looks(void **state) {
-    (void)state;
     static struct table table;
     static struct result expected, result;
     table_clear(&table);
@@ -476,7 +461,6 @@ static void decimals_from_near_zero_need_few_single_looks(void **state) {
 /* Operators that all overlap partly, so that what lies in one is merged to few intervals: those are searched for where
  * Python's rounding makes their order matter. */
 static void merged_intervals_are_not_scanned_individually(void **state) {
-    (void)state;
     static struct table table;
     static struct result expected, result;
     struct pool *pool = pool_create(1);

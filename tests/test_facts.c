@@ -31,7 +31,6 @@ static struct device_events two_events(struct number ts, struct number dur, uint
 }
 
 static void starts_with_fractions_or_without_a_value_mean_rounding(void **state) {
-    (void)state;
     const struct {
         struct number ts, dur;
         uint8_t second_flags;
@@ -52,7 +51,6 @@ static void starts_with_fractions_or_without_a_value_mean_rounding(void **state)
 }
 
 static void whole_times_begin_later_and_end_earlier(void **state) {
-    (void)state;
     struct device_events events = two_events(number_double(10.2), number_double(3.5), EVENT_HAS_TS);
     const struct time_rules exact = {false, 1e6, 1e6, false}, whole = {true, 1e6, 1e6, false};
     struct event_time time;
@@ -68,7 +66,6 @@ static void whole_times_begin_later_and_end_earlier(void **state) {
 }
 
 static void times_beyond_the_limits_are_of_no_use(void **state) {
-    (void)state;
     const struct time_rules rules = {false, 100, 50, false};
     const struct {
         double ts, dur;
@@ -84,7 +81,6 @@ static void times_beyond_the_limits_are_of_no_use(void **state) {
 }
 
 static void times_count_from_the_first_row(void **state) {
-    (void)state;
     static const row_t rows[] = {3, 1, 2};
     int64_t start[] = {-100, 7, 5, 9};
     assert_int_equal(times_shift(start, rows, 3), 5);
@@ -105,7 +101,6 @@ static row_t plain_partner(const value_key *keys, const uint8_t *on_gpu, row_t e
 }
 
 static void partners_are_the_last_of_the_other_side(void **state) {
-    (void)state;
     static const value_key odd[] = {-1, KEY_NULL, KEY_UNHASHABLE, KEY_VALUES, -7};
     struct pool *pool = pool_create(1);
     struct engine engine = engine_cpu(pool);
@@ -133,7 +128,6 @@ static void partners_are_the_last_of_the_other_side(void **state) {
 }
 
 static void threads_are_numbered_as_they_are_first_seen(void **state) {
-    (void)state;
     static const value_key tids[] = {7, 12, KEY_VALUES, 7, 99, 12};
     static const row_t rows[] = {5, 3, 0, 2, 1}; /* not 4 */
     static const uint32_t expected[] = {0, 1, 1, 2, 0};
@@ -158,7 +152,6 @@ static void threads_are_numbered_as_they_are_first_seen(void **state) {
 }
 
 static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
-    (void)state;
     static const uint64_t time[] = {5, 1, 5, 20, /* kernels: */ 5, 9, 9, 30};
     static const uint64_t stream[] = {20, 70, 20, 20, /**/ 70, 20, 20, 20};
     static const uint8_t up[] = {1, 1, 1, 1, /**/ 0, 0, 0, 0};
@@ -183,7 +176,6 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
 }
 
 static void policy_selects_among_calls_with_one_id(void **state) {
-    (void)state;
     value_key ids[] = {7, 9, 7, 7, 9};
     uint64_t start[] = {10, 20, 30, 50, 60};
     uint8_t integer[5] = {NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER, NUMBER_INTEGER};

@@ -155,7 +155,6 @@ static struct sutra_et *read_text(const char *text) {
 
 /* `check` reports an error exactly if the model does not complete all nodes. */
 static void the_walk_and_the_check_agree(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         unsigned n_reached;
@@ -184,7 +183,6 @@ static void the_walk_and_the_check_agree(void **state) {
 }
 
 static void collectives_of_two_ranks_match_or_wait(void **state) {
-    (void)state;
     struct sutra_et *ranks[] = {read_text(META COLL("1", "", "0") COLL("2", "1", "1")),
                                 read_text(META COLL("5", "", "0") COLL("6", "5", "1")),
                                 read_text(META COLL("5", "", "1") COLL("6", "5", "0"))};
@@ -216,7 +214,6 @@ static struct sutra_et *convert(const char *plus) {
 }
 
 static void every_converted_node_is_reached(void **state) {
-    (void)state;
     glob_t plus;
     unsigned n_files = 0;
     if (glob("tests/data/link/*/out*.json.gz", 0, NULL, &plus))

@@ -528,7 +528,6 @@ static void print_findings(const struct overview_findings *findings) {
 }
 
 static void every_rule_fires_on_its_positive_case(void **state) {
-    (void)state;
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct finding_case *rule_case = &cases[i];
@@ -551,7 +550,6 @@ static void every_rule_fires_on_its_positive_case(void **state) {
 }
 
 static void no_rule_fires_on_its_negative_case(void **state) {
-    (void)state;
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct overview_findings findings = found_in(&cases[i], false);
@@ -566,7 +564,6 @@ static void no_rule_fires_on_its_negative_case(void **state) {
 
 /* With the traces of other ranks, the job has the finding. */
 static void one_rank_alone_reports_no_straggler(void **state) {
-    (void)state;
     struct made_trace made = {0};
     struct overview_findings findings;
     made_straggler(&made, true);
@@ -579,7 +576,6 @@ static void one_rank_alone_reports_no_straggler(void **state) {
 
 /* One synchronizing call in two steps. */
 static void rare_waits_are_not_rounded_to_0(void **state) {
-    (void)state;
     struct made_trace made = {0};
     struct overview_findings findings;
     for (int step = 0; step < 2; step++) {
@@ -601,7 +597,6 @@ static void rare_waits_are_not_rounded_to_0(void **state) {
 }
 
 static void every_rule_has_a_case(void **state) {
-    (void)state;
     for (uint32_t rule = 0; rule < n_finding_rules; rule++) {
         bool found = false;
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -662,7 +657,6 @@ static void every_rule_is_complete(void **state) {
     char *page = read_page();
     const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
     size_t n_complete = 0;
-    (void)state;
     assert_true(guards && rules && guards < rules);
     for (uint32_t i = 0; i < n_finding_rules; i++) {
         const char *hole = hole_of(finding_rules[i], page, guards, rules);
@@ -688,7 +682,6 @@ static void rules_with_holes_are_reported(void **state) {
                                         "row in the section 'Guards' or 'Rules' of " PAGE,
                                         "situation in " PAGE};
     const struct overview_finding finding = {.rule = &holed[4], .seen = "Seen."};
-    (void)state;
     for (int i = 0; i < 7; i++)
         holed[i] = rule_layout;
     holed[0].name = "Layout";
@@ -712,7 +705,6 @@ static void add(struct overview_findings *findings, const struct finding_rule *r
 }
 
 static void findings_are_sorted_by_saving(void **state) {
-    (void)state;
     struct overview_findings findings = {.n = 0};
     add(&findings, &rule_gemm_bound, (double)NAN);
     add(&findings, &rule_layout, 2);
@@ -728,7 +720,6 @@ static void findings_are_sorted_by_saving(void **state) {
 }
 
 static void kernel_findings_follow_large_idle_time(void **state) {
-    (void)state;
     for (int busy = 50; busy <= 70; busy += 20) {
         struct overview_findings findings = {.n = 0};
         add(&findings, &rule_fp32, 30);
@@ -742,7 +733,6 @@ static void kernel_findings_follow_large_idle_time(void **state) {
 }
 
 static void at_most_five_findings_are_shown(void **state) {
-    (void)state;
     struct overview_findings findings = {.n = 0};
     const uint32_t first = finding_rule_number(&rule_data_loading);
     for (uint32_t rule = first; rule < first + 8; rule++)
@@ -753,7 +743,6 @@ static void at_most_five_findings_are_shown(void **state) {
 }
 
 static void a_trace_without_activity_reports_the_cause_alone(void **state) {
-    (void)state;
     static const char *const texts[] = {"", "user_annotation ProfilerStep#1 ts=0+1000",
                                         "kernel k stream=7 ts=5+0 correlation=1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -767,7 +756,6 @@ static void a_trace_without_activity_reports_the_cause_alone(void **state) {
 
 /* Without the kernels of ten launches at the start of the trace, the window begins at the first launch with a kernel. */
 static void window_begins_after_dropped_activities(void **state) {
-    (void)state;
     for (int n_lost = 9; n_lost <= 10; n_lost++) {
         struct made_trace made = {0};
         struct overviewed of;

@@ -57,7 +57,6 @@ static void assert_answers(const struct answer *answers, size_t n) {
 
 /* (2, 3) x (3, 5): 2*2*3*5 = 60 and 6 + 15 + 10 elements. */
 static void products_of_matrices(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::mm", "[[2, 3], [3, 5]]", "['float', 'float']", "[[3, 1], [5, 1]]", "['', '']", 60, 124, 60, 124},
         {"aten::mm", "[[2, 3], [3, 5]]", "['c10::Half', 'float']", NULL, NULL, 60, 12 + 60 + 20, 60, 62},
@@ -105,7 +104,6 @@ static void products_of_matrices(void **state) {
     "['', '', '', '[1, 1]', '[0, 0]', '[1]', '" transposed "', '[0, 0]', '" groups "']"
 
 static void convolutions(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], []]", "['float', 'float', '']",
          NULL, CONV_VALUES("False", "1"), 2. * 27 * 288, 4 * (384 + 108 + 288), 2. * 27 * 288, 4 * (384 + 108 + 288)},
@@ -143,7 +141,6 @@ static void convolutions(void **state) {
 #define BACKWARD_VALUES(mask) "['', '', '', '[4]', '[1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1', '" mask "']"
 
 static void gradients_of_convolutions(void **state) {
-    (void)state;
     static const char shapes[] = "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], [], []]";
     static const char types[] = "['float', 'float', 'float', 'ScalarList']";
     const double product = 2. * 27 * 288, all = 384 + 108 + 288;
@@ -167,7 +164,6 @@ static void gradients_of_convolutions(void **state) {
 
 /* 2 x 3 heads, 8 queries and 8 keys of width 16: 2 * 2 * 3 * 64 * 32 = 24576. */
 static void attention(void **state) {
-    (void)state;
     static const char same[] = "[[2, 3, 8, 16], [2, 3, 8, 16], [2, 3, 8, 16], [], [], [], []]";
     static const char half[] = "['c10::Half', 'c10::Half', 'c10::Half', '', '', '', '']";
     static const char single[] = "['float', 'float', 'float', '', '', '', '']";
@@ -217,7 +213,6 @@ static void attention(void **state) {
 
 /* 2 * 2 * 3 * 64 * 16 = 12288 for each product. */
 static void gradients_of_attention(void **state) {
-    (void)state;
     static const char half[] = "['c10::Half', 'c10::Half', 'c10::Half', 'c10::Half', 'c10::Half']";
     const double product = 12288, elements = 768;
     const struct answer answers[] = {
@@ -244,7 +239,6 @@ static void gradients_of_attention(void **state) {
 }
 
 static void element_by_element(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::sigmoid", "[[4, 5]]", "['float']", "[[5, 1]]", "['']", 20, 160, 20, 160},
         {"aten::sigmoid", "[[4, 5]]", "['float']", NULL, NULL, 20, 160, NONE},
@@ -279,7 +273,6 @@ static void element_by_element(void **state) {
 }
 
 static void copies_compute_nothing(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::copy_", "[[4, 5], [4, 5], []]", "['c10::Half', 'float', 'Scalar']", "[[5, 1], [5, 1], []]", NULL, 0,
          120, 20, 120},
@@ -302,7 +295,6 @@ static void copies_compute_nothing(void **state) {
 }
 
 static void lists_of_tensors(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::_foreach_add_", "[[[2, 3], [4]], [[2, 3], [4]], []]",
          "['GenericList[Tensor(float)]', 'GenericList[Tensor(float)]', 'Double']", NULL, NULL, 10, 120, NONE},
@@ -322,7 +314,6 @@ static void lists_of_tensors(void **state) {
 }
 
 static void reductions(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"aten::sum", "[[4, 5], []]", "['float', '']", NULL, "['', '']", 20, 84, 20, 84},
         {"aten::sum", "[[4, 5], [], [], []]", "['float', 'ScalarList', 'Scalar', '']", NULL, "['', '[-1]', 'True', '']",
@@ -351,7 +342,6 @@ static void reductions(void **state) {
 }
 
 static void norms(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         /* 2 x 3 channels x 4: n = 24, c = 3 */
         {"aten::batch_norm", "[[2, 3, 4], [3], [3], [3], [3], [], [], [], []]", "['float', 'float', 'float']",
@@ -388,7 +378,6 @@ static void norms(void **state) {
 }
 
 static void gradients_of_norms(void **state) {
-    (void)state;
     static const char batch[] = "[[2, 3, 4], [2, 3, 4], [3], [3], [3], [3], [3], [], [], []]";
     static const struct answer answers[] = {
         {"aten::native_batch_norm_backward", batch, "['float', 'float', 'float']", "[[1,1,1], [1,1,1]]",
@@ -418,7 +407,6 @@ static void gradients_of_norms(void **state) {
 }
 
 static void first_operand_determines_unit_and_precision(void **state) {
-    (void)state;
     static const struct answer product = {
         "aten::addmm", "[[5], [2, 3], [3, 5]]", "['float', 'c10::BFloat16', 'c10::BFloat16']", NULL, NULL, 0, 0, 0, 0};
     static const struct answer sum = {"aten::sum", "[[5]]", "['double']", NULL, NULL, 0, 0, 0, 0};
@@ -431,7 +419,6 @@ static void first_operand_determines_unit_and_precision(void **state) {
 }
 
 static void unknown_flops_have_a_reason(void **state) {
-    (void)state;
     static const struct answer none = {"my::op", "[[5]]", "['float']", NULL, NULL, 0, 0, 0, 0};
     static const struct answer huge = {
         "aten::mul", "[[999999999999999999, 999999999999999999], []]", "['float', 'Scalar']", NULL, NULL, 0, 0, 0, 0};
@@ -447,7 +434,6 @@ static void unknown_flops_have_a_reason(void **state) {
 /* (2, 3) x weights of (5, 3): 60 and 6 + 15 + 10 elements; TraceLens takes the first two dimensions of x for its
  * all. */
 static void layers_of_inference_libraries(void **state) {
-    (void)state;
     static const struct answer answers[] = {
         {"vllm::rocm_unquantized_gemm", "[[2, 3], [5, 3], [5]]", "[" BF16 ", " BF16 ", " BF16 "]", NULL, NULL, 70, 72,
          70, 72},
@@ -473,7 +459,6 @@ static void layers_of_inference_libraries(void **state) {
 
 /* 2 heads of 4 queries, 1 of 4 keys: 24 and 2 * 12 elements; no strides, and "causal" may be nothing. */
 static void attention_of_inference_libraries(void **state) {
-    (void)state;
     static const char shapes[] = "[[1, 4, 2, 3], [1, 4, 1, 3], [1, 4, 1, 3], [], [], []]";
     static const char gradient[] = "[[1, 4, 2, 3], [1, 4, 2, 3], [1, 4, 1, 3], [1, 4, 1, 3], [1, 4, 2, 3]]";
     static const char types[] = "[" BF16 ", " BF16 ", " BF16 ", " BF16 ", " BF16 "]";
@@ -528,7 +513,6 @@ static void assert_inference(const struct inference_answer *answers, size_t n) {
 #define FLOATS  "['float', 'float', 'Scalar', 'Scalar']"
 
 static void triton_kernels_have_the_flops_of_their_sources(void **state) {
-    (void)state;
     static const struct inference_answer answers[] = {
         /* 2 tensors of 1000 floats, and the first one again */
         {"triton_poi_fused_add_relu_0", NULL, TENSORS, FLOATS, "['', '', '1000', '']", 2000, 12000, NULL},
@@ -573,7 +557,6 @@ static void triton_kernels_have_the_flops_of_their_sources(void **state) {
 }
 
 static void inference_operators_follow_annotations_and_experts(void **state) {
-    (void)state;
     static const char mixed[] = "execute_7_context_1(sq5sk8sqsq25sqsk40)_generation_2(sq2sk30sqsq2sqsk30)";
     static const char qkv[] = "[[7, 4, 8], [7, 2, 8], [7, 2, 8]]", bf16[] = "[" BF16 ", " BF16 ", " BF16 "]";
     const struct inference_answer answers[] = {

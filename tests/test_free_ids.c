@@ -22,7 +22,6 @@ static int64_t take(struct free_ids *ids, int64_t wanted) {
 }
 
 static void used_ids_are_skipped(void **state) {
-    (void)state;
     static const struct {
         int64_t wanted, given;
     } rows[] = {{3, 3}, {3, 4},   {3, 5},   {7, 7}, {3, 6}, {3, 8}, {5, 9},
@@ -34,7 +33,6 @@ static void used_ids_are_skipped(void **state) {
 }
 
 static void ids_end_where_64_bits_do(void **state) {
-    (void)state;
     struct free_ids ids = {0};
     int64_t given;
     assert_int_equal(take(&ids, INT64_MAX - 1), INT64_MAX - 1);
@@ -43,7 +41,6 @@ static void ids_end_where_64_bits_do(void **state) {
 }
 
 static void random_wishes_give_what_a_plain_search_gives(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct random random = {seed};
         struct free_ids ids = {0};

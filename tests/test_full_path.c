@@ -65,7 +65,6 @@ static void expect_path(const char *source, const char *annotation, uint64_t ins
 /* ---- Durations ---- */
 
 static void path_follows_the_host_waits(void **state) {
-    (void)state;
     expect_path("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
                 "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7; "
                 "cudaDeviceSynchronize pid= ts=130+55 correlation=8",
@@ -73,14 +72,12 @@ static void path_follows_the_host_waits(void **state) {
 }
 
 static void without_host_waits_the_path_stays_on_the_cpu(void **state) {
-    (void)state;
     expect_path("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
                 "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7",
                 NULL, 0, "op a 0-100");
 }
 
 static void a_stream_waits_for_an_event_of_another_one(void **state) {
-    (void)state;
     expect_path("cpu_op a pid= ts=100+30; cudaLaunchKernel pid= ts=104+2 correlation=1; "
                 "cudaEventRecord pid= ts=108+1 correlation=2; cudaStreamWaitEvent pid= ts=110+1 correlation=3; "
                 "cudaLaunchKernel pid= ts=112+2 correlation=4; "
@@ -92,14 +89,12 @@ static void a_stream_waits_for_an_event_of_another_one(void **state) {
 }
 
 static void communication_is_a_kind_of_its_own(void **state) {
-    (void)state;
     expect_path("cpu_op a pid= ts=100+10; cudaLaunchKernel pid= ts=102+2 correlation=1; "
                 "kernel ncclDevKernel_AllReduce pid= tid='stream 7' stream=7 ts=120+80 correlation=1",
                 NULL, 0, "op a 0-10, launch ncclDevKernel_AllReduce 10-20, comm ncclDevKernel_AllReduce 20-100");
 }
 
 static void unrecorded_time_is_a_separate_kind(void **state) {
-    (void)state;
     expect_path("cpu_op a pid= ts=100+50; cpu_op child pid= ts=110+10; cpu_op b pid= ts=170+30", NULL, 0,
                 "op a 0-10, op child 10-20, op a 20-50, gap - 50-70, op b 70-100");
 }
@@ -112,7 +107,6 @@ static void unrecorded_time_is_a_separate_kind(void **state) {
     "gpu_user_annotation ProfilerStep#1 pid= tid=7 ts=1+9"
 
 static void default_step_is_used_unless_one_is_selected(void **state) {
-    (void)state;
     expect_path(TWO_STEPS, NULL, 0, "op a 0-20");
     expect_path(TWO_STEPS, NULL, 1, "op b 0-40");
     expect_path(TWO_STEPS, "#2", 0, "op b 0-40");
@@ -120,7 +114,6 @@ static void default_step_is_used_unless_one_is_selected(void **state) {
 }
 
 static void kernels_count_where_they_were_launched(void **state) {
-    (void)state;
     expect_path("user_annotation ProfilerStep#1 pid= ts=100+50; cpu_op a pid= ts=110+20; "
                 "cudaLaunchKernel pid= ts=112+2 correlation=1; cpu_op b pid= ts=160+20; "
                 "kernel k pid= tid='stream 7' stream=7 ts=155+45 correlation=1",
@@ -128,7 +121,6 @@ static void kernels_count_where_they_were_launched(void **state) {
 }
 
 static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *source, *annotation;
         uint64_t instance;
@@ -152,7 +144,6 @@ static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
 /* ---- Sums ---- */
 
 static void shares_and_kinds_add_up_to_the_path(void **state) {
-    (void)state;
     struct found_path found = path_find("cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
                                         "kernel k pid= tid='stream 7' stream=7 ts=120+60 correlation=7; "
                                         "cudaDeviceSynchronize pid= ts=130+55 correlation=8",
@@ -190,7 +181,6 @@ static void expect_slacks(const char *source, const char *expected) {
 
 /* The processor is the path; the kernels may last until its end, the first one as long as the second lets it. */
 static void unawaited_nodes_have_slack_until_the_end(void **state) {
-    (void)state;
     expect_slacks(
         "cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
         "kernel k pid= tid='stream 7' stream=7 ts=120+30 correlation=7; "
@@ -201,7 +191,6 @@ static void unawaited_nodes_have_slack_until_the_end(void **state) {
 /* The host waits for the kernel: the operator that ends while the kernel runs has slack until then, the launching
  * operator none. */
 static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
-    (void)state;
     expect_slacks("cpu_op launch pid= ts=100+10; cudaLaunchKernel pid= ts=104+2 correlation=7; "
                   "kernel k pid= tid='stream 7' stream=7 ts=110+60 correlation=7; cpu_op b pid= ts=110+25; "
                   "cpu_op wait pid= ts=140+60; cudaDeviceSynchronize pid= ts=145+25 correlation=8",
@@ -210,7 +199,6 @@ static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
 
 /* Names that have slack, the longest first. */
 static void slack_is_summed_by_name(void **state) {
-    (void)state;
     struct found_path found = path_find(
         "cpu_op a pid= ts=100+100; cudaLaunchKernel pid= ts=110+2 correlation=7; "
         "kernel k pid= tid='stream 7' stream=7 ts=120+30 correlation=7; "
@@ -249,7 +237,6 @@ static void expect_measured_time(struct sutra_context *context, const char *file
 }
 
 static void recorded_traces_take_the_measured_time(void **state) {
-    (void)state;
     static const char *const folders[] = {"torch_gloo1_r0_ne", "torch_gloo2_r0_dn", "torch_mlp_adam_ne",
                                           "torch_mlp_da",      "torch_mlp_nosync",  "torch_threads_int"};
     struct sutra_context *context = NULL;

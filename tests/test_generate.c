@@ -31,13 +31,11 @@ static const char *in_folder(const char *name) {
 }
 
 static int make_folder(void **state) {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/test_generate_XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     unlink(in_folder("host.json"));
     unlink(in_folder("device.json"));
     return rmdir(folder); /* fails if a test left a file */
@@ -165,7 +163,6 @@ static uint64_t count_text(const char *text, const char *what) {
 }
 
 static void the_same_options_give_the_same_bytes(void **state) {
-    (void)state;
     struct generate_options options = {.events = 3000, .seed = 7, .collectives = true, .n_threads = 5};
     struct pair first = generate(options), second = generate(options);
     assert_string_equal(first.host, second.host);
@@ -175,7 +172,6 @@ static void the_same_options_give_the_same_bytes(void **state) {
 }
 
 static void another_seed_gives_another_trace(void **state) {
-    (void)state;
     struct pair first = generate((struct generate_options){.events = 1000, .seed = 1});
     struct pair second = generate((struct generate_options){.events = 1000, .seed = 2});
     assert_string_not_equal(first.host, second.host);
@@ -193,7 +189,6 @@ static const struct generate_options variants[] = {
 };
 
 static void every_shape_is_json_with_the_requested_event_count(void **state) {
-    (void)state;
     static const uint64_t sizes[] = {0, 1, 7, 1000};
     for (int shape = GENERATE_REALISTIC; shape <= GENERATE_DEEP; shape++)
         for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
@@ -221,7 +216,6 @@ static bool *mark_numbers(const char *text, const char *key, size_t limit) {
 }
 
 static void nearly_all_operators_are_in_both_traces(void **state) {
-    (void)state;
     const size_t limit = 20000;
     struct pair pair = generate((struct generate_options){.events = 20000, .seed = 3});
     bool *host = mark_numbers(pair.host, "{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": ", limit);
@@ -244,7 +238,6 @@ static uint64_t count_gpu_ops(const char *device) {
 }
 
 static void gpu_operators_have_the_requested_density(void **state) {
-    (void)state;
     static const uint32_t densities[] = {10, 120, 150};
     for (size_t i = 0; i < 3; i++) {
         struct pair pair = generate((struct generate_options){.events = 10000, .gpu_density = densities[i]});
@@ -257,7 +250,6 @@ static void gpu_operators_have_the_requested_density(void **state) {
 }
 
 static void times_have_three_decimals_or_none(void **state) {
-    (void)state;
     for (int is_integer = 0; is_integer < 2; is_integer++) {
         struct pair pair = generate((struct generate_options){.events = 2000, .integer_times = is_integer == 1});
         uint64_t n = 0;
@@ -274,7 +266,6 @@ static void times_have_three_decimals_or_none(void **state) {
 
 /* The nodes of such a trace are in rising order, each the child of the one before. */
 static void deep_traces_have_one_chain_of_parents(void **state) {
-    (void)state;
     struct pair pair = generate((struct generate_options){.events = 1000, .shape = GENERATE_DEEP});
     uint64_t n = 0;
     unsigned long previous = 2;
@@ -291,7 +282,6 @@ static void deep_traces_have_one_chain_of_parents(void **state) {
 }
 
 static void unmatched_gpu_operators_have_ids_of_their_own(void **state) {
-    (void)state;
     struct pair pair = generate((struct generate_options){.events = 5000, .shape = GENERATE_UNMATCHED});
     uint64_t n = 0;
     for (const char *at = find(pair.device, "\"cat\": \"kernel\""); at; at = find(at + 1, "\"cat\": \"kernel\"")) {
@@ -304,7 +294,6 @@ static void unmatched_gpu_operators_have_ids_of_their_own(void **state) {
 }
 
 static void failed_writes_are_reported_and_leave_nothing(void **state) {
-    (void)state;
     struct sutra_error error = {0};
     const char *path = in_folder("whole.json");
     struct generate_options options = {.events = 10000, .host_path = "/dev/full", .device_path = path};
@@ -320,7 +309,6 @@ static void failed_writes_are_reported_and_leave_nothing(void **state) {
 }
 
 static void files_that_cannot_be_created_are_reported(void **state) {
-    (void)state;
     struct sutra_error error = {0};
     const char *path = in_folder("whole.json");
     struct generate_options options = {.events = 10, .host_path = path, .device_path = in_folder("none/device.json")};
@@ -330,7 +318,6 @@ static void files_that_cannot_be_created_are_reported(void **state) {
 }
 
 static void options_out_of_range_are_refused(void **state) {
-    (void)state;
     const char *host = in_folder("host.json"), *device = in_folder("device.json");
     const struct generate_options wrong[] = {
         {.device_path = device},

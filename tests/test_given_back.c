@@ -47,7 +47,6 @@ static void write_trace(char *path) {
 }
 
 static void text_that_was_passed_is_no_memory(void **state) {
-    (void)state;
     char path[] = "/tmp/test_given_back.XXXXXX";
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;

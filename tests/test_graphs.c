@@ -48,7 +48,6 @@ static enum graph_method align(const char *dispatches, const char *text, const c
 }
 
 static void kernels_align_with_captured_dispatches(void **state) {
-    (void)state;
     static const struct {
         const char *dispatches, *kernels, *streams;
         enum graph_method method;
@@ -133,7 +132,6 @@ static enum graph_method align_plainly(const char *dispatches, const char *kerne
 }
 
 static void alignment_equals_the_plain_rule_on_random_input(void **state) {
-    (void)state;
     unsigned seed = 20260, counts[GRAPH_N_METHODS] = {0};
     print_message("seed %u\n", seed);
     srand(seed);
@@ -180,7 +178,6 @@ static void alignment_equals_the_plain_rule_on_random_input(void **state) {
 /* ---- Batch sizes ---- */
 
 static void annotations_name_batch_sizes(void **state) {
-    (void)state;
     assert_int_equal(graph_iteration_size("execute_64_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk9sqsq64sqsk9)"),
                      64);
     assert_int_equal(graph_iteration_size("execute_context_0(0)_generation_3(3)"), 3);
@@ -241,7 +238,6 @@ static void check_cases(const struct graph_case *cases, size_t n) {
 #define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof *(cases))
 
 static void capture_traces_name_the_operators(void **state) {
-    (void)state;
     static const char named[] =
         "cudaStreamBeginCapture ts=100+2; python_function 'nn.Module: Linear_3' ts=105+50; "
         "cpu_op aten::mm ts=110+20; cuda_runtime hipLaunchKernel ts=115+5 kernel=a; cpu_op aten::add ts=132+10; "
@@ -343,7 +339,6 @@ static void capture_traces_name_the_operators(void **state) {
     "cudaGraphLaunch ts=" #ts "+20 correlation=" #correlation "; "
 
 static void smallest_sufficient_batch_size_is_used(void **state) {
-    (void)state;
     static const char small[] = SIZED(8, "of_8"), large[] = SIZED(64, "of_64");
     static const struct graph_case cases[] = {
         {"8, then 9, then more than all",
@@ -359,7 +354,6 @@ static void smallest_sufficient_batch_size_is_used(void **state) {
 }
 
 static void graph_node_ids_precede_names_and_order(void **state) {
-    (void)state;
     static const char capture[] =
         "cudaStreamBeginCapture ts=100+2; cpu_op aten::mm ts=110+20; cudaLaunchKernel ts=115+5 'graph node id'=41; "
         "cpu_op aten::add ts=132+10; cudaLaunchKernel ts=135+5 'graph node id'=40; cudaStreamEndCapture ts=200+2";
@@ -390,7 +384,6 @@ static void graph_node_ids_precede_names_and_order(void **state) {
     "cpu_op silu ts=30+8; cudaLaunchKernel ts=30+3 correlation=3; kernel silu_k stream=7 ts=140+10 correlation=3; "
 
 static void kernels_outside_of_graphs_name_the_operators(void **state) {
-    (void)state;
     static const struct graph_case cases[] = {
         {"by name, and between two names",
          {NULL},
@@ -455,7 +448,6 @@ static void kernels_outside_of_graphs_name_the_operators(void **state) {
 /* ---- Triton kernels ---- */
 
 static void triton_kernels_are_rows_by_arguments_and_hash(void **state) {
-    (void)state;
     static const struct graph_case cases[] = {
         {"two hashes, and a kernel of a graph",
          {NULL},

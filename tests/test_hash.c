@@ -25,7 +25,6 @@ static const struct hash_key KEY = {0x547f6afdc354af78u, 0xeba5e60e80d18471u, 0x
 static struct hash_key drawn;
 
 static int keep_the_drawn_key(void **state) {
-    (void)state;
     drawn = hash_key;
     hash_key = KEY;
     return 0;
@@ -43,7 +42,6 @@ static uint64_t longest_run(const struct hash_slots *slots) {
 
 /* With a first part that the key turns into 0, should it be known, and with one that a hash of fixed numbers would. */
 static void no_first_part_takes_the_others_along(void **state) {
-    (void)state;
     const uint64_t firsts[] = {0xa0761d6478bd642fu, 0x9e3779b97f4a7c15u, hash_key.first, 0};
     for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
         struct tuples tuples = {0};
@@ -70,7 +68,6 @@ static uint64_t next_chosen(uint64_t number) {
 }
 
 static void colliding_pairs_rehash_the_table(void **state) {
-    (void)state;
     struct pair_table table;
     uint64_t number = 0;
     assert_true(pair_table_init(&table));
@@ -93,7 +90,6 @@ static struct tuple chosen_tuple(uint64_t *number) {
 }
 
 static void colliding_tuples_rehash_the_table(void **state) {
-    (void)state;
     struct tuples tuples = {0};
     uint64_t number = 0;
     for (uint32_t i = 0; i < N_CHOSEN; i++)
@@ -115,7 +111,6 @@ static size_t chosen_name(uint64_t *number, char name[32]) {
 }
 
 static void colliding_strings_rehash_the_table(void **state) {
-    (void)state;
     struct strings strings;
     char name[32];
     uint64_t number = 0;
@@ -136,7 +131,6 @@ static void colliding_strings_rehash_the_table(void **state) {
 
 /* Without a key of its own, each process would put the same strings into the same slots. */
 static void a_process_draws_a_key(void **state) {
-    (void)state;
     assert_true(drawn.first && drawn.second && drawn.last);
     assert_true(drawn.first != drawn.second && drawn.second != drawn.last);
     uint64_t with_one = hash_bytes("aten::mm", 8, 0);

@@ -35,7 +35,6 @@ static void check_all(const struct table_case *cases, size_t n) {
 }
 
 static void time_between_first_and_last_kernel_is_idle_compute_or_other(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"no gap: compute fills all", "kernel k stream=7 ts=100+50 correlation=1", SUTRA_HTA_TEMPORAL,
          "0,0,50,0,50,0.0,100.0,0.0"},
@@ -66,7 +65,6 @@ static void time_between_first_and_last_kernel_is_idle_compute_or_other(void **s
 }
 
 static void overlap_is_the_share_of_communication_that_compute_hides(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"half of it", "kernel k stream=7 ts=0+10 correlation=1; kernel ncclKernel_X stream=8 ts=5+10 correlation=2",
          SUTRA_HTA_OVERLAP, "0,50.0"},
@@ -83,7 +81,6 @@ static void overlap_is_the_share_of_communication_that_compute_hides(void **stat
 }
 
 static void kernel_types_show_overlap(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"longest first", "kernel k stream=7 ts=0+10 correlation=1; kernel ncclKernel_X stream=8 ts=5+20 correlation=2",
          SUTRA_HTA_TYPES, "COMMUNICATION,15,60.0 | COMPUTATION,5,20.0 | COMPUTATION overlapping COMMUNICATION,5,20.0"},
@@ -102,7 +99,6 @@ static void kernel_types_show_overlap(void **state) {
 }
 
 static void names_of_kernels_have_their_durations(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"by name; one value has no deviation",
          "kernel b stream=7 ts=0+2 correlation=1; kernel a stream=7 ts=10+5 correlation=2; "
@@ -119,7 +115,6 @@ static void names_of_kernels_have_their_durations(void **state) {
 }
 
 static void names_beyond_the_wanted_number_become_others(void **state) {
-    (void)state;
     /* Running sums 50, 70, 80, 85 have the quantile 81; the second name is one too many, and so are those behind it. */
     static const struct table_case test = {
         "one name is kept",
@@ -148,7 +143,6 @@ static void names_beyond_the_wanted_number_become_others(void **state) {
     "kernel k stream=7 ts=10+10 correlation=1; kernel k stream=7 ts=" #second_ts "+5 correlation=2"
 
 static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"launched after the one before ended: the host", TWO_KERNELS(25, 60), SUTRA_HTA_IDLE,
          "0,7,host_wait,40.0,1.0 | 0,7,other,0.0,0.0"},
@@ -175,7 +169,6 @@ static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
 }
 
 static void launches_are_paired_with_their_kernels(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"call, kernel, and the wait between",
          "cudaLaunchKernel ts=10+5 correlation=1; kernel k stream=7 ts=18+20 correlation=1", SUTRA_HTA_LAUNCHES,
@@ -206,7 +199,6 @@ static void launches_are_paired_with_their_kernels(void **state) {
 }
 
 static void calls_of_any_name_are_counted_in_our_table(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"a graph launches several kernels, its delay is that of the first",
          "cudaGraphLaunch ts=0+10 correlation=1; kernel k stream=7 ts=30+5 correlation=1; "
@@ -223,7 +215,6 @@ static void calls_of_any_name_are_counted_in_our_table(void **state) {
 }
 
 static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
-    (void)state;
     /* Event 0 is linked with nothing in HTA, so an operator comes first. */
     static const struct table_case cases[] = {
         {"one after the other",
@@ -257,7 +248,6 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
 }
 
 static void bandwidth_sums_concurrent_copies_of_a_kind(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"alone, then both, then alone",
          "gpu_memcpy 'Memcpy HtoD (Pinned -> Device)' stream=7 ts=0+10 correlation=1 'memory bandwidth (GB/s)'=2.0; "
@@ -289,7 +279,6 @@ static void bandwidth_sums_concurrent_copies_of_a_kind(void **state) {
     "kernel k stream=7 ts=20+30 correlation=1; kernel k stream=7 ts=120+40 correlation=2"
 
 static void last_of_several_steps_is_skipped(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"with the kernels that it launched", TWO_STEPS, SUTRA_HTA_TEMPORAL, "0,0,30,0,30,0.0,100.0,0.0"},
         {"one step is kept",
@@ -309,7 +298,6 @@ static void last_of_several_steps_is_skipped(void **state) {
 }
 
 static void fractions_are_kept_on_request(void **state) {
-    (void)state;
     static const struct table_case test = {
         "nanoseconds", "kernel k stream=7 ts=0.5+10 correlation=1; kernel k stream=7 ts=20.25+10.5 correlation=2",
         SUTRA_HTA_TEMPORAL, "0,9.75,20.5,0.0,30.25,32.23,67.77,0.0"};
@@ -317,7 +305,6 @@ static void fractions_are_kept_on_request(void **state) {
 }
 
 static void odd_events_do_no_harm(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"a stream in quotes is its number", "kernel k tid=7 stream='20' ts=0+10 correlation=1", SUTRA_HTA_IDLE,
          "0,20,other,0.0,-"},
@@ -356,7 +343,6 @@ static char *one_correlation(int n) {
 }
 
 static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
-    (void)state;
     enum { N_EACH = 1500 }; /* 2.25 million repetitions, and more than 3 billion pairs */
     char *text = one_correlation(N_EACH);
     struct sutra_context *context = make_context(1);
@@ -372,7 +358,6 @@ static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
 }
 
 static void summary_counts_skipped_events(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_hta *hta =
         analyze(context,

@@ -31,7 +31,6 @@ static void check(const char *events, const struct sutra_hta_options *options, e
 #index "," #ts "," #dur "," #end ",0," #stream "," #stream "," #correlation ",0,kernel," name "," annotation
 
 static void kernels_have_the_shortest_overlapping_annotation(void **state) {
-    (void)state;
     check("gpu_user_annotation step pid=0 tid=7 ts=0+100; gpu_user_annotation forward pid=0 tid=7 ts=10+20; "
           "kernel a stream=7 ts=5+5 correlation=1; kernel b stream=7 ts=25+10 correlation=2; "
           "kernel c stream=7 ts=100+5 correlation=3; kernel d stream=8 ts=15+5 correlation=4",
@@ -51,7 +50,6 @@ static void kernels_have_the_shortest_overlapping_annotation(void **state) {
 }
 
 static void hta_0_6_shares_annotations_of_kernels_with_equal_times(void **state) {
-    (void)state;
 #define TWINS                                                                                                          \
     "gpu_user_annotation x pid=0 tid=7 ts=0+10; kernel a stream=7 ts=5+5 correlation=1; "                              \
     "kernel b stream=8 ts=5+5 correlation=2"
@@ -62,7 +60,6 @@ static void hta_0_6_shares_annotations_of_kernels_with_equal_times(void **state)
 }
 
 static void annotations_have_their_durations_by_name(void **state) {
-    (void)state;
 #define ANNOTATIONS                                                                                                    \
     "user_annotation b ts=0+4; user_annotation b ts=5+8; user_annotation a ts=20+3; "                                  \
     "gpu_user_annotation a pid=0 tid=7 ts=22+5"
@@ -85,7 +82,6 @@ static void names_beyond_a_number_or_quantile_become_others(void **state) {
     struct sutra_device_trace *trace = NULL;
     struct sutra_hta *hta = NULL;
     struct sutra_error error;
-    (void)state;
 #define FOUR_NAMES                                                                                                     \
     "user_annotation step ts=0+8; user_annotation forward ts=10+4; user_annotation backward ts=20+2; "                 \
     "user_annotation zero_grad ts=30+1"
@@ -104,7 +100,6 @@ static void names_beyond_a_number_or_quantile_become_others(void **state) {
 
 static void rows_and_short_names_are_made_on_request(void **state) {
     const struct sutra_hta_options rows = {.size = sizeof rows, .rows = true, .short_names = true};
-    (void)state;
 #define TEMPLATES                                                                                                      \
     "user_annotation ProfilerStep#3 ts=0+50; cudaLaunchKernel ts=5+2 correlation=1; "                                  \
     "kernel 'void a::b<float>(int)' stream=7 ts=10+5 correlation=1; gpu_user_annotation loss<x> pid=0 tid=7 ts=9+8"
@@ -117,7 +112,6 @@ static void rows_and_short_names_are_made_on_request(void **state) {
 }
 
 static void profiler_ranges_have_the_enclosing_operators_of_their_launch(void **state) {
-    (void)state;
 #define TWO_LAUNCHES                                                                                                   \
     "cpu_op aten::conv ts=0+50; cpu_op aten::fft ts=5+20; cudaLaunchKernel ts=10+2 correlation=1; "                    \
     "cudaLaunchKernel ts=60+2 correlation=2; cuda_profiler_range second pid=0 tid=0 ts=62+1 b=2 a=1; "                 \
@@ -132,7 +126,6 @@ static void profiler_ranges_have_the_enclosing_operators_of_their_launch(void **
 
 static void launches_of_copies_are_omitted_on_request(void **state) {
     const struct sutra_hta_options kernels = {.size = sizeof kernels, .no_memory_launches = true};
-    (void)state;
 #define KERNEL_AND_COPY                                                                                                \
     "cudaLaunchKernel ts=0+2 correlation=1; kernel k stream=7 ts=5+3 correlation=1; "                                  \
     "cudaMemcpyAsync ts=10+2 correlation=2; "                                                                          \
@@ -142,7 +135,6 @@ static void launches_of_copies_are_omitted_on_request(void **state) {
 }
 
 static void operators_have_the_kernels_of_their_launches(void **state) {
-    (void)state;
     /* Twice the same, once with one kernel; the innermost operator has the launches. */
     check("cpu_op aten::linear ts=0+50; cpu_op aten::addmm ts=2+30; cudaLaunchKernel ts=5+2 correlation=1; "
           "cudaLaunchKernel ts=10+2 correlation=2; cpu_op aten::addmm ts=100+30; "
@@ -157,7 +149,6 @@ static void operators_have_the_kernels_of_their_launches(void **state) {
 }
 
 static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
-    (void)state;
 #define TWO_THREADS                                                                                                    \
     "cpu_op aten::mm ts=0+50; cpu_op aten::add tid=2 ts=4+50; cudaLaunchKernel ts=5+2 correlation=1; "                 \
     "kernel gemm stream=7 ts=15+5 correlation=1"
@@ -177,7 +168,6 @@ static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
     "cudaLaunchKernel ts=" #ts "+3 correlation=" #second "; "
 
 static void sequences_count_what_operators_launch_in_the_order_of_time(void **state) {
-    (void)state;
     static const struct sutra_hta_options two = {.size = sizeof two, .sequence_kernels = 2};
     /* The second launch's kernel runs first, on another stream. */
     check("cpu_op x ts=0+5; " CALL_OF_TWO(10, 1, 2)
@@ -190,7 +180,6 @@ static void sequences_count_what_operators_launch_in_the_order_of_time(void **st
 }
 
 static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(void **state) {
-    (void)state;
     static const struct sutra_hta_options one = {.size = sizeof one, .sequence_kernels = 1};
     static const struct sutra_hta_options one_compat = {
         .size = sizeof one_compat, .sequence_kernels = 1, .compat = true};
@@ -203,7 +192,6 @@ static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(
 }
 
 static void bandwidth_changes_with_each_copy(void **state) {
-    (void)state;
 #define COPIES                                                                                                         \
     "gpu_memcpy 'Memcpy DtoH (x)' stream=7 ts=10+4 correlation=1 'memory bandwidth (GB/s)'=0.1; "                      \
     "gpu_memcpy 'Memcpy DtoH (x)' stream=8 ts=12+4 correlation=2 'memory bandwidth (GB/s)'=0.2; "                      \
@@ -217,7 +205,6 @@ static void bandwidth_changes_with_each_copy(void **state) {
 }
 
 static void bandwidths_are_per_device_except_in_hta_mode(void **state) {
-    (void)state;
 #define COPY_ON(pid, ts, dur, gbps)                                                                                    \
     "gpu_memcpy 'Memcpy DtoD' pid=" #pid " stream=7 ts=" #ts "+" #dur                                                  \
     " correlation=1 'memory bandwidth (GB/s)'=" #gbps "; "
@@ -228,7 +215,6 @@ static void bandwidths_are_per_device_except_in_hta_mode(void **state) {
 }
 
 static void each_stream_has_its_time_on_a_full_queue(void **state) {
-    (void)state;
     static const struct sutra_hta_options full = {.size = sizeof full, .full_queue = 2};
     static const struct sutra_hta_options full_compat = {.size = sizeof full_compat, .full_queue = 2, .compat = true};
     /* Rows from 0 to 100; stream 7 has two in its queue from 10 to 30, stream 8 from 20 to 25. */
@@ -243,7 +229,6 @@ static void each_stream_has_its_time_on_a_full_queue(void **state) {
 }
 
 static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
-    (void)state;
     /* A call of 5 with a kernel of 3; one of 60 and a delay of 140 with a kernel of 100; one that is inconspicuous. */
     check("cudaLaunchKernel ts=0+5 correlation=1; kernel a stream=7 ts=6+3 correlation=1; "
           "cudaLaunchKernel ts=10+60 correlation=2; kernel b stream=7 ts=210+100 correlation=2; "
@@ -253,7 +238,6 @@ static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
 }
 
 static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **state) {
-    (void)state;
     static const struct sutra_hta_options joined = {.size = sizeof joined, .only_joined = true};
     static const char trace[] =
         "cudaLaunchKernel ts=0+60 correlation=1; "
@@ -275,7 +259,6 @@ static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **stat
     "cudaLaunchKernel ts=" #ts "+2 correlation=" #second "; "
 
 static void steps_have_the_work_that_they_launched(void **state) {
-    (void)state;
     /* Step 3 is the last one, and cut off; the second kernel of step 1 runs in step 2. */
     check(WORKING_STEP(1, 0, 1, 2) WORKING_STEP(
               2, 100, 3,
@@ -288,7 +271,6 @@ static void steps_have_the_work_that_they_launched(void **state) {
 }
 
 static void hta_0_6_names_kernel_kinds_differently(void **state) {
-    (void)state;
 #define KINDS                                                                                                          \
     "kernel k stream=7 ts=0+1 correlation=1; cuda_sync 'Stream Wait Event' stream=7 ts=10+2 correlation=2; "           \
     "kernel hipblas stream=7 ts=20+4 correlation=3; kernel ncclX stream=7 ts=30+8 correlation=4; "                     \
@@ -299,7 +281,6 @@ static void hta_0_6_names_kernel_kinds_differently(void **state) {
 }
 
 static void hta_0_6_counts_more_launches_and_fewer_steps(void **state) {
-    (void)state;
 #define NEW_LAUNCH                                                                                                     \
     "cpu_op x ts=0+1; cuda_runtime cuLaunchKernelEx ts=1+1 correlation=5; kernel k stream=7 ts=4+1 correlation=5"
     check(NEW_LAUNCH, &ours, SUTRA_HTA_QUEUE, "none: no kernel has the correlation of a launch");
@@ -313,7 +294,6 @@ static void hta_0_6_counts_more_launches_and_fewer_steps(void **state) {
 }
 
 static void device_utilization_is_computed_per_interval(void **state) {
-    (void)state;
     /* From 0 to 1 us are 500 stretches of 2 ns; with nanoseconds two kernels overlap for 4 of the first 10. */
     char text[64];
     const char *reason;
@@ -343,7 +323,6 @@ static void device_utilization_is_computed_per_interval(void **state) {
 }
 
 static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
-    (void)state;
     char *json = trace_json(
         "cpu_op x ts=100+1; cudaLaunchKernel ts=101+1 correlation=1; kernel k stream=7 ts=110+500 correlation=1");
     static const char expected[] =
@@ -384,7 +363,6 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
 }
 
 static void unknown_hta_versions_are_errors(void **state) {
-    (void)state;
     const struct sutra_hta_options options = {.size = sizeof options, .hta_version = SUTRA_HTA_N_VERSIONS};
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;

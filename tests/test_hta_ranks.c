@@ -53,7 +53,6 @@ static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_tabl
 }
 
 static void ranks_come_from_trace_file_name_or_index(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct told told;
     struct sutra_context *context;
@@ -80,7 +79,6 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
 }
 
 static void tables_have_the_rows_of_all_ranks(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct told told;
     struct sutra_context *context;
@@ -105,7 +103,6 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
 }
 
 static void integers_become_reals_if_another_rank_has_reals(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct told told;
     struct sutra_context *context;
@@ -123,7 +120,6 @@ static void integers_become_reals_if_another_rank_has_reals(void **state) {
 }
 
 static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct told told;
     struct sutra_context *context;
@@ -151,7 +147,6 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
 }
 
 static void without_any_good_trace_the_first_error_counts(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct told told;
     struct sutra_context *context;
@@ -178,7 +173,6 @@ static enum sutra_status refuse(void *arg, struct sutra_context *context, const 
 }
 
 static void an_error_of_the_visitor_ends_the_work(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     struct sutra_context *context = make_context(1);
     struct sutra_hta_ranks *ranks;
@@ -196,7 +190,6 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
 }
 
 static void the_slowest_rank_has_a_cause(void **state) {
-    (void)state;
     static const struct {
         const char *slow; /* rank 1 of 3; the others end at 1,100 with 100 of compute and communication each */
         double span_us;
@@ -301,7 +294,6 @@ static void check_stragglers(struct folder *folder, struct sutra_context *contex
 }
 
 static void late_ranks_have_the_short_collectives(void **state) {
-    (void)state;
     for (int old_names = 0; old_names < 2; old_names++) {
         struct folder folder = late_ranks(old_names);
         struct sutra_context *context = make_context(2);
@@ -315,7 +307,6 @@ static void late_ranks_have_the_short_collectives(void **state) {
 }
 
 static void hta_suspects_who_starts_late_and_knows_only_old_names(void **state) {
-    (void)state;
     static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
     static const char *const suspects[] = {
         "{\n \"num_candidates=1\": null,\n \"num_candidates=2\": null,\n \"num_candidates=3\": null\n}\n",
@@ -335,7 +326,6 @@ static void hta_suspects_who_starts_late_and_knows_only_old_names(void **state) 
 }
 
 static void stragglers_are_listed_for_any_step_and_number(void **state) {
-    (void)state;
     static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
     struct folder folder = late_ranks(true);
     struct sutra_context *context = make_context(2);
@@ -364,7 +354,6 @@ static enum sutra_status on_series(void *arg, struct sutra_context *context, con
 
 /* HTA counts times from the first event of all ranks, so that no table of a rank can be shown before all are there. */
 static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state) {
-    (void)state;
     static const char *const expected[] = {
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;",
         "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;40.0,0,Memcpy DtoD,1.0 | 42.0,0,Memcpy DtoD,0.0;"};

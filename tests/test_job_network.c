@@ -71,7 +71,6 @@ static void expect_near(double found, double expected, double tolerance) {
 }
 
 static void one_dimension_has_the_bandwidth_of_the_longest_kind(void **state) {
-    (void)state;
     struct network_case of;
     network_begin(&of);
     collective(&of, 0, COMM_ALL_REDUCE, 800 * KB, 2000);
@@ -105,7 +104,6 @@ static void one_dimension_has_the_bandwidth_of_the_longest_kind(void **state) {
 }
 
 static void groups_of_neighbors_make_two_dimensions(void **state) {
-    (void)state;
     struct network_case of;
     network_begin(&of);
     for (uint32_t group = 1; group <= 4; group++) {
@@ -130,7 +128,6 @@ static void groups_of_neighbors_make_two_dimensions(void **state) {
 }
 
 static void other_kinds_across_both_dimensions_are_refused(void **state) {
-    (void)state;
     struct network_case of;
     network_begin(&of);
     collective(&of, 1, COMM_ALL_REDUCE, 800 * KB, 4000);
@@ -141,7 +138,6 @@ static void other_kinds_across_both_dimensions_are_refused(void **state) {
 }
 
 static void a_job_without_sizes_keeps_its_durations(void **state) {
-    (void)state;
     struct network_case of;
     network_begin(&of);
     assert_int_equal(network_find(&of), SUTRA_OK);
@@ -154,7 +150,6 @@ static void a_job_without_sizes_keeps_its_durations(void **state) {
 }
 
 static void a_part_that_bandwidth_scales_is_at_most_the_shortest_duration(void **state) {
-    (void)state;
     struct network_case of;
     network_begin(&of);
     collective(&of, 0, COMM_ALL_REDUCE, 800 * KB, 1000);

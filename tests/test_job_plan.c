@@ -19,7 +19,6 @@
 /* ---- Beginnings ---- */
 
 static void file_heads_identify_the_trace_side(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         enum trace_side side;
@@ -64,7 +63,6 @@ static void file_heads_identify_the_trace_side(void **state) {
 }
 
 static void beginnings_may_end_anywhere(void **state) {
-    (void)state;
     static const char text[] = "{\"a\": [1, {\"b\": \"\\\\\"}], \"distributedInfo\": {\"rank\": 4, \"world_size\": 8}, "
                                "\"traceEvents\": [{\"pid\": 77, \"ts\": 1, \"cat\": \"cpu_op\"}]}";
     for (size_t size = 0; size < sizeof text; size++) {
@@ -80,7 +78,6 @@ static void beginnings_may_end_anywhere(void **state) {
 }
 
 static void names_have_one_number_or_none(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         int64_t number;
@@ -105,13 +102,11 @@ static void names_have_one_number_or_none(void **state) {
 static char folder[64];
 
 static int make_folder(void **state) {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/test_job_plan_XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     return rmdir(folder); /* fails if a test left a file */
 }
 
@@ -234,7 +229,6 @@ static void run_case(const struct pairing_case *one, bool mixed) {
 }
 
 static void traces_of_a_rank_find_each_other(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof pairing_cases / sizeof *pairing_cases; i++) {
         run_case(&pairing_cases[i], false);
         run_case(&pairing_cases[i], true);
@@ -242,7 +236,6 @@ static void traces_of_a_rank_find_each_other(void **state) {
 }
 
 static void tables_are_confirmed(void **state) {
-    (void)state;
     const struct made_file host = {"h.json", 10, -1}, other = {"o.json", 11, -1}, device = {"d.json", 10, 3};
     char *paths[] = {write_file(&host, false), write_file(&other, false), write_file(&device, true)}, *table;
     static const struct {

@@ -61,7 +61,6 @@ static size_t plain_string_end(const char *text, size_t size, size_t at, bool *v
 
 /* Of every kind of piece at every place of a vector, valid or not, and cut off anywhere. */
 static void strings_end_where_a_plain_walk_ends_them(void **state) {
-    (void)state;
     static const char *const pieces[] = {
         "a", "abcdefghijklm", "\\\\",    "\\\"", "\\n", "\\u00e9", "\xc3\xa9", "\xf0\x9f\x98\x80", "{[:,]}", "\x7f",
         " ", "\\x",           "\\u00g0", "\x1f", "\n",  "\x80",    "\xc3",     "\xed\xa0\x80",     "\""};
@@ -90,7 +89,6 @@ static void strings_end_where_a_plain_walk_ends_them(void **state) {
 
 /* What is said, and of which byte: of several mistakes the first is told. */
 static void errors_are_reported_in_file_order(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         size_t at;
@@ -271,7 +269,6 @@ static bool is_valid(const char *text, size_t size) {
 }
 
 static void the_grammar_is_pythons(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         const char *text = documents[i].text;
         if (is_valid(text, strlen(text)) != documents[i].valid)
@@ -288,7 +285,6 @@ static void the_grammar_is_pythons(void **state) {
 }
 
 static void nesting_is_limited(void **state) {
-    (void)state;
     char *text = malloc(20 * DEPTH_MAX);
     assert_non_null(text);
     for (int object = 0; object < 2; object++)
@@ -306,7 +302,6 @@ static void nesting_is_limited(void **state) {
 /* Lists of pieces that may or may not belong there, against the same ones so deep that they are walked token by
  * token. */
 static void lists_are_checked_alike_at_any_depth(void **state) {
-    (void)state;
     static const char *const pieces[] = {
         "[",   "]",        ",",    ", ",           " ",  "1",  "0", "-", "12345",   "\"\"", "\"a,]\"",
         "1.5", "\"\\\"\"", "true", "\"\xc3\xa9\"", "\n", "\"", "{", "}", "\"a\": 1"};
@@ -405,14 +400,12 @@ static void check_written(const char *text, const char *expected) {
 }
 
 static void values_are_written_as_python_does(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         check_written(values[i].text, values[i].written);
 }
 
 /* Objects of many members, of which some repeat: the first place, the last value. */
 static void repeated_keys_of_large_objects_merge(void **state) {
-    (void)state;
     for (size_t n = 1; n < 300; n = n * 2 + 1) {
         char *text = NULL, *expected = NULL;
         size_t text_size, expected_size;
@@ -438,7 +431,6 @@ static void repeated_keys_of_large_objects_merge(void **state) {
 
 /* Keys that differ only in their middle, the last of them repeated: a wrong or slow comparison shows here. */
 static void keys_that_differ_in_their_middle_stay_apart(void **state) {
-    (void)state;
     char *text = NULL, *expected = NULL;
     size_t text_size, expected_size;
     const size_t n = 30000;
@@ -491,7 +483,6 @@ static void make_repetitive(FILE *out, struct random *dice, unsigned depth) {
 }
 
 static void repeated_values_are_written_identically(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct random dice = {seed};
         char *text = NULL;
@@ -523,7 +514,6 @@ static void repeated_values_are_written_identically(void **state) {
 }
 
 static void deep_values_are_written_on_their_lines(void **state) {
-    (void)state;
     for (size_t depth = 60; depth <= 70; depth++) {
         char text[200] = "", expected[30000] = "[\n    ";
         memset(text, '[', depth);
@@ -555,7 +545,6 @@ static void write_file(const char *path, const void *bytes, size_t size) {
 /* Files that end right at, before and behind the end of a page or of a decompressor's piece; plain, copied and
  * compressed in one and in several parts. */
 static void sources_are_complete_and_padded(void **state) {
-    (void)state;
     char path[] = P_tmpdir "/sutra_source_XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);

@@ -18,7 +18,6 @@ struct kernel_case {
 };
 
 static void kernels_have_a_library_and_a_collective(void **state) {
-    (void)state;
     static const struct kernel_case cases[] = {
         {CATEGORY_KERNEL, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "nccl",
          "allreduce", "", false},
@@ -59,7 +58,6 @@ static void kernels_have_a_library_and_a_collective(void **state) {
 }
 
 static void other_activities_do_not_communicate(void **state) {
-    (void)state;
     static const struct {
         uint32_t category;
         const char *name;
@@ -92,7 +90,6 @@ static void other_activities_do_not_communicate(void **state) {
 }
 
 static void the_argument_decides_if_the_name_does_not(void **state) {
-    (void)state;
     static const char *const names[] = {"gemm", "my_all_gather_kernel"};
     for (size_t i = 0; i < 2; i++) {
         uint8_t kind = kernel_kind_find(CATEGORY_KERNEL, names[i], strlen(names[i]));

@@ -39,7 +39,6 @@ static void assert_no_work(const struct outcome *outcome, uint64_t id) {
 }
 
 static void kernels_share_what_their_operator_does(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, THREAD, 1, NULL},        {2, "aten::linear", 1, NULL},  {3, "aten::mm", 2, PRODUCT},
         {4, "gemm", 3, LASTS(20)},   {5, "splitK", 3, LASTS(10.5)}, {6, "aten::mm", 2, PRODUCT},
@@ -66,7 +65,6 @@ static void kernels_share_what_their_operator_does(void **state) {
 
 /* An operator without a formula leaves its kernels to the one above; one with a formula does not. */
 static void the_nearest_operator_that_is_known_counts(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, THREAD, 1, NULL},
         {2, "aten::mm", 1, PRODUCT},
@@ -90,7 +88,6 @@ static void the_nearest_operator_that_is_known_counts(void **state) {
 }
 
 static void communication_has_no_flops(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, THREAD, 1, NULL},
         {2, "aten::mm", 1, PRODUCT},
@@ -105,7 +102,6 @@ static void communication_has_no_flops(void **state) {
 }
 
 static void operators_above_themselves_end_the_search(void **state) {
-    (void)state;
     static const struct line lines[] = {
         {1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "kernel", 3, LASTS(5)}, {5, "kernel", 1, LASTS(5)},
     };
@@ -118,7 +114,6 @@ static void operators_above_themselves_end_the_search(void **state) {
 
 /* Whatever the weights, shares are in proportion, and add up. */
 static void shares_add_up(void **state) {
-    (void)state;
     static const uint64_t amounts[] = {0, 1, 7, 1000, UINT64_MAX};
     static const uint64_t weights[] = {1, 1, 5, 1000000, (uint64_t)1 << 40, 3};
     uint64_t total = 0;

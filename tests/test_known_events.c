@@ -67,7 +67,6 @@ static enum sutra_status read_second(struct sutra_context *context, bool known, 
 }
 
 static void values_of_cached_events_equal_a_single_read(void **state) {
-    (void)state;
     static const char *const fields[] = {"ts", "dur", "pid", "tid", "cat", "x"};
     struct sutra_context *context = make_parts_context(1, SIZE_MAX / 2, false);
     size_t n_read = 0;
@@ -105,7 +104,6 @@ static void make_unexpected(struct buffer *text) {
 }
 
 static void parts_take_in_more_events_than_expected(void **state) {
-    (void)state;
     struct buffer text = {0};
     make_unexpected(&text);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {

@@ -96,7 +96,6 @@ static void make_trace(struct buffer *text, uint64_t seed) {
 }
 
 static void known_nodes_are_read_as_alone(void **state) {
-    (void)state;
     size_t n_rows = 0, n_failed = 0;
     for (uint64_t seed = 1; seed <= 90; seed++) {
         struct sutra_context *one = make_parts_context(1, SIZE_MAX / 2, seed % 3),

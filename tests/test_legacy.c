@@ -117,7 +117,6 @@ static void check_results(const struct result_case *cases, size_t n) {
 #define TWO_RUN "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op b tid=7 ts=40+20 'Ev Idx'=1; "
 
 static void operators_get_times_and_their_gpu_nodes(void **state) {
-    (void)state;
     const struct result_case cases[] = {
         {"times; process and thread span all", TWO_OPS, TWO_RUN, "no mark", EXACT, "id ts dur",
          "1 10 50; 2 10 50; 3 10 20; 4 40 20", "W Could not find annotation no mark in kineto file"},
@@ -162,7 +161,6 @@ static void operators_get_times_and_their_gpu_nodes(void **state) {
 }
 
 static void iterations_are_cut_at_annotations(void **state) {
-    (void)state;
     const struct result_case cases[] = {
         {"of two iterations the one between the marks is taken, and the segment whose length fits",
          FLAT_HOST("," OP("3", "mark") "," OP("4", "a") "," OP("5", "b") "," OP("6", "mark") "," OP("7", "a") "," FLAT(
@@ -196,7 +194,6 @@ static void iterations_are_cut_at_annotations(void **state) {
 #define LETTER_HOST            FLAT_HOST(LETTERS(LETTER_OP))
 
 static void lists_that_are_shifted_or_have_gaps_are_matched(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     static const struct {
         const char *before;
@@ -231,7 +228,6 @@ static void pair_with_gap(unsigned n, char **host, char **device) {
 }
 
 static void names_are_searched_within_20_nodes(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     for (unsigned n = 19; n <= 22; n++) {
         char *host, *device;
@@ -251,7 +247,6 @@ static void names_are_searched_within_20_nodes(void **state) {
 }
 
 static void older_names_of_process_and_threads_match(void **state) {
-    (void)state;
     const struct result_case cases[] = {
         {"execution_graph",
          "{'schema':'1.0.1','pid':1,'nodes':[" FLAT("1", "1", "[pytorch|profiler|execution_graph|process]",
@@ -280,7 +275,6 @@ struct failure_case {
 #define LATER_IO ",'inputs':{'values':[1],'shapes':[[]],'types':['Int']},'outputs':{'values':[],'shapes':[],'types':[]}"
 
 static void unlinkable_input_is_a_one_line_error(void **state) {
-    (void)state;
     static const struct failure_case cases[] = {
         {"names differ", TWO_OPS, "cpu_op a tid=7 ts=10+20 'Ev Idx'=0; cpu_op c tid=7 ts=40+20 'Ev Idx'=1", EXACT,
          "node 3 (operator 3, \"b\") has no operator of its name within 20 positions of operator 3", NULL, NULL},
@@ -345,7 +339,6 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
 }
 
 static void too_few_device_operators_give_a_file_without_times_and_a_warning(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     link_pair(TWO_OPS, "cpu_op a tid=7 ts=10+20 'Ev Idx'=0", "no mark", EXACT, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -359,7 +352,6 @@ static void too_few_device_operators_give_a_file_without_times_and_a_warning(voi
 }
 
 static void later_schemas_are_linked_on_their_own_fields(void **state) {
-    (void)state;
     const struct result_case cases[] = {
         {"ctrl_deps, nested inputs",
          HOST_OF(LATER("1", "1", "[pytorch|profiler|execution_trace|process]", LATER_IO) "," LATER(
@@ -377,7 +369,6 @@ static void later_schemas_are_linked_on_their_own_fields(void **state) {
 }
 
 static void approximate_match_bridges_what_is_missing(void **state) {
-    (void)state;
     const struct result_case cases[] = {
         {"what exact match links it links alike", TWO_OPS, KERNEL_RUN, "no mark", 0, "id parent ts",
          "1 1 10; 2 1 10; 3 2 10; 5 2 40; 4 3 14", "I Exact match fits\n"},
@@ -399,7 +390,6 @@ static void approximate_match_bridges_what_is_missing(void **state) {
 }
 
 static void too_small_a_share_is_an_error_with_the_counts(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     link_pair(FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "c") "," OP("6", "d")),
               "cpu_op p tid=7 ts=10+20 'Ev Idx'=0; cpu_op q tid=7 ts=40+20 'Ev Idx'=1", "no mark", 0, &outcome);
@@ -442,7 +432,6 @@ static void pair_of_steps(unsigned n_steps, unsigned host_step, unsigned constan
 }
 
 static void step_is_chosen_by_numbers_and_names(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     static const struct {
         const char *what, *annotation;
@@ -493,7 +482,6 @@ static void step_is_chosen_by_numbers_and_names(void **state) {
 }
 
 static void operators_below_the_depth_are_unmatched(void **state) {
-    (void)state;
     static struct legacy_outcome outcome;
     link_pair(
         FLAT_HOST("," OP("3", "a") "," FLAT("4", "3", "in", "") "," OP("5", "old")),

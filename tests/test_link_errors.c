@@ -66,7 +66,6 @@ static void check_host_errors(const struct error_case *cases, size_t n) {
 }
 
 static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
-    (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
         {" @", "found only white space"},
@@ -149,7 +148,6 @@ static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
 }
 
 static void other_files_are_reported_as_no_host_trace(void **state) {
-    (void)state;
     static const struct error_case cases[] = {
         {"{}", "this is not a host trace: it has no \"nodes\""},
         {"{'Nodes':[],'a':{'nodes':[]}}", "this is not a host trace: it has no \"nodes\""},
@@ -174,7 +172,6 @@ static void other_files_are_reported_as_no_host_trace(void **state) {
 }
 
 static void other_files_are_reported_as_no_device_trace(void **state) {
-    (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
         {"{}", "this is not a device trace: it has no \"traceEvents\""},
@@ -200,7 +197,6 @@ static void other_files_are_reported_as_no_device_trace(void **state) {
 
 /* Each is an error with its place; a lenient link takes the field as absent, counts it and says so. */
 static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
-    (void)state;
 #define FIRST "{'traceEvents':[{'ts':0},\n"
     static const struct error_case cases[] = {
         {FIRST "@null]}", "event 1 is not an object"},
@@ -256,7 +252,6 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
 }
 
 static void lenient_link_uses_the_valid_events(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", "5," RF_ATTRIBUTE("7")) "," NODE(
                                             "3", "b", "'x'") "," NODE_TEXT("4", "[1]", "c", RF_ATTRIBUTE("7"))),
                                         DEVICE_OF("7," CPU("a", "1", "null", "100", "'?'", "7") "," LAUNCH(
@@ -271,7 +266,6 @@ static void lenient_link_uses_the_valid_events(void **state) {
 }
 
 static void unused_fields_may_have_any_value(void **state) {
-    (void)state;
     static const struct rule_case cases[] = {
         {"categories, names of other events, ids and phases", GOOD_HOST,
          DEVICE_OF("{'cat':null,'name':7,'ph':[],'id':{},'pid':[]},{'cat':['kernel'],'name':'k'},{}," CPU(
@@ -308,7 +302,6 @@ static struct outcome link_repeated(const char *before, const char *piece, size_
 }
 
 static void limits_are_errors_and_not_crashes(void **state) {
-    (void)state;
     struct outcome outcome = link_repeated("{\"nodes\":[],\"a\":", "9", 4300, "}");
     assert_int_equal(outcome.status, SUTRA_OK);
     free(outcome.text);
@@ -328,7 +321,6 @@ static void limits_are_errors_and_not_crashes(void **state) {
 }
 
 static void every_count_of_the_report_is_right(void **state) {
-    (void)state;
     /* Host: root and e without rf_id, a, b, d unknown to the device trace, x not below the root. Device: k1 and k2
      * linked under a, k3 without a launch, k4 on a thread without operators, k5 below c, which no node stands for. */
     struct outcome outcome = link_texts(
@@ -377,7 +369,6 @@ static void every_count_of_the_report_is_right(void **state) {
 }
 
 static void negative_durations_are_repaired_or_fail_a_strict_link(void **state) {
-    (void)state;
     static const struct {
         const char *events, *exclusive;
         uint64_t n_rounded, n_replaced;
@@ -409,7 +400,6 @@ static void negative_durations_are_repaired_or_fail_a_strict_link(void **state) 
 }
 
 static void traces_without_anything_in_common_give_the_host_trace_alone(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(GOOD_HOST, DEVICE_OF(CPU("a", "1", "10", "100", "1", "8")), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_host_linked, 0);
@@ -422,7 +412,6 @@ static void traces_without_anything_in_common_give_the_host_trace_alone(void **s
 }
 
 static void strict_link_of_a_valid_pair_prints_no_warning(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(GOOD_HOST, GOOD_DEVICE, CASE_STRICT);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.warnings, "");
@@ -430,7 +419,6 @@ static void strict_link_of_a_valid_pair_prints_no_warning(void **state) {
 }
 
 static void times_of_a_host_trace_may_be_no_numbers(void **state) {
-    (void)state;
     struct outcome outcome =
         link_texts("{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':NaN,'start_ts':NaN,"
                    "'nodes':[" ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("7")) "],"
@@ -443,7 +431,6 @@ static void times_of_a_host_trace_may_be_no_numbers(void **state) {
 
 /* Two operators launch with correlation 5; the kernel at 60 began before the second launch, that at 200 behind it. */
 static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(void **state) {
-    (void)state;
     static const char device[] = DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," LAUNCH("1", "40", "5") "," CPU(
         "b", "1", "120", "50", "2",
         "8") "," LAUNCH("1", "130", "5.0") "," KERNEL("k", "60", "5", "1") "," KERNEL("j", "200", "5", "2"));

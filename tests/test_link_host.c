@@ -15,7 +15,6 @@
     "kernel k stream=7 ts=60+5 correlation=5 'External id'=1"
 
 static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
-    (void)state;
     static const struct rule_case cases[] = {
         {"unsorted nodes", HOST_OF(NODE("9", "c", "3") "," ROOT "," NODE("4", "b", "2")), "", TREE,
          "0 root 0; 1 b 0; 2 c 0"},
@@ -57,7 +56,6 @@ static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
 }
 
 static void only_nodes_below_the_root_are_operators(void **state) {
-    (void)state;
 #define WITH_PARENT(id, parent, name) NODE_TEXT(id, parent, name, RF_ATTRIBUTE("7"))
     static const struct rule_case cases[] = {
         {"below the root", HOST_OF(ROOT "," NODE_TEXT("2", "1", "x", "") "," WITH_PARENT("3", "2", "a")), DEVICE,
@@ -77,7 +75,6 @@ static void only_nodes_below_the_root_are_operators(void **state) {
 }
 
 static void schema_version_selects_the_parent_and_rf_id_fields(void **state) {
-    (void)state;
 #define SCHEMA(version, nodes) "{'schema':'" version "','pid':1,'nodes':[" nodes "]}"
 #define LATER                  ROOT "," NODE("2", "a", "7")
 #define FLAT_ROOT              "{'id':1,'name':'root','parent':1,'inputs':[],'outputs':[]}"
@@ -107,7 +104,6 @@ static void schema_version_selects_the_parent_and_rf_id_fields(void **state) {
 }
 
 static void unknown_schema_is_detected_from_the_nodes(void **state) {
-    (void)state;
     static const struct {
         const char *host, *warning, *expected;
     } cases[] = {
@@ -133,7 +129,6 @@ static void unknown_schema_is_detected_from_the_nodes(void **state) {
 
 /* Compares the whole text, including the order of fields. */
 static void fields_keep_their_order(void **state) {
-    (void)state;
 #define NODES(text) "{'schema':'1.0.2-chakra.0.0.4','pid':1,'nodes':[" text "]}"
     static const struct {
         const char *what, *host, *expected;
@@ -190,7 +185,6 @@ static void fields_keep_their_order(void **state) {
 }
 
 static void repeated_keys_of_events_count_by_the_last(void **state) {
-    (void)state;
 #define EVENTS(text) HOST_OF(ROOT "," NODE("2", "a", "7")), DEVICE_OF(text)
     static const struct rule_case cases[] = {
         {"fields",
@@ -212,7 +206,6 @@ static void repeated_keys_of_events_count_by_the_last(void **state) {
 }
 
 static void empty_traces_link(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(HOST_OF(""), "", 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.text, "{\"schema\":\"1.1.1-chakra.0.0.4\",\"pid\":1,\"nodes\":[]}");
@@ -226,7 +219,6 @@ static void empty_traces_link(void **state) {
 /* A chain of parents, each node below the one before it (or above, if it is turned around), with the operator at its
  * end. */
 static void chains_of_a_million_parents_are_followed(void **state) {
-    (void)state;
     for (int turned = 0; turned < 2; turned++) {
         char *host = NULL;
         size_t n = 0;
@@ -252,7 +244,6 @@ static void chains_of_a_million_parents_are_followed(void **state) {
 }
 
 static void circles_of_a_million_parents_are_left(void **state) {
-    (void)state;
     char *host = NULL;
     size_t n = 0;
     FILE *file = open_memstream(&host, &n);

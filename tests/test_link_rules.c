@@ -19,7 +19,6 @@
 #define K_UNDER_B "0 root 0; 1 a 0; 2 b 0; 3 k 2"
 
 static void a_gpu_op_finds_its_cpu_op(void **state) {
-    (void)state;
     static const struct rule_case cases[] = {
         {"its own external id on the launch's thread wins over a nearer operator", AB,
          A B CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=1", TREE, K_UNDER_A},
@@ -84,7 +83,6 @@ static void a_gpu_op_finds_its_cpu_op(void **state) {
 }
 
 static void threads_are_compared_as_values(void **state) {
-    (void)state;
 #define ON(op_tid, launch_tid)                                                                                         \
     AB,                                                                                                                \
         "cpu_op a tid=" op_tid " ts=10+9 'External id'=1 'Record function id'=7; "                                     \
@@ -108,7 +106,6 @@ static void threads_are_compared_as_values(void **state) {
 
 /* Markers have tid 0 and external id -1, as has an operator without one. */
 static void launches_of_thread_0_find_markers(void **state) {
-    (void)state;
     static const struct rule_case cases[] = {
         {"the marker's GPU operators go to operators without an external id", AB,
          "cpu_op a ts=10+100 'Record function id'=7; " B "cudaLaunchKernel tid=0 ts=40+1 correlation=5; "
@@ -148,7 +145,6 @@ static void launches_of_thread_0_find_markers(void **state) {
 }
 
 static void nccl_kernels_pass_over_coalesced_operators(void **state) {
-    (void)state;
 #define COALESCED(op, kernel)                                                                                          \
     AB,                                                                                                                \
         A "cpu_op " op " ts=20+30 'External id'=2 'Record function id'=8; " CALL "kernel " kernel                      \
@@ -165,7 +161,6 @@ static void nccl_kernels_pass_over_coalesced_operators(void **state) {
 }
 
 static void classes_come_from_category_and_name(void **state) {
-    (void)state;
 #define AS(cpu_cat, cpu_name, launch_cat, launch_name, gpu_cat)                                                        \
     AB,                                                                                                                \
         cpu_cat " '" cpu_name "' ts=10+9 'External id'=1 'Record function id'=7; " launch_cat " '" launch_name         \
@@ -193,7 +188,6 @@ static void classes_come_from_category_and_name(void **state) {
 }
 
 static void every_listed_call_launches(void **state) {
-    (void)state;
     static const char *const calls[] = {
         "cuLaunchKernel",        "cuLaunchKernelEx",    "cudaLaunchKernel",
         "cudaLaunchKernelExC",   "cudaMemcpy",          "cudaMemcpyAsync",
@@ -217,7 +211,6 @@ static void every_listed_call_launches(void **state) {
 }
 
 static void host_operators_find_events_by_rf_id(void **state) {
-    (void)state;
 #define RF(host_rf, device_rf)                                                                                         \
     HOST_OF(ROOT "," NODE("2", "a", host_rf)), "cpu_op a ts=10+9 'External id'=1 'Record function id'=" device_rf,     \
         "name ts"
@@ -247,7 +240,6 @@ static void host_operators_find_events_by_rf_id(void **state) {
 }
 
 static void exclusive_duration_is_duration_minus_children(void **state) {
-    (void)state;
 #define TIMES(a_ts, a_dur, more)                                                                                       \
     AB, "cpu_op a ts=" a_ts "+" a_dur " 'External id'=1 'Record function id'=7" more, "name exclusive_dur"
 #define CHILD(tid, ts, dur) "; cpu_op c tid=" tid " ts=" ts "+" dur
@@ -285,7 +277,6 @@ static void exclusive_duration_is_duration_minus_children(void **state) {
 
 /* The dependency's host operator a has new id 1. */
 static void threads_wait_for_what_began_last_elsewhere(void **state) {
-    (void)state;
 #define DEP(events) AB, events
 #define FIELDS      "name inter_thread_dep"
     static const struct rule_case cases[] = {
@@ -360,7 +351,6 @@ static void threads_wait_for_what_began_last_elsewhere(void **state) {
 }
 
 static void gpu_nodes_take_their_events_fields(void **state) {
-    (void)state;
 #define GPU(cat, name, ph, args)                                                                                       \
     HOST_OF(ROOT "," NODE("2", "a", "7")), A CALL "{'cat':'" cat "','name':'" name "','ts':60.5" ph                    \
                                                   ",'dur':5,'args':{'correlation':5,'External id':1" args "}}"
@@ -415,7 +405,6 @@ static void gpu_nodes_take_their_events_fields(void **state) {
 }
 
 static void starts_of_all_kinds_sort_by_value(void **state) {
-    (void)state;
     static const struct rule_case cases[] = {
         {"integers and doubles", AB,
          A CALL "kernel c stream=7 ts=61+5 correlation=5 'External id'=1; "

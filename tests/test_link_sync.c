@@ -47,7 +47,6 @@ static const struct wait_case {
 };
 
 static void waits_belong_to_the_next_operator(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outcome outcome = link_texts(cases[i].host, cases[i].device, CASE_SYNC | cases[i].flags);
         if (outcome.status)
@@ -69,7 +68,6 @@ static void waits_belong_to_the_next_operator(void **state) {
 }
 
 static void link_without_critical_path_continues_with_a_warning(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), CASE_SYNC);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_sync, 0);
@@ -79,7 +77,6 @@ static void link_without_critical_path_continues_with_a_warning(void **state) {
 }
 
 static void disabled_sync_dependencies_print_no_warning(void **state) {
-    (void)state;
     struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.warnings, "");

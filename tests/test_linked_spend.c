@@ -94,18 +94,15 @@ static void check_same(bool faithful) {
 }
 
 static void plain_file(void **state) {
-    (void)state;
     check_same(false);
 }
 
 static void faithful_file(void **state) {
-    (void)state;
     check_same(true);
 }
 
 /* Twice, too; nodes are read without them. */
 static void keys_first(void **state) {
-    (void)state;
     const struct linked_traces traces = link_both();
     const struct sutra_convert_options options = {.size = sizeof options};
     struct sutra_convert_report report = {.size = sizeof report};

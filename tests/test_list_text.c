@@ -35,7 +35,6 @@ static void tell(const char *text, char *out) {
 }
 
 static void elements_of_any_depth_are_found(void **state) {
-    (void)state;
     static const struct {
         const char *text, *elements;
     } cases[] = {

@@ -14,7 +14,6 @@
 enum form { TEXT, CODE, PATH };
 
 static void names_are_escaped(void **state) {
-    (void)state;
     static const struct {
         enum form form;
         bool in_table;

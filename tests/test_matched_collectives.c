@@ -104,7 +104,6 @@ static const struct matched_collective *node_of(const struct made_job *job, int6
 
 static void waits_are_in_no_duration(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
     add(&job, 1, "[0, 1]", "allreduce", 0, 200, 205, 300);
@@ -125,7 +124,6 @@ static void waits_are_in_no_duration(void **state) {
 
 static void ranks_start_by_the_clock_of_the_job(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     job.ahead_us[1] = 500;
     job.start_us[1] = 20;
@@ -149,7 +147,6 @@ static void ranks_start_by_the_clock_of_the_job(void **state) {
 /* Rank 2 records an impossible end. */
 static void far_end_comes_from_the_other_ranks(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 3);
     for (int i = 0; i < 3; i++)
         for (int rank = 0; rank < 3; rank++)
@@ -165,7 +162,6 @@ static void far_end_comes_from_the_other_ranks(void **state) {
 /* Clocks differ by 5 ms: the last rank is not ready for longer than its collective's duration. */
 static void without_clocks_the_shortest_time_counts(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     job.clockless = true;
     job.ahead_us[1] = 5000;
@@ -183,7 +179,6 @@ static void without_clocks_the_shortest_time_counts(void **state) {
 /* The clock of rank 1 gains 1 us in 1,000: its collectives still end together with the collectives of rank 0. */
 static void a_clock_that_drifts_is_set_right(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     for (int i = 0; i < 20; i++) {
         add(&job, 0, "[0, 1]", "allreduce", i, 10000 + i * 10000, 10000 + i * 10000, 11000 + i * 10000);
@@ -206,7 +201,6 @@ static void a_clock_that_drifts_is_set_right(void **state) {
 
 static void ranks_without_files_do_not_count(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     job.world_size = 4;
     add(&job, 0, "[0, 1, 2]", "allreduce", 0, 100, 110, 300);
@@ -225,7 +219,6 @@ static void ranks_without_files_do_not_count(void **state) {
 
 static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     job.per_stream = false;
     for (int rank = 0; rank < 2; rank++) {
@@ -249,7 +242,6 @@ static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
 
 static void a_send_meets_its_receive(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     add(&job, 0, "[0, 1]", "send", 0, 100, 100, 300);
     add(&job, 1, "[0, 1]", "recv", 0, 260, 260, 300);
@@ -262,7 +254,6 @@ static void a_send_meets_its_receive(void **state) {
 
 static void collectives_of_different_kinds_do_not_match(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
     add(&job, 1, "[0, 1]", "broadcast", 0, 200, 210, 300);
@@ -275,7 +266,6 @@ static void collectives_of_different_kinds_do_not_match(void **state) {
 
 static void clocks_that_nothing_joins_are_counted(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 3);
     job.ahead_us[2] = 5000;
     add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
@@ -289,7 +279,6 @@ static void clocks_that_nothing_joins_are_counted(void **state) {
 /* Times that no trace can be do not make numbers overflow. */
 static void clocks_of_different_ages_are_far_apart(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 2);
     job.ahead_us[0] = INT64_MIN / 1000 + 10000;
     job.ahead_us[1] = INT64_MAX / 1000 - 10000;
@@ -301,7 +290,6 @@ static void clocks_of_different_ages_are_far_apart(void **state) {
 
 static void groups_have_numbers_but_all_ranks_have_none(void **state) {
     struct made_job job;
-    (void)state;
     job_begin(&job, 3);
     for (int rank = 0; rank < 3; rank++)
         add(&job, rank, "[0, 1, 2]", "allreduce", 0, 100, 110, 300);

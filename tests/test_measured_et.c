@@ -54,7 +54,6 @@ static bool has_text(const char *path, const char *text) {
 }
 
 static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
-    (void)state;
     /* Their sums are 109.9 in decimals; the first two are as doubles, and the third is a hair less. */
     static const char *const cases[] = {ABUTS("100.2", "9.7"), ABUTS("99.9", "10"), ABUTS("100.1", "9.8")};
     char path[] = P_tmpdir "/sutra_rests_XXXXXX";

@@ -43,7 +43,6 @@ static void times_are_moved_as_decimals(void **state) {
         {"122222222222222222222222222222999999999999999", 5, "122222222222222222222222222222999999999999999"},
         {"-122222222222222222222222222222999999999999999.25", 5, "-122222222222222222222222222222999999999999999.25"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char out[128];
         size_t length = decimal_shift(cases[i].text, strlen(cases[i].text), cases[i].ns, out);
@@ -68,7 +67,6 @@ static void ids_become_different_from_rank_to_rank(void **state) {
         {2, "1.5", "1.5"},
         {2, "99999999999999999999", "99999999999999999999"},
     };
-    (void)state;
     assert_int_equal(merge_id_bits(6), 50);
     assert_int_equal(merge_id_bits(7), 49);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -171,7 +169,6 @@ static void assert_has(const struct merging *merging, const char *lines) {
 
 static void an_event_keeps_all_but_its_numbers(void **state) {
     struct merging merging = begin();
-    (void)state;
     add_trace(
         &merging, "rank0.json",
         "{'baseTimeNanoseconds':1000,'traceEvents':[{ 'ph' : 'X','cat':'cpu_op','name':'a\\u00e9','pid':9, 'tid':9,"
@@ -202,7 +199,6 @@ static void an_event_keeps_all_but_its_numbers(void **state) {
 
 static void streams_become_processes_in_order(void **state) {
     struct merging merging = begin();
-    (void)state;
     add_trace(&merging, "rank4.json",
               "{'traceEvents':[{'ph':'M','name':'process_name','pid':1,'tid':0,'args':{'name':'python'}},"
               "{'ph':'M','name':'process_name','pid':5,'tid':0,'args':{'name':'python'}},"
@@ -249,7 +245,6 @@ static struct merging begin_two_ranks(void) {
 
 static void clocks_are_aligned_by_collectives(void **state) {
     struct merging merging = begin_two_ranks();
-    (void)state;
     assert_int_equal(merge_with(&merging, 2, false, NULL), SUTRA_OK);
     assert_int_equal(merging.report.n_ranks, 2);
     assert_int_equal(merging.report.ranks[0].offset_ns, 0);
@@ -285,7 +280,6 @@ static void ranks_of_a_host_share_its_clock(void **state) {
          {{"100", "200", "300"}, {"100", "200", "300"}, {"600.2", "700.3", "800.4"}, {"650.2", "750.3", "850.4"}},
          {0, 0, -300, -50300}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct merging merging = begin();
         for (int rank = 0; rank < 4; rank++) {
@@ -314,7 +308,6 @@ static void ranks_of_a_host_share_its_clock(void **state) {
 
 static void arrows_lead_from_the_first_to_the_last(void **state) {
     struct merging merging = begin_two_ranks();
-    (void)state;
     assert_int_equal(merge_with(&merging, 1, false, NULL), SUTRA_OK);
     assert_has(&merging, ",\n" ARROW("'s'", "4503599627370496", "1", "100.000") ",\n" ARROW(
                              "'f', 'bp': 'e'", "4503599627370496", "10001", "104.250") ",\n");
@@ -330,7 +323,6 @@ static void arrows_lead_from_the_first_to_the_last(void **state) {
 
 static void a_selection_takes_ends_of_arrows_away(void **state) {
     struct merging merging = begin_two_ranks();
-    (void)state;
     const struct sutra_selection longer = {.size = sizeof longer, .min_us = 9.9};
     const struct sutra_merge_options options = {.size = sizeof options, .selection = &longer};
     assert_int_equal(merge_with(&merging, 1, false, &options), SUTRA_OK);
@@ -344,7 +336,6 @@ static void a_selection_takes_ends_of_arrows_away(void **state) {
 static void all_threads_write_the_same_bytes(void **state) {
     struct merging merging = begin();
     char *first = NULL;
-    (void)state;
     for (int rank = 0; rank < 6; rank++) {
         char name[32];
         snprintf(name, sizeof name, "rank%d.json", rank);
@@ -368,7 +359,6 @@ static void all_threads_write_the_same_bytes(void **state) {
 
 static void malformed_ranks_are_skipped_once(void **state) {
     struct merging merging = begin_two_ranks();
-    (void)state;
     add_trace(&merging, "rank2.json", "{'traceEvents':[");
     assert_int_equal(merge_with(&merging, 2, false, NULL), SUTRA_OK);
     assert_int_equal(merging.report.n_ranks, 2);
@@ -388,7 +378,6 @@ static void traces_are_held_or_read_twice(void **state) {
     static char name[66000], text[66200];
     char *texts[COUNT(room)];
     struct merging merging = begin_two_ranks();
-    (void)state;
     memset(name, 'n', sizeof name - 1);
     snprintf(text, sizeof text,
              "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":8,\"name\":\"%s\",\"tid\":8,\"ts\":5,"
@@ -413,7 +402,6 @@ static void traces_are_held_or_read_twice(void **state) {
 
 static void unknown_step_is_an_error(void **state) {
     struct merging merging = begin_two_ranks();
-    (void)state;
     const struct sutra_selection step = {.size = sizeof step, .step = "9"};
     const struct sutra_merge_options options = {.size = sizeof options, .selection = &step};
     assert_int_equal(merge_with(&merging, 2, false, &options), SUTRA_DATA);

@@ -47,7 +47,6 @@ static uint32_t readers_of_launch(const char *name) {
 }
 
 static void each_reader_has_its_own_launches(void **state) {
-    (void)state;
     const uint32_t path = READER_PATH | READER_PATH_EXTENDED, hta = READER_HTA | READER_HTA_QUEUE;
     assert_int_equal(readers_of_launch("cudaLaunchKernel"),
                      READER_LINKER | READER_OLDER_LINKER | path | hta | READER_DLRM);
@@ -60,7 +59,6 @@ static void each_reader_has_its_own_launches(void **state) {
 }
 
 static void a_name_may_mean_several_things(void **state) {
-    (void)state;
     assert_int_equal(name_to("cudaMemcpyAsync", READER_PATH), NAME_LAUNCH_COPY | NAME_BLOCKING);
     assert_int_equal(name_to("cudaMemcpyAsync", READER_DLRM), NAME_LAUNCH_COPY);
     assert_int_equal(name_to("ncclDevKernel_AllReduce", READER_LINKER), NAME_NCCL | NAME_NCCL_KERNEL);
@@ -70,7 +68,6 @@ static void a_name_may_mean_several_things(void **state) {
 }
 
 static void overview_classifies_launch_delays(void **state) {
-    (void)state;
     assert_int_equal(name_to("hipDeviceSynchronize", READER_OVERVIEW), NAME_BLOCKING | NAME_HIP);
     assert_int_equal(name_to("cudaGraphLaunch", READER_OVERVIEW), NAME_LAUNCH_KERNEL | NAME_LAUNCH_GRAPH);
     assert_int_equal(name_to("cuModuleLoadData", READER_OVERVIEW), NAME_SETS_UP);
@@ -79,7 +76,6 @@ static void overview_classifies_launch_delays(void **state) {
 }
 
 static void steps_are_found_inside_of_names_with_null_characters(void **state) {
-    (void)state;
     static const char name[] = "a\0ProfilerStep#7", launch[] = "cudaLaunchKernel\0";
     assert_int_equal(role_of(name, sizeof name - 1, READER_HTA).name, NAME_STEP);
     assert_int_equal(role_of(name, sizeof name - 1, READER_TREE).name, 0);
@@ -87,7 +83,6 @@ static void steps_are_found_inside_of_names_with_null_characters(void **state) {
 }
 
 static void names_and_categories_are_apart(void **state) {
-    (void)state;
     assert_int_equal(name_to("kernel", READER_HTA), 0);
     assert_int_equal(category_to("kernel", READER_HTA), CATEGORY_KERNEL);
     assert_int_equal(category_to("gpu_memset", READER_LINKER), CATEGORY_SET);
@@ -100,7 +95,6 @@ static void names_and_categories_are_apart(void **state) {
 }
 
 static void names_of_hip_are_known_to_be_such_by_all(void **state) {
-    (void)state;
     assert_int_equal(name_to("hipGraphLaunch", READER_PATH), NAME_HIP);
     assert_int_equal(name_to("hipGraphLaunch", READER_PATH_EXTENDED), NAME_HIP | NAME_LAUNCH_GRAPH);
     assert_int_equal(category_to("hip_runtime", READER_PATH), CATEGORY_HIP);
@@ -108,7 +102,6 @@ static void names_of_hip_are_known_to_be_such_by_all(void **state) {
 }
 
 static void a_text_of_the_user_marks_names(void **state) {
-    (void)state;
     static const char *const texts[] = {"## step 1", "a ## step", "## STEP", "## step"};
     static const uint32_t marked[][4] = {[TEXT_IS] = {0, 0, 0, 1},
                                          [TEXT_BEGINS] = {1, 0, 0, 1},
@@ -128,7 +121,6 @@ static void a_text_of_the_user_marks_names(void **state) {
 }
 
 static void only_names_in_use_count_as_steps(void **state) {
-    (void)state;
     static const char *const texts[] = {"ProfilerStep#1", "ProfilerStep#2", "ProfilerStep", "other"};
     struct string_roles roles[4] = {
         {NAME_STEP | NAME_USED, 0}, {NAME_STEP, 0}, {NAME_STEP, CATEGORY_USED}, {NAME_USED, 0}};
@@ -141,7 +133,6 @@ static void only_names_in_use_count_as_steps(void **state) {
 }
 
 static void kernels_are_classified_by_name(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         enum kernel_type type;

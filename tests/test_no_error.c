@@ -49,7 +49,6 @@ static void check_calls(const char *const *paths, unsigned n_threads, bool stric
 }
 
 static void the_status_is_the_same(void **state) {
-    (void)state;
     struct folder folder = make_folder();
     add_file(&folder, "broken.json", "{\"traceEvents\": [{]");
     add_file(&folder, "other.json", "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{}]}");

@@ -172,13 +172,11 @@ static void check_shortest_around(double value) {
 }
 
 static void powers_of_two_have_shortest_digits_that_read_back(void **state) {
-    (void)state;
     for (int e = -1074; e < 1024; e++)
         check_shortest_around(ldexp(1, e));
 }
 
 static void powers_of_ten_have_shortest_digits_that_read_back(void **state) {
-    (void)state;
     for (int e = -323; e < 309; e++) {
         char text[16];
         snprintf(text, sizeof text, "1e%d", e);
@@ -187,7 +185,6 @@ static void powers_of_ten_have_shortest_digits_that_read_back(void **state) {
 }
 
 static void subnormals_have_shortest_digits_that_read_back(void **state) {
-    (void)state;
     for (uint64_t bits = 1; bits < 300; bits++)
         check_shortest(double_from(bits));
     for (uint64_t bits = (uint64_t)1 << 52, i = 0; i < 100; i++)
@@ -195,7 +192,6 @@ static void subnormals_have_shortest_digits_that_read_back(void **state) {
 }
 
 static void random_doubles_have_shortest_digits_that_read_back(void **state) {
-    (void)state;
     uint64_t random = seeded();
     for (int i = 0; i < 4000; i++) {
         check_shortest(double_from(next_random(&random)));
@@ -208,7 +204,6 @@ static void random_doubles_have_shortest_digits_that_read_back(void **state) {
 /* ---- tables ---- */
 
 static void doubles_are_laid_out_as_in_python(void **state) {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -252,7 +247,6 @@ static void doubles_are_laid_out_as_in_python(void **state) {
 }
 
 static void rewritten_numbers_equal_python_output(void **state) {
-    (void)state;
     static const char *const cases[][2] = {
         {"0", "0"},
         {"-0", "0"},
@@ -295,7 +289,6 @@ static void rewritten_numbers_equal_python_output(void **state) {
 
 /* Decimals of any length and place of the point, so that the copied ones are among them. */
 static void rewriting_equals_reading_and_writing_on_random_decimals(void **state) {
-    (void)state;
     uint64_t random = seeded();
     for (int i = 0; i < 100000; i++) {
         char plain[64] = {0}, out[NUMBER_TEXT_MAX + 64];
@@ -309,7 +302,6 @@ static void rewriting_equals_reading_and_writing_on_random_decimals(void **state
 }
 
 static void numbers_end_where_the_grammar_ends_them(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         enum number_form form;
@@ -354,7 +346,6 @@ static void numbers_end_where_the_grammar_ends_them(void **state) {
 /* ---- reading ---- */
 
 static void doubles_are_read_to_the_nearest(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -393,7 +384,6 @@ static void random_text(uint64_t *random, char *text, size_t room) {
 }
 
 static void random_texts_are_read_as_strtod_reads_them(void **state) {
-    (void)state;
     uint64_t random = seeded();
     for (int i = 0; i < 100000; i++) {
         char text[80];
@@ -423,7 +413,6 @@ static void check_middle(double low) {
 
 /* Times of today: microseconds since 1970 with and without a fraction, and the middle of two doubles among them. */
 static void times_of_today_are_read_quickly(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         enum number_form form;
@@ -453,7 +442,6 @@ static void times_of_today_are_read_quickly(void **state) {
 }
 
 static void random_times_are_read_as_strtod_reads_them(void **state) {
-    (void)state;
     uint64_t random = seeded();
     for (int i = 0; i < 100000; i++) {
         char text[80];
@@ -465,7 +453,6 @@ static void random_times_are_read_as_strtod_reads_them(void **state) {
 }
 
 static void middles_of_two_doubles_go_to_the_even_one(void **state) {
-    (void)state;
     uint64_t random = seeded();
     if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64)
         skip(); /* the middle has one binary digit more than a double */
@@ -477,7 +464,6 @@ static void middles_of_two_doubles_go_to_the_even_one(void **state) {
 }
 
 static void digits_without_end_are_read_exactly(void **state) {
-    (void)state;
     enum { DIGITS = 100000 };
     char *text = calloc(1, DIGITS + 64);
     assert_non_null(text);
@@ -496,7 +482,6 @@ static void digits_without_end_are_read_exactly(void **state) {
 /* ---- integers ---- */
 
 static void integers_are_read_if_they_fit(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         bool fits;
@@ -523,7 +508,6 @@ static void integers_are_read_if_they_fit(void **state) {
 }
 
 static void finds_the_last_integer(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         bool found;
@@ -548,7 +532,6 @@ static void check_integer(int64_t value) {
 }
 
 static void integers_are_written_around_every_power_of_ten(void **state) {
-    (void)state;
     int64_t power = 1;
     for (int i = 0; i < 19; i++, power = i < 19 ? power * 10 : power)
         for (int64_t d = -2; d <= 2; d++) {

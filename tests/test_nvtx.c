@@ -15,7 +15,6 @@
 #include "read/nvtx.h"
 
 static void labels_of_emit_nvtx_are_split(void **state) {
-    (void)state;
     static const struct {
         const char *text, *name, *sizes;
         int64_t sequence, record;
@@ -52,7 +51,6 @@ static void labels_of_emit_nvtx_are_split(void **state) {
 }
 
 static void other_labels_are_not_split(void **state) {
-    (void)state;
     static const char *const cases[] = {"",
                                         "forward pass",
                                         "a, b",
@@ -69,7 +67,6 @@ static void other_labels_are_not_split(void **state) {
 }
 
 static void steps_have_a_number(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         int64_t step; /* -1: no step */
@@ -84,7 +81,6 @@ static void steps_have_a_number(void **state) {
 }
 
 static void payloads_follow_their_schema(void **state) {
-    (void)state;
     struct nvtx_schema_entry entries[] = {
         {1, 2, 1, 22, 8, nccl_field_named("Message size [bytes]"), 1},
         {1, 2, 0, 18, NVTX_NONE, nccl_field_named("NCCL communicator ID"), 0},
@@ -109,7 +105,6 @@ static void payloads_follow_their_schema(void **state) {
 }
 
 static void communication_kernels_are_known_by_name(void **state) {
-    (void)state;
     assert_true(nsys_kernel_communicates("ncclDevKernel_AllReduce", 23));
     assert_true(nsys_kernel_communicates("void vllm::cross_device_reduce_1stage<float>", 44));
     assert_true(nsys_kernel_communicates("RCCL", 4));
@@ -117,7 +112,6 @@ static void communication_kernels_are_known_by_name(void **state) {
 }
 
 static void folds_equal_a_plain_loop(void **state) {
-    (void)state;
     const char *given = getenv("SEED");
     unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
     print_message("SEED=%u\n", seed);

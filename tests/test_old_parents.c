@@ -62,7 +62,6 @@ static int64_t parent_id_of(const struct outcome *outcome, uint64_t id) {
 
 /* Old ids: process 1, thread 2, a 3, b 6, c 9, (kernel), second thread 11, d 12, e 14, f 20. */
 static void parents_come_right_before_the_first_that_names_them(void **state) {
-    (void)state;
     static const struct flat_line lines[] = {
         {0, 1, 0, GRAPH_PROCESS, NULL}, {1, 1, 1, GRAPH_THREAD, NULL}, {2, 2, 1, "a", NULL},
         {3, 3, 1, "b", NULL},           {4, 3, 1, "c", NULL},          {5, 3, 1, "kernel", ON_GPU},
@@ -80,7 +79,6 @@ static void parents_come_right_before_the_first_that_names_them(void **state) {
 
 /* The process node and nodes before the recording are missing. */
 static void parents_that_are_not_there_are_none(void **state) {
-    (void)state;
     static const struct flat_line lines[] = {
         {0, 1, 1, GRAPH_THREAD, NULL},
         {1, 2, 1, "a", NULL},
@@ -99,7 +97,6 @@ static void parents_that_are_not_there_are_none(void **state) {
 
 /* A host trace that was not linked: all ids are its own. */
 static void ids_that_are_not_new_stay(void **state) {
-    (void)state;
     static const struct flat_line lines[] = {
         {1, 1, 0, GRAPH_PROCESS, NULL}, {2, 1, 1, GRAPH_THREAD, NULL}, {4, 2, 1, "a", NULL},
         {6, 2, 1, "b", NULL},           {7, 4, 1, "c", NULL},

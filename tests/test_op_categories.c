@@ -20,7 +20,6 @@ static const char *category_of(const char *name, const char *kernel, enum op_tab
 }
 
 static void an_operator_has_a_category_and_a_formula(void **state) {
-    (void)state;
     const struct op_kind *kind = kind_of("aten::mm", OP_TABLE_TRACELENS);
     assert_non_null(kind);
     assert_string_equal(kind->name, "aten::mm");
@@ -31,7 +30,6 @@ static void an_operator_has_a_category_and_a_formula(void **state) {
 
 /* Each row is found by its name; rows are in the order of the search. */
 static void every_line_is_found_in_a_sorted_table(void **state) {
-    (void)state;
     const struct op_kind *first = kind_of("ConvBiasReLU_", OP_TABLE_ALL);
     const struct op_kind *last = kind_of("vllm::unified_attention_with_output", OP_TABLE_ALL);
     assert_non_null(first);
@@ -45,7 +43,6 @@ static void every_line_is_found_in_a_sorted_table(void **state) {
 }
 
 static void operators_unknown_to_tracelens_have_their_own_category(void **state) {
-    (void)state;
     assert_null(kind_of("aten::sub", OP_TABLE_TRACELENS));
     assert_int_equal(kind_of("aten::sub", OP_TABLE_ALL)->formula, FORMULA_GENERAL);
     assert_string_equal(category_of("aten::_flash_attention_forward", NULL, OP_TABLE_TRACELENS), "other");
@@ -55,7 +52,6 @@ static void operators_unknown_to_tracelens_have_their_own_category(void **state)
 }
 
 static void near_miss_names_are_unknown(void **state) {
-    (void)state;
     assert_null(kind_of("aten::m", OP_TABLE_ALL));
     assert_null(kind_of("aten::mm_", OP_TABLE_ALL));
     assert_null(kind_of("", OP_TABLE_ALL));
@@ -65,7 +61,6 @@ static void near_miss_names_are_unknown(void **state) {
 }
 
 static void prefixes_and_kernels_classify_unlisted_names(void **state) {
-    (void)state;
     const char *elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::reduce>";
     assert_string_equal(category_of("triton_poi_fused_add_0", NULL, OP_TABLE_TRACELENS), "triton");
     assert_string_equal(category_of("record_param_comms", NULL, OP_TABLE_TRACELENS), "record_param_comms");

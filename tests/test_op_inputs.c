@@ -30,13 +30,11 @@ static void assert_text(struct input_text is, const char *expected) {
 }
 
 static int finish(void **state) {
-    (void)state;
     op_inputs_parser_free(&parser);
     return 0;
 }
 
 static void tensors_have_dims_strides_and_types(void **state) {
-    (void)state;
     struct op_inputs inputs =
         parse("[[8, 3], [], [-1]]", "[\"float\", \"Scalar\"]", "[[3, 1], [], [7]]", "[\"\", \"0.5\", \"[1, 2]\"]");
     assert_int_equal(inputs.n, 3);
@@ -57,7 +55,6 @@ static void tensors_have_dims_strides_and_types(void **state) {
 }
 
 static void lists_of_tensors_have_members(void **state) {
-    (void)state;
     struct op_inputs inputs = parse("[[[2, 3], [4]], [5]]", NULL, "[[[3, 1], [1]], [9]]", NULL);
     assert_int_equal(inputs.n, 2);
     assert_true(inputs.input[0].is_list);
@@ -71,7 +68,6 @@ static void lists_of_tensors_have_members(void **state) {
 }
 
 static void python_s_texts_are_read_as_well(void **state) {
-    (void)state;
     struct op_inputs inputs = parse("[[2, 3],[],[[],[]]]", "['Tensor(c10::Half)', 'Int', 'GenericList[Int,Int]']", NULL,
                                     "[[57, 41, 0, 6, 4, 'cuda:0'], True, [1, 2] ]");
     assert_false(inputs.has_strides);
@@ -84,7 +80,6 @@ static void python_s_texts_are_read_as_well(void **state) {
 }
 
 static void strides_of_another_length_are_none(void **state) {
-    (void)state;
     struct op_inputs inputs = parse("[[8, 3], [4]]", NULL, "[[1]]", NULL);
     assert_null(inputs.input[0].tensor.strides);
     assert_null(inputs.input[1].tensor.strides);
@@ -92,7 +87,6 @@ static void strides_of_another_length_are_none(void **state) {
 }
 
 static void non_list_inputs_are_ignored(void **state) {
-    (void)state;
     assert_int_equal(parse(NULL, NULL, NULL, NULL).n, 0);
     assert_int_equal(parse("null", "7", "\"[1]\"", "").n, 0);
     assert_int_equal(parse("[]", "[]", "[]", "[]").n, 0);
@@ -101,7 +95,6 @@ static void non_list_inputs_are_ignored(void **state) {
 
 /* Truncated at every offset, in an exact allocation, so that AddressSanitizer detects reads beyond the end. */
 static void texts_may_end_anywhere(void **state) {
-    (void)state;
     static const char whole[] = "[[[2, -3], [4]], \"a\\\"b\", ['c', {\"d\": [1]}], 12.5, true , [7,8]]";
     for (size_t length = 0; length < sizeof whole; length++) {
         char *cut = test_malloc(length + 1);
@@ -118,7 +111,6 @@ static void texts_may_end_anywhere(void **state) {
 }
 
 static void nesting_costs_no_stack(void **state) {
-    (void)state;
     enum { DEEP = 100000 };
     char *deep = test_malloc(DEEP + 1);
     memset(deep, '[', DEEP);
@@ -128,7 +120,6 @@ static void nesting_costs_no_stack(void **state) {
 }
 
 static void numbers_of_values_are_read(void **state) {
-    (void)state;
     int64_t numbers[4];
     uint32_t n;
     assert_true(input_numbers(text("[1, -2]"), numbers, 4, &n));
@@ -153,7 +144,6 @@ static void numbers_of_values_are_read(void **state) {
 }
 
 static void element_types_are_known_by_their_names(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         unsigned bytes, tracelens;

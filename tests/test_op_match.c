@@ -121,7 +121,6 @@ static void add_module(uint32_t token, row_t thread, value_key sequence) {
 }
 
 static void similar_threads_are_distinguished_by_numbers(void **state) {
-    (void)state;
     struct arena arena = {0};
     run.n = 0;
     for (row_t i = 0; i < 100; i++)
@@ -144,7 +143,6 @@ static void similar_threads_are_distinguished_by_numbers(void **state) {
 }
 
 static void equal_threads_are_paired_by_order(void **state) {
-    (void)state;
     struct arena arena = {0};
     run.n = 0;
     for (row_t i = 0; i < 100; i++)
@@ -173,7 +171,6 @@ static row_t add_steps(row_t n_steps, bool numbers) {
 }
 
 static void window_limits_all_threads(void **state) {
-    (void)state;
     for (row_t step = 0; step < 8; step++)
         for (int is_host = 0; is_host < 2; is_host++) {
             struct arena arena = {0};
@@ -190,7 +187,6 @@ static void window_limits_all_threads(void **state) {
 }
 
 static void equal_steps_are_counted_and_the_first_is_chosen(void **state) {
-    (void)state;
     for (row_t n_steps = 2; n_steps <= 40; n_steps += 19) {
         struct arena arena = {0};
         const row_t n = add_steps(n_steps, false);
@@ -206,7 +202,6 @@ static void equal_steps_are_counted_and_the_first_is_chosen(void **state) {
 }
 
 static void numbers_may_differ_by_a_constant(void **state) {
-    (void)state;
     static const int64_t constants[] = {40, -40, 1, INT64_MAX - 1000, 0};
     for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
         struct arena arena = {0};
@@ -229,7 +224,6 @@ static void numbers_may_differ_by_a_constant(void **state) {
 }
 
 static void collectives_match_by_number(void **state) {
-    (void)state;
     struct arena arena = {0};
     struct random random = {5};
     run.n = 0;
@@ -243,7 +237,6 @@ static void collectives_match_by_number(void **state) {
 }
 
 static void operators_on_other_threads_are_paired_in_order(void **state) {
-    (void)state;
     struct arena arena = {0};
     const row_t n = add_steps(3, true), n_run = run.n;
     for (row_t i = 0; i < 3; i++)
@@ -269,7 +262,6 @@ static void operators_on_other_threads_are_paired_in_order(void **state) {
 }
 
 static void repeated_blocks_do_not_drift(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct arena arena = {0};
         struct random random = {seed};
@@ -293,7 +285,6 @@ static void repeated_blocks_do_not_drift(void **state) {
 
 /* The device trace has more than 1,024 threads of one size. */
 static void many_threads_of_equal_size_are_compared(void **state) {
-    (void)state;
     struct arena arena = {0};
     run.n = 0;
     for (row_t t = 0; t < 1500; t++)
@@ -310,7 +301,6 @@ static void many_threads_of_equal_size_are_compared(void **state) {
 /* Random recordings of a random run. Threads, numbers and names are changed at random, so no result is expected except
  * valid pairs, for any number of threads. */
 static void random_recordings_are_matched_alike_by_any_number_of_threads(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct arena arena = {0};
         struct random random = {seed};

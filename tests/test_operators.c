@@ -52,7 +52,6 @@ static void check_all(const struct table_case *cases, size_t n, enum made_tables
 
 /* rank, name, kind, category, calls, host, host self, kernels, device, direct, subtree, percent */
 static void kernels_are_attributed_to_the_innermost_operator(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"an operator below another one",
          "cpu_op outer ts=0+100; cpu_op aten::mm ts=10+50; cudaLaunchKernel ts=20+5 correlation=1; "
@@ -98,7 +97,6 @@ static void kernels_are_attributed_to_the_innermost_operator(void **state) {
 }
 
 static void attributed_plus_unattributed_time_is_the_total(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"an operator's, a call's, nobody's",
          "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; cudaLaunchKernel ts=20+3 correlation=2; "
@@ -127,7 +125,6 @@ static void attributed_plus_unattributed_time_is_the_total(void **state) {
 }
 
 static void arrows_lead_to_work_without_a_correlation(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"from the moment of a call to that of the kernel",
          "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3; kernel k stream=7 ts=100+10; ac2g ac2g ph=s id=5 ts=2; "
@@ -139,7 +136,6 @@ static void arrows_lead_to_work_without_a_correlation(void **state) {
 
 /* rank, name, kind, parent, calls, host, own, kernels, device, busy, and backward */
 static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"two modules, one in the other; backward on another thread",
          "python_function 'nn.Module: Net_0' ts=0+100; python_function 'nn.Module: Linear_0' ts=10+50; "
@@ -158,7 +154,6 @@ static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
 }
 
 static void annotations_and_paths_are_recorded(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"a step of two kernels",
          "user_annotation ProfilerStep#3 ts=0+100; cpu_op aten::a ts=10+50; cudaLaunchKernel ts=20+5 correlation=1; "
@@ -198,7 +193,6 @@ static void annotations_and_paths_are_recorded(void **state) {
 
 /* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
 static void kernels_record_their_launch_configuration(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"by name, with what takes the most time", TWO_KERNELS, SUTRA_KERNELS_BY_NAME,
          "0,void k<int>(int),compute,2,20.0,100.0,10.0,4.0,10.0,16.0,50.0,5.0,5.0,2,aten::a,7,(400, 2, 1),(256, 1, "
@@ -225,7 +219,6 @@ static void kernels_record_their_launch_configuration(void **state) {
 
 /* 100 us of compute, 60 us of it next to 100 us of communication in two kernels of one row. */
 static void communication_is_exposed_without_compute(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"by library, collective, phase and group",
          "kernel gemm stream=7 ts=0+100 correlation=1; kernel deep_ep::internode::combine<8> stream=20 ts=40+50; "
@@ -247,7 +240,6 @@ static void communication_is_exposed_without_compute(void **state) {
 
 /* A sample while two kernels run is of neither. */
 static void counters_belong_to_the_kernel_that_runs_alone(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"by kernel and by step",
          "user_annotation ProfilerStep#1 ts=0+100; kernel a stream=7 ts=10+20 device=0; "
@@ -298,7 +290,6 @@ static void tell_operators(const struct sutra_restriction *part, const char *eve
     { .size = sizeof(struct sutra_restriction), __VA_ARGS__ }
 
 static void part_of_the_gpu_activity_can_be_selected(void **state) {
-    (void)state;
     static const struct {
         struct sutra_restriction part;
         const char *expected;
@@ -332,7 +323,6 @@ static void part_of_the_gpu_activity_can_be_selected(void **state) {
 
 /* Flow arrows decide; communication is not attributed; partial overlaps are skipped; duplicates are added. */
 static void tracelens_has_rules_of_its_own(void **state) {
-    (void)state;
     static const struct table_case cases[] = {
         {"no arrow, though others have one",
          "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; kernel k stream=7 ts=100+10 correlation=1; "
@@ -476,7 +466,6 @@ static void check_random(const struct random_trace *trace, const struct launch_m
 }
 
 static void random_traces_are_attributed_by_the_rule(void **state) {
-    (void)state;
     struct random random = {20261122};
     struct random_trace made = {0};
     print_message("seed %" PRIu64 "\n", random.state);
@@ -561,7 +550,6 @@ static int check_parts(struct sutra_context *context, const struct sutra_device_
 static void recorded_flops_are_attributed_once_in_trace_selections(void **state) {
     glob_t paths;
     int n_parted = 0;
-    (void)state;
     assert_int_equal(glob("tests/data/*/*/device*.json.gz", 0, NULL, &paths), 0);
     assert_int_equal(glob("tests/data/*/*/trace.json.gz", GLOB_APPEND, NULL, &paths), 0);
     struct sutra_context *context = make_context(1);

@@ -103,7 +103,6 @@ static bool make_et(void) {
 }
 
 static int make_all(void **state) {
-    (void)state;
     struct sutra_context *context;
     bool ok = !sutra_context_create(
         &(struct sutra_context_options){.size = sizeof(struct sutra_context_options), .n_threads = 1, .lenient = true},
@@ -131,7 +130,6 @@ static int make_all(void **state) {
 }
 
 static int free_all(void **state) {
-    (void)state;
     sutra_simulation_free(all.simulation);
     sutra_simulation_free(all.job);
     sutra_et_free(all.job_et);
@@ -428,7 +426,6 @@ static void expect_refused(size_t i, size_t size, char later) {
 }
 
 static void options_that_are_shorter_than_the_first_version_are_refused(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++) {
         expect_refused(i, 0, 0);
         expect_refused(i, options_list[i].first - 1, 0);
@@ -436,7 +433,6 @@ static void options_that_are_shorter_than_the_first_version_are_refused(void **s
 }
 
 static void option_structs_of_any_version_are_read_up_to_known_fields(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++) {
         struct sutra_error error;
         enum sutra_status usual = options_list[i].use(NULL, &error);
@@ -448,7 +444,6 @@ static void option_structs_of_any_version_are_read_up_to_known_fields(void **sta
 }
 
 static void options_that_only_a_later_version_knows_are_refused(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++)
         expect_refused(i, options_list[i].size + LATER, 1);
 }
@@ -600,7 +595,6 @@ static void expect_filled(size_t i, size_t size, size_t known) {
 }
 
 static void reports_are_as_long_as_their_caller_knows_them(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         expect_filled(i, 0, 0);
         expect_filled(i, 2 * sizeof(size_t), 2 * sizeof(size_t));

@@ -64,7 +64,6 @@ static double sum_leaves(const struct tree *tree) {
 }
 
 static void sums_are_rounded_as_the_tree_adds_them_up(void **state) {
-    (void)state;
     unsigned seed = (unsigned)time(NULL), n_unequal = 0;
     print_message("seed %u\n", seed);
     for (int run = 0; run < 500; run++) {

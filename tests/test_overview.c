@@ -28,7 +28,6 @@ static void check_all(const struct overview_case *cases, size_t n) {
 #define N(cases) (sizeof(cases) / sizeof *(cases))
 
 static void computation_hides_communication_and_both_hide_copies(void **state) {
-    (void)state;
     static const struct overview_case cases[] = {
         {"nothing", "", ""},
         {"all at once",
@@ -47,7 +46,6 @@ static void computation_hides_communication_and_both_hide_copies(void **state) {
 }
 
 static void window_covers_steps_and_their_gpu_activity(void **state) {
-    (void)state;
     static const struct overview_case cases[] = {
         {"work of a step ends behind it; what was launched before or behind the steps is cut",
          "user_annotation ProfilerStep#2 ts=30+20; user_annotation ProfilerStep#1 ts=10+20; "
@@ -63,7 +61,6 @@ static void window_covers_steps_and_their_gpu_activity(void **state) {
 }
 
 static void gaps_are_split_by_launch_delay_cause(void **state) {
-    (void)state;
     static const struct overview_case cases[] = {
         {"the launch came first",
          "user_annotation ProfilerStep#1 ts=0+40; cudaLaunchKernel ts=1+2 correlation=1; "
@@ -124,7 +121,6 @@ static void gaps_are_split_by_launch_delay_cause(void **state) {
 }
 
 static void crop_keeps_later_intervals(void **state) {
-    (void)state;
     char text[1024];
     struct overviewed made;
     overview_of(
@@ -146,7 +142,6 @@ static void crop_keeps_later_intervals(void **state) {
 
 /* Of the step from 10 to 60; the busiest stream first, work outside of the window not at all. */
 static void streams_are_summed_by_kind_within_the_window(void **state) {
-    (void)state;
     char text[1024] = "", *at = text;
     struct overviewed made;
     struct sutra_result result;
@@ -244,7 +239,6 @@ static void check_random(const struct overview *overview) {
 }
 
 static void all_of_the_window_is_there_once(void **state) {
-    (void)state;
     static char text[16384];
     struct random random = {20261122};
     for (int round = 0; round < 300; round++) {
@@ -275,7 +269,6 @@ static double set_up_of_slow_copies(int n_slow) {
 
 /* The first calls set something up; a third slow call makes them a habit. */
 static void cold_memcpy_calls_are_set_up(void **state) {
-    (void)state;
     assert_true(set_up_of_slow_copies(0) == 0);
     assert_true(set_up_of_slow_copies(1) == 5000);
     assert_true(set_up_of_slow_copies(2) == 10000);

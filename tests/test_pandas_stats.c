@@ -24,7 +24,6 @@ static void assert_equal(double made, double expected) {
 }
 
 static void numpy_sums_are_pairwise(void **state) {
-    (void)state;
     static const struct {
         uint64_t n;
         double sum;
@@ -38,7 +37,6 @@ static void numpy_sums_are_pairwise(void **state) {
 }
 
 static void numpy_deviation_divides_by_n(void **state) {
-    (void)state;
     double scratch[N_VALUES];
     struct value_stats stats = numpy_stats(values, N_VALUES, scratch);
     assert_equal(stats.sum, 4.3);
@@ -50,7 +48,6 @@ static void numpy_deviation_divides_by_n(void **state) {
 }
 
 static void pandas_sum_depends_on_the_order_of_groups(void **state) {
-    (void)state;
     double scratch[N_VALUES];
     struct value_stats sorted = pandas_stats(values, N_VALUES, GROUPS_SORTED, scratch);
     struct value_stats mixed = pandas_stats(values, N_VALUES, GROUPS_MIXED, scratch);
@@ -63,7 +60,6 @@ static void pandas_sum_depends_on_the_order_of_groups(void **state) {
 }
 
 static void pandas_skips_nan(void **state) {
-    (void)state;
     static const double some[] = {(double)NAN, 3, (double)NAN, 1}, none[] = {(double)NAN};
     double scratch[4];
     struct value_stats stats = pandas_stats(some, 4, GROUPS_MIXED, scratch);
@@ -76,7 +72,6 @@ static void pandas_skips_nan(void **state) {
 }
 
 static void sorted_groups_never_descend(void **state) {
-    (void)state;
     static const uint32_t rising[] = {0, 0, 1, 2}, back[] = {0, 1, 0}, rank[] = {1, 0};
     assert_int_equal(pandas_group_order(rising, 4, NULL), GROUPS_SORTED);
     assert_int_equal(pandas_group_order(back, 3, NULL), GROUPS_MIXED);

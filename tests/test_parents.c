@@ -94,7 +94,6 @@ static void check(struct number ts, uint32_t thread, value_key external, bool nc
 }
 
 static void last_operator_of_thread_and_external_id_is_the_parent(void **state) {
-    (void)state;
     check(integer(31), 0, 7, false, 4);
     check(integer(29), 0, 7, false, 1);
     check(integer(100), 1, 7, false, 2);
@@ -102,7 +101,6 @@ static void last_operator_of_thread_and_external_id_is_the_parent(void **state) 
 }
 
 static void an_operator_must_begin_strictly_before_the_launch(void **state) {
-    (void)state;
     check(integer(30), 0, 7, false, 1);
     check(real(30.0), 0, 7, false, 1);
     check(real(30.25), 0, 7, false, 4);
@@ -111,14 +109,12 @@ static void an_operator_must_begin_strictly_before_the_launch(void **state) {
 }
 
 static void without_external_id_the_last_operator_of_the_thread_is_the_parent(void **state) {
-    (void)state;
     check(integer(25), 0, 99, false, 3);
     check(integer(15), 0, 8, false, 1); /* 8 begins too late */
     check(integer(10), 1, 7, false, NONE);
 }
 
 static void nccl_passes_over_coalesced_operators(void **state) {
-    (void)state;
     check(integer(60), 0, 7, false, 6);
     check(integer(60), 0, 7, true, 4);
     check(integer(25), 0, 8, true, 1); /* all of external id 8 are coalesced: the thread's last */
@@ -127,13 +123,11 @@ static void nccl_passes_over_coalesced_operators(void **state) {
 }
 
 static void a_thread_without_operators_has_no_parent(void **state) {
-    (void)state;
     check(integer(60), 2, 7, false, NONE);
     check(integer(60), UINT32_MAX, 7, true, NONE);
 }
 
 static void only_coalesced_operators_are_no_parents_for_nccl(void **state) {
-    (void)state;
     static struct table table;
     static struct asked asked;
     row_t parent[2];
@@ -151,7 +145,6 @@ static void only_coalesced_operators_are_no_parents_for_nccl(void **state) {
 }
 
 static void no_operators_have_no_children(void **state) {
-    (void)state;
     static struct table table;
     static struct asked asked;
     row_t parent = 0;
@@ -172,7 +165,6 @@ static void mark(struct asked *asked, struct number ts, row_t before) {
 
 /* Markers at 5 and, twice, at 30: before row 4 and after it. */
 static void a_marker_is_an_operator_of_external_id_minus_1(void **state) {
-    (void)state;
     static const struct {
         int64_t ts;
         value_key external;
@@ -198,7 +190,6 @@ static void a_marker_is_an_operator_of_external_id_minus_1(void **state) {
 }
 
 static void markers_may_have_a_thread_without_operators(void **state) {
-    (void)state;
     static struct table table;
     static struct asked asked;
     row_t parent[2];
@@ -303,7 +294,6 @@ static void make(uint64_t *random, row_t n_queries, struct table *table, struct 
 }
 
 static void random_questions_follow_the_rule(void **state) {
-    (void)state;
     static const unsigned n_threads[] = {1, 2, 7};
     static struct table table;
     static struct asked asked;

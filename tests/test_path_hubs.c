@@ -68,7 +68,6 @@ static void many_streams_and_waits_take_linear_room(void **state) {
     struct path_search search;
     struct sutra_context *context;
     struct sutra_device_trace *trace;
-    (void)state;
     for (int i = 0; i < ROUNDS; i++) {
         add_launch(&made, 1, 12 * i + 10, 0, 1 + i % STREAMS, 12 * i + 12, 3);
         add_call(&made, 1, 12 * i + 14, 6);
@@ -211,7 +210,6 @@ static void add_random(struct made *made, struct random *random, int *now) {
 }
 
 static void hubs_stand_for_their_edges(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct random random = {seed};
         struct made made = made_begin(160);

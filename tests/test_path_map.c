@@ -67,7 +67,6 @@ static void gives_its_map(void **state) {
 }
 
 static void a_string_is_not_the_number_in_it(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context, STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
@@ -89,7 +88,6 @@ static void a_string_is_not_the_number_in_it(void **state) {
 
 /* Operators each inside the one before. */
 static void nesting_may_be_as_deep_as_it_likes(void **state) {
-    (void)state;
     const unsigned depth = 200000;
     char *text = malloc((size_t)depth * 40 + 1000), *end = text;
     assert_non_null(text);
@@ -125,7 +123,6 @@ static struct sutra_critical_path *find_path(struct sutra_context *context, cons
 }
 
 static void the_breakdown_adds_up(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context, STEP_1
@@ -155,7 +152,6 @@ static void the_breakdown_adds_up(void **state) {
 }
 
 static void time_between_nested_operators_belongs_to_the_enclosing_operator(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace =
         parse_trace(context, BASE "cpu_op a ts=30+60; cpu_op b ts=35+10; cpu_op b ts=50+10; " SOME_OP);
@@ -172,7 +168,6 @@ static void time_between_nested_operators_belongs_to_the_enclosing_operator(void
 }
 
 static void instances_are_counted_from_0(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context, BASE "user_annotation span ts=0+1; user_annotation span ts=30+20; cpu_op a ts=31+10; " SOME_OP);
@@ -189,7 +184,6 @@ static void instances_are_counted_from_0(void **state) {
 }
 
 static void extended_rules_apply_where_hta_fails(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context,
@@ -206,7 +200,6 @@ static void extended_rules_apply_where_hta_fails(void **state) {
 }
 
 static void extended_rules_apply_with_stream_0(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context, BASE "cudaLaunchKernel ts=20+2 correlation=8; kernel k stream=0 ts=30+50 correlation=8; " SOME_OP);
@@ -223,7 +216,6 @@ static void extended_rules_apply_with_stream_0(void **state) {
 
 /* The window that extended rules prefer, on the CPU, is empty here. */
 static void the_reference_stays_where_only_it_has_a_path(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context,

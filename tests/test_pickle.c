@@ -74,7 +74,6 @@ static void malformed_pickles_are_errors_with_an_offset(void **state) {
         {BYTES("\x80\x02N\x80\x06."), "p: byte 3: pickle protocol 6 is unknown (supported: 2 to 5)"},
         {BYTES("\x80\x02\xff."), "p: byte 2: unknown pickle opcode 0xff"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_pickle(cases[i].bytes, cases[i].size, cases[i].error);
 }
@@ -87,7 +86,6 @@ static void opcodes_that_run_code_are_refused_by_name(void **state) {
                  {'o', "OBJ"},    {0x81, "NEWOBJ"},       {0x92, "NEWOBJ_EX"},  {0x82, "EXT1"},      {'P', "PERSID"},
                  {'0', "POP"},    {0x97, "NEXT_BUFFER"},  {0x8f, "EMPTY_SET"},  {0x90, "ADDITEMS"},  {'2', "DUP"},
                  {'F', "FLOAT"},  {'L', "LONG"},          {0x96, "BYTEARRAY8"}, {0x91, "FROZENSET"}, {'g', "GET"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char bytes[] = {(char)0x80, 2, 'N', (char)cases[i].opcode, '.'};
         char expected[100];
@@ -114,7 +112,6 @@ static void integers_have_their_values(void **state) {
         {BYTES("\x80\x02\x8a\x09\0\0\0\0\0\0\0\0\xff."), OBJECT_WIDE, 0, UINT64_MAX},
         {BYTES("\x80\x02\x8b\2\0\0\0\0\1."), OBJECT_INTEGER, 256, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         object_t value = read_pickle(cases[i].bytes, cases[i].size, NULL);
         assert_int_equal(object_type(value), cases[i].type);
@@ -134,7 +131,6 @@ static void last_of_equal_keys_counts(void **state) {
         "\x80\x02}(X\4___lineK\7X\4___sizeK\1u(X\4___sizeK\2u.", /* in two parts */
         "\x80\x02(X\4___sizeK\1X\4___sizeK\2d.",                 /* of DICT */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
         char bytes[100];
         size_t size = strlen(pickles[i]);
@@ -149,7 +145,6 @@ static void last_of_equal_keys_counts(void **state) {
 
 /* [[a, b], [a, b], [a, b, c]]: the third list grows after it shared the items of the first. */
 static void equal_lists_share_items_until_one_grows(void **state) {
-    (void)state;
     object_t root = read_pickle(BYTES("\x80\x02](](K\1K\2e](K\1K\2e](K\1K\2eK\3ae."), NULL);
     const object_t *lists = items_of(&objects, root);
     assert_int_equal(container_of(&objects, root)->n, 3);
@@ -175,7 +170,6 @@ static void equal_lists_share_items_until_one_grows(void **state) {
 
 /* [1, 2, [1, 2], [1, 2], [1, 2], 3, [1, 3]]: the last list has the opcodes of the others, but the memo has changed. */
 static void repeated_opcodes_give_equal_lists_until_the_memo_changes(void **state) {
-    (void)state;
     object_t root = read_pickle(BYTES("\x80\x02](K\1q\0K\2q\1](h\0h\1e](h\0h\1e](h\0h\1eK\3q\1](h\0h\1ee."), NULL);
     const object_t *items = items_of(&objects, root);
     assert_int_equal(container_of(&objects, root)->n, 7);
@@ -208,7 +202,6 @@ static void lists_with_several_names_grow_alone(void **state) {
         {BYTES(DICTS "h\6K\7a" LONG_TEXT "e."), 4},
         {BYTES(DICTS "h\x08K\7a" LONG_TEXT "e."), 5},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         object_t root = read_pickle(cases[c].bytes, cases[c].size, NULL);
         for (uint32_t i = 3; i < 6; i++) {
@@ -261,7 +254,6 @@ static void events_are_delivered_in_order_or_become_objects(void **state) {
         {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "h\5K\7seh\1" LONG_TEXT "u."), NULL},             /* an event changes */
         {BYTES(EVENTS_BEGIN EVENT_SIZE("\2") "eh\1h\3h\5K\1sh\1" LONG_TEXT "u."), NULL},       /* an object changes */
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct source source;
         struct sutra_error error;
@@ -290,7 +282,6 @@ static void events_are_delivered_in_order_or_become_objects(void **state) {
 }
 
 static void long_lists_keep_their_order(void **state) {
-    (void)state;
     struct buffer bytes = {0};
     buffer_append(&bytes, "\x80\x02]", 3);
     for (unsigned i = 0; i < 5000; i++) {
@@ -306,7 +297,6 @@ static void long_lists_keep_their_order(void **state) {
 }
 
 static void deep_nesting_needs_no_recursion(void **state) {
-    (void)state;
     struct buffer bytes = {0};
     buffer_append(&bytes, "\x80\x02", 2);
     for (unsigned i = 0; i < 1000000; i++)
@@ -319,7 +309,6 @@ static void deep_nesting_needs_no_recursion(void **state) {
 }
 
 static void memo_indices_may_have_gaps(void **state) {
-    (void)state;
     object_t list = read_pickle(BYTES("\x80\x02]r\xff\xff\xff\xff(K\7r\0\0\0\x80j\0\0\0\x80j\xff\xff\xff\xff"
                                       "e."),
                                 NULL);
@@ -338,7 +327,6 @@ static void text_that_is_not_utf8_is_replaced_as_python_does(void **state) {
                  {BYTES("\x80\x04\x8c\4\xed\xa0\x80z."), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz"},
                  {BYTES("\x80\x04\x8c\4\xf0\x9f\x98z."), "\xef\xbf\xbdz"},
                  {BYTES("\x80\x04\x8c\3\xe2\x82\xac."), "\xe2\x82\xac"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(text_of(read_pickle(cases[i].bytes, cases[i].size, NULL)), cases[i].text);
 }
@@ -349,7 +337,6 @@ static void json_gives_the_same_values(void **state) {
     struct source source;
     struct sutra_error error;
     object_t root;
-    (void)state;
     objects_free(&objects);
     assert_true(objects_init(&objects));
     assert_int_equal(source_copy_any(&source, "p", text, sizeof text - 1, &error), SUTRA_OK);
@@ -368,7 +355,6 @@ static void json_gives_the_same_values(void **state) {
 }
 
 static int free_objects(void **state) {
-    (void)state;
     objects_free(&objects);
     return 0;
 }

@@ -42,7 +42,6 @@ static void fill_without_memory(const void *arg, size_t number, struct buffer *o
 }
 
 static void pieces_are_in_order_for_any_number_of_threads(void **state) {
-    (void)state;
     struct buffer expected = {0}, one = {0};
     for (size_t i = 0; i < N_PIECES; i++) {
         one.length = 0;
@@ -81,7 +80,6 @@ static void fill_much(const void *arg, size_t number, struct buffer *out) {
 
 /* Requested before outputs of at least this length. */
 static void unused_disk_space_is_released(void **state) {
-    (void)state;
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = context_of(2);
     struct stat status;
@@ -97,7 +95,6 @@ static void unused_disk_space_is_released(void **state) {
 }
 
 static void without_memory_nothing_is_left(void **state) {
-    (void)state;
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = context_of(2);
     int file = mkstemp(path);
@@ -110,7 +107,6 @@ static void without_memory_nothing_is_left(void **state) {
 }
 
 static void events_end_before_their_comma(void **state) {
-    (void)state;
     static const char text[] = "{\"traceEvents\": [ {\"name\": \"a\"} , {}\n,{\"b\": [1]},[2 ] , {\"c\": \",\"}\n ] }";
     static const char *const events[] = {"{\"name\": \"a\"}", "{}", "{\"b\": [1]}", "[2 ]", "{\"c\": \",\"}"};
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .lenient = true};

@@ -60,7 +60,6 @@ static bool depends_on(const struct outcome *outcome, uint64_t id, uint64_t on) 
 }
 
 static void gpu_nodes_keep_duration_stream_and_parent(void **state) {
-    (void)state;
     struct outcome outcome;
     convert_nodes("1.0.1",
                   THREADS CPU(3, "aten::mm", 2, 1, TIMES(10, 20)) CPU(6, "aten::relu", 2, 1, TIMES(40, 5))
@@ -90,7 +89,6 @@ static void gpu_nodes_keep_duration_stream_and_parent(void **state) {
 }
 
 static void cpu_durations_exclude_children(void **state) {
-    (void)state;
     struct outcome outcome;
     /* b starts with a; c ends after a, as in rounded times; d is below an unmatched node; e is on another thread. */
     convert_nodes("1.0.1",
@@ -107,7 +105,6 @@ static void cpu_durations_exclude_children(void **state) {
 }
 
 static void threads_wait_for_each_other(void **state) {
-    (void)state;
     struct outcome outcome;
     convert_nodes("1.0.1",
                   THREADS CPU(3, "forward", 2, 1, TIMES(10, 20)) CPU(4, THREAD, 1, 2, TIMES(5000, 20))
@@ -120,7 +117,6 @@ static void threads_wait_for_each_other(void **state) {
 }
 
 static void later_schemas_are_converted(void **state) {
-    (void)state;
     static const char nodes[] =
         "{\"id\": 1, \"name\": \"" PROCESS "\", \"ctrl_deps\": 1, \"inputs\": " EMPTY_IO ", \"outputs\": " EMPTY_IO
         ", \"attrs\": []},"
@@ -144,7 +140,6 @@ static void later_schemas_are_converted(void **state) {
 }
 
 static void measured_times_are_refused(void **state) {
-    (void)state;
     const struct sutra_convert_options options = {.size = sizeof options, .keep_times = true};
     struct outcome outcome;
     convert_nodes("1.0.1", THREADS CPU(3, "a", 2, 1, TIMES(10, 20)) LAST GPU(4, "gemm", 3, 4, STREAM), &options,
@@ -156,7 +151,6 @@ static void measured_times_are_refused(void **state) {
 }
 
 static void gpu_nodes_without_parents_are_refused(void **state) {
-    (void)state;
     struct outcome outcome;
     convert_nodes("1.0.1", THREADS CPU(3, "a", 2, 1, TIMES(10, 20)) LAST GPU(4, "gemm", 77, 4, STREAM), NULL, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
@@ -165,7 +159,6 @@ static void gpu_nodes_without_parents_are_refused(void **state) {
 }
 
 static void faults_of_durations_are_refused(void **state) {
-    (void)state;
     struct outcome outcome;
     convert_nodes("1.0.1", THREADS CPU(3, "a", 2, 1, TIMES(10, -1)) LAST GPU(4, "gemm", 3, 4, STREAM), NULL, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
@@ -182,7 +175,6 @@ static void faults_of_durations_are_refused(void **state) {
 }
 
 static void gpu_nodes_with_fractional_ids_are_refused(void **state) {
-    (void)state;
     struct outcome outcome;
     convert_nodes("1.0.1", THREADS CPU(3, "a", 2, 1, TIMES(10, 20)) LAST GPU(4.5, "gemm", 3, 4, STREAM), NULL,
                   &outcome);
@@ -193,7 +185,6 @@ static void gpu_nodes_with_fractional_ids_are_refused(void **state) {
 
 /* chakra_converter ignores "dur". */
 static void compat_reads_dur_only_where_chakra_converter_fails(void **state) {
-    (void)state;
     const struct sutra_convert_options options = {.size = sizeof options, .compat = true};
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL}, {2, THREAD, 1, NULL}, {3, "a", 2, ", \"dur\": 20, \"ts\": 10"}};

@@ -118,7 +118,6 @@ static void check_node(const struct outcome *outcome, uint64_t id, uint64_t dura
 }
 
 static void a_kernel_is_launched_where_it_starts_if_the_stream_was_idle(void **state) {
-    (void)state;
     const struct timed nodes[] = {OP(2, 0, 100), OP(3, 100, 100), KERNEL(4, 2, 60, 100)};
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 200);
@@ -129,7 +128,6 @@ static void a_kernel_is_launched_where_it_starts_if_the_stream_was_idle(void **s
 }
 
 static void a_kernel_that_waits_in_its_stream_is_launched_early_in_its_operator(void **state) {
-    (void)state;
     const struct timed nodes[] = {
         OP(2, 0, 50), OP(3, 60, 40), OP(4, 300, 50), KERNEL(5, 2, 10, 190), KERNEL(6, 3, 200, 100),
     };
@@ -140,7 +138,6 @@ static void a_kernel_that_waits_in_its_stream_is_launched_early_in_its_operator(
 }
 
 static void sync_dep_is_a_wait_where_nothing_began_in_between(void **state) {
-    (void)state;
     struct timed nodes[] = {OP(2, 0, 50), OP(3, 450, 50, .sync = "[4]"), KERNEL(4, 2, 40, 360), OP(5, 600, 50)};
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 650);
@@ -160,7 +157,6 @@ static void sync_dep_is_a_wait_where_nothing_began_in_between(void **state) {
 }
 
 static void a_sync_dep_that_names_no_kernel_does_not_count(void **state) {
-    (void)state;
     static const char *const lists[] = {"[]", "[3]", "[99, \"4\", null, -4, [4]]", "null", "4", "{\"4\": 4}"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct timed nodes[] = {OP(2, 0, 50), OP(3, 450, 50, .sync = lists[i]), KERNEL(4, 2, 40, 360)};
@@ -172,7 +168,6 @@ static void a_sync_dep_that_names_no_kernel_does_not_count(void **state) {
 }
 
 static void long_interval_ending_with_a_kernel_is_a_wait(void **state) {
-    (void)state;
     const struct timed nodes[] = {OP(2, 0, 50), OP(3, 450, 50), KERNEL(4, 2, 40, 390)};
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 500);
@@ -186,7 +181,6 @@ static void long_interval_ending_with_a_kernel_is_a_wait(void **state) {
 }
 
 static void a_pageable_copy_blocks_its_operator(void **state) {
-    (void)state;
     const struct timed nodes[] = {OP(2, 0, 300), KERNEL(3, 2, 20, 200, .name = "Memcpy HtoD (Pageable -> Device)"),
                                   OP(4, 300, 10)};
     struct outcome outcome = MAKE(nodes);
@@ -196,7 +190,6 @@ static void a_pageable_copy_blocks_its_operator(void **state) {
 }
 
 static void kernels_without_a_timed_operator_use_the_cpu_clock(void **state) {
-    (void)state;
     const struct timed nodes[] = {OP(2, -1, 0), KERNEL(3, 2, 20, 200), OP(4, 0, 10), OP(5, 300, 10)};
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 310);
@@ -205,7 +198,6 @@ static void kernels_without_a_timed_operator_use_the_cpu_clock(void **state) {
 }
 
 static void trace_without_times_is_an_error(void **state) {
-    (void)state;
     const struct timed nodes[] = {OP(2, -1, 0), OP(3, -1, 0)};
     struct outcome outcome = MAKE(nodes);
     assert_int_equal(outcome.status, SUTRA_DATA);
@@ -244,7 +236,6 @@ static size_t draw(uint64_t *seed, bool is_causal, struct timed *nodes, char (*s
 /* No ring, whatever the times are, streams whose kernels overlap among them; and, where nothing runs before what
  * launched it, the measured time, but for what is not worth a cut and what nothing explains. */
 static void random_times_are_kept(void **state) {
-    (void)state;
     uint64_t seed = 11;
     for (int round = 0; round < 400; round++) {
         struct timed nodes[24];

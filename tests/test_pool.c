@@ -37,7 +37,6 @@ static void run_inner(void *arg, size_t i) {
 }
 
 static void tasks_of_tasks_are_run_once_each(void **state) {
-    (void)state;
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct counts counts = {.pool = pool_create(n_threads)};
         assert_non_null(counts.pool);
@@ -57,7 +56,6 @@ static void *run_batches(void *arg) {
 }
 
 static void two_threads_may_use_a_pool_concurrently(void **state) {
-    (void)state;
     struct counts counts = {.pool = pool_create(2)};
     struct row here = {&counts, 0}, there = {&counts, 1};
     pthread_t thread;
@@ -96,7 +94,6 @@ static void check(struct pool *pool, const char *fails, const char *message, con
 }
 
 static void first_failing_task_sets_the_error(void **state) {
-    (void)state;
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct pool *pool = pool_create(n_threads);
         check(pool, ".....", NULL, "xxxxx");
@@ -108,7 +105,6 @@ static void first_failing_task_sets_the_error(void **state) {
 }
 
 static void without_a_pool_the_first_failure_ends_all(void **state) {
-    (void)state;
     check(NULL, ".....", NULL, "xxxxx");
     check(NULL, "..x.x", "task 2", "xxx..");
     check(NULL, "", NULL, ".....");

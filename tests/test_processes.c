@@ -111,7 +111,6 @@ static void processes_with_launches_are_ranks(void **state) {
         {"l:[TP0]~7:1 l:[TP0]~8:2 k:[TP0]~0:1 k:[TP0]~0:2", "0 [TP0] 7 0 1 1, 1 [TP0] 8 0 1 1"},
         {"l:[TP0]~7:1 l:[TP0]~8:1 k:[TP0]~0:1", "0 [TP0] 7 0 1 0, 1 [TP0] 8 0 1 0; shared 1"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char list[400];
         list_processes(cases[i].events, list, sizeof list);
@@ -163,7 +162,6 @@ static void events_belong_to_the_rank_of_their_process(void **state) {
          "2 processes with launches in one trace (pids 10, 11) share 1 correlation: pass the traces of the ranks, one "
          "file each"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct folder folder = make_folder();
         struct buffer text = make_trace(cases[i].events, "");
@@ -188,7 +186,6 @@ static void text_records_the_rank(void **state) {
         {"\"distributedInfo\": 5, \"traceEvents\": 3,",
          "{\"distributedInfo\": {\"rank\": 1, \"world_size\": 2},\n\"traceEvents\": ["},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct folder folder = make_folder();
         struct buffer text = make_trace("l:10:1 k:0:1 l:11:2 k:1:2", cases[i].members);
@@ -211,7 +208,6 @@ static void trace_of_one_rank_accepts_its_number(void **state) {
     struct folder folder = make_folder();
     struct buffer text = make_trace("o:10 l:10:1 k:0:1", "\"distributedInfo\": {\"rank\": 4},");
     char list[200];
-    (void)state;
     add_file(&folder, "t.json", text.bytes);
     list_events(&folder, 4, list, sizeof list);
     assert_string_equal(list, "o0 l1 k2");
@@ -227,7 +223,6 @@ static void trace_of_several_ranks_is_refused(void **state) {
     struct sutra_context *context = make_context(false);
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error;
-    (void)state;
     add_file(&folder, "t.json", text.bytes);
     assert_int_equal(sutra_device_trace_read(context, folder.paths[0], &trace, &error), SUTRA_DATA);
     assert_string_equal(error.message, "3 ranks in one trace: pass t.json/rank2 to t.json/rank9");

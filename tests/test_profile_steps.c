@@ -76,7 +76,6 @@ static void tell(const struct sutra_inputs *inputs, int n, char *text, size_t si
 }
 
 static void inputs_are_read_as_they_were_encoded(void **state) {
-    (void)state;
     static const struct {
         const char *letters;
         enum sutra_torch_version hta_version;
@@ -104,7 +103,6 @@ static void inputs_are_read_as_they_were_encoded(void **state) {
 }
 
 static void arrays_that_are_too_short_end_the_operator(void **state) {
-    (void)state;
     char text[400];
     struct sutra_inputs *inputs = encode("1t.t.", SUTRA_TORCH_VERSION_2);
     inputs->n_sizes--; /* the last tensor lacks a stride */
@@ -120,7 +118,6 @@ static void arrays_that_are_too_short_end_the_operator(void **state) {
 }
 
 static void a_list_inside_of_a_list_is_refused(void **state) {
-    (void)state;
     struct sutra_error error;
     struct sutra_inputs *inputs = encode("(", SUTRA_TORCH_VERSION_2);
     assert_int_equal(sutra_inputs_add(inputs, SUTRA_INPUT_LIST, &error), SUTRA_USAGE);
@@ -130,7 +127,6 @@ static void a_list_inside_of_a_list_is_refused(void **state) {
 /* ---- Autograd's numbers ---- */
 
 static void numbers_move_up_to_what_evaluates(void **state) {
-    (void)state;
     /* thread:     0 evaluates, backward; 1 evaluates, (thread 0), backward; 0 evaluates, function; backward alone */
     const uint32_t thread[] = {0, 0, 1, 0, 1, 0, 0, 0};
     const uint8_t evaluates[] = {1, 0, 1, 0, 0, 1, 0, 0};
@@ -143,7 +139,6 @@ static void numbers_move_up_to_what_evaluates(void **state) {
 }
 
 static void evaluation_is_recognized_by_name(void **state) {
-    (void)state;
     const char *name = "autograd::engine::evaluate_function: MmBackward0";
     assert_true(sutra_autograd_evaluates(name, strlen(name)));
     assert_false(sutra_autograd_evaluates(name + 1, strlen(name) - 1));
@@ -153,7 +148,6 @@ static void evaluation_is_recognized_by_name(void **state) {
 /* ---- Activities, flows and links ---- */
 
 static void each_event_takes_one_activity(void **state) {
-    (void)state;
     const int64_t index[] = {1, -1, -1, 0, 1, 7, -1};
     const uint8_t of_profiler[] = {1, 0, 1, 1, 1, 1, 0};
     const uint32_t expected[] = {1, 2, NONE, 0, NONE, NONE, 3};
@@ -361,7 +355,6 @@ static void pairs_forward_and_backward(void **state) {
 /* ---- The tree of plain arrays ---- */
 
 static void rows_may_come_in_any_order(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     const int64_t start[] = {5, 1, 2, 20}, end[] = {6, 30, 10, 25}, tid[] = {-3, -3, -3, 8};
     const int64_t forward[] = {0, 0, 0, -3};
@@ -375,7 +368,6 @@ static void rows_may_come_in_any_order(void **state) {
 }
 
 static void times_beyond_2_to_62_are_refused(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     const int64_t start[] = {(int64_t)1 << 62}, end[] = {SUTRA_NO_END}, tid[] = {1};
     uint32_t parent[1];
@@ -387,7 +379,6 @@ static void times_beyond_2_to_62_are_refused(void **state) {
 }
 
 static void storages_have_numbers_and_tensors_ids(void **state) {
-    (void)state;
     struct sutra_context *context = make_context();
     const uint64_t tensor[] = {1, 2, 1}, storage[] = {7, 8, 8};
     const uint8_t use[] = {SUTRA_STORAGE_INPUT, SUTRA_STORAGE_INPUT, SUTRA_STORAGE_INPUT};
@@ -403,7 +394,6 @@ static void storages_have_numbers_and_tensors_ids(void **state) {
 /* ---- Exact times ---- */
 
 static void times_are_exact(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         bool fits;
@@ -441,7 +431,6 @@ static void times_are_exact(void **state) {
 }
 
 static void times_with_three_decimals_come_back(void **state) {
-    (void)state;
     struct random random = {3};
     for (int i = 0; i < 100000; i++) {
         char text[64];

@@ -31,7 +31,6 @@ static struct periodic_run run_by_definition(const uint32_t *symbols, uint32_t n
 }
 
 static void periodic_runs_match_their_definition(void **state) {
-    (void)state;
     struct random random = {20};
     for (int round = 0; round < 4000; round++) {
         uint32_t symbols[120], n = random_below(&random, 120);
@@ -53,7 +52,6 @@ static void periodic_runs_match_their_definition(void **state) {
 /* ---- Schedules: a letter per unit ---- */
 
 static void schedules_are_recognized(void **state) {
-    (void)state;
     static const struct {
         const char *units;
         enum schedule_kind kind;
@@ -228,7 +226,6 @@ static const char *units_text(const struct made_job *job) {
 }
 
 static void units_end_at_threads_sends_and_receives(void **state) {
-    (void)state;
     static const struct {
         const char *ranks, *units;
     } cases[] = {
@@ -253,7 +250,6 @@ static void units_end_at_threads_sends_and_receives(void **state) {
 /* ---- Edits ---- */
 
 static void micro_batches_are_copied_in_a_cycle(void **state) {
-    (void)state;
     static const struct {
         uint32_t n;
         const char *units;
@@ -298,7 +294,6 @@ static void blocks_text(const struct made_job *job, char *text) {
 }
 
 static void layers_are_copied_between_the_first_and_the_last(void **state) {
-    (void)state;
     static const struct {
         const char *rank;
         uint32_t n;
@@ -323,7 +318,6 @@ static void layers_are_copied_between_the_first_and_the_last(void **state) {
 }
 
 static void references_beyond_the_start_are_dropped(void **state) {
-    (void)state;
     struct made_job job;
     job_make(&job, "Sfgsbc"); /* the send depends on the kernel of g, which is no node of its stream */
     struct program *program = &job.programs.list[0];
@@ -377,7 +371,6 @@ static uint64_t time_with(struct made_job *job, struct sutra_scale_options optio
 }
 
 static void recorded_numbers_take_the_recorded_time(void **state) {
-    (void)state;
     struct made_job job;
     job_make(&job, "SfghtfghtbcdbcdaSfghtfghtbcdbcda SfghtfghtbcdbcdaSfghtfghtbcdbcda");
     assert_int_equal(time_with(&job, (struct sutra_scale_options){.layers = 2}),
@@ -393,7 +386,6 @@ static void recorded_numbers_take_the_recorded_time(void **state) {
 }
 
 static void unknown_jobs_are_refused(void **state) {
-    (void)state;
     static const struct {
         const char *ranks;
         struct sutra_scale_options options;
@@ -429,7 +421,6 @@ static void unknown_jobs_are_refused(void **state) {
 }
 
 static void intervals_contain_the_estimate(void **state) {
-    (void)state;
     const struct sutra_simulate_options how = {.size = sizeof how, .gpu_streams = true};
     const struct sutra_scale_options options = {.size = sizeof options, .data_parallel = 8};
     struct sutra_simulated_interval interval = {.size = sizeof interval};

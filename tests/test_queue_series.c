@@ -43,7 +43,6 @@ static void add_change(int64_t ns, int64_t stream, int64_t length) {
 
 static void a_queue_is_averaged_over_time(void **state) {
     struct queue_list list = {0};
-    (void)state;
     changes_begin();
     add_change(0, 7, 1); /* for half of the first window, then 3 for the second half and the next window */
     add_change(NS / 2, 7, 3);
@@ -67,7 +66,6 @@ static void a_queue_is_averaged_over_time(void **state) {
 static void of_many_queues_the_longest_are_kept(void **state) {
     enum { STREAMS = N_CHANGES / 2 };
     struct queue_list list = {0};
-    (void)state;
     changes_begin();
     for (int stream = 0; stream < STREAMS; stream++) {
         add_change((int64_t)stream * NS, stream, stream * 7 % STREAMS);
@@ -91,7 +89,6 @@ static void queue_lengths_equal_sampling(void **state) {
     enum { MOST = 200 };
     const int n_samples = 40;
     unsigned seed = (unsigned)time(NULL);
-    (void)state;
     printf("seed %u\n", seed);
     srand(seed);
     for (int run = 0; run < 20; run++) {
@@ -136,7 +133,6 @@ static void assert_same(const struct queue_list *a, const struct queue_list *b) 
 static void the_order_in_which_ranks_are_joined_does_not_matter(void **state) {
     enum { RANKS = 12 };
     struct queue_list of[RANKS] = {0}, rising = {0}, falling = {0};
-    (void)state;
     for (int rank = 0; rank < RANKS; rank++) {
         changes_begin();
         add_change(0, 7, 1 + rank / 2);
@@ -164,7 +160,6 @@ static void the_order_in_which_ranks_are_joined_does_not_matter(void **state) {
 static void another_process_gets_the_same(void **state) {
     struct queue_list list = {0}, taken = {0};
     struct buffer bytes = {0};
-    (void)state;
     changes_begin();
     for (int stream = 0; stream < 20; stream++) {
         add_change(stream, stream, stream);

@@ -34,7 +34,6 @@ static void run(struct cover_case *c) {
 }
 
 static void ranges_count_covered_time_once(void **state) {
-    (void)state;
     struct cover_case c = {.n = 3,
                            .n_ranges = 5,
                            .start = {1, 3, 20},
@@ -50,7 +49,6 @@ static void ranges_count_covered_time_once(void **state) {
 }
 
 static void empty_sets_cover_nothing(void **state) {
-    (void)state;
     struct cover_case c = {.n = 0, .n_ranges = 1};
     run(&c);
     assert_int_equal(c.length[0], 0);
@@ -60,7 +58,6 @@ static void empty_sets_cover_nothing(void **state) {
 }
 
 static void times_may_be_as_far_apart_as_can_be(void **state) {
-    (void)state;
     int64_t far = INT64_C(1) << 61;
     struct cover_case c = {
         .n = 2, .n_ranges = 2, .start = {-far, -5}, .end = {far, 5}, .first = {0, 1}, .last = {2, 2}};
@@ -80,7 +77,6 @@ static int64_t plain(const struct cover_case *c, row_t range) {
 }
 
 static void random_ranges_are_as_counted(void **state) {
-    (void)state;
     static struct cover_case c;
     struct random random = {20260301};
     print_message("seed %" PRIu64 "\n", random.state);

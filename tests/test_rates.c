@@ -25,7 +25,6 @@ static char peaks_path[] = "/tmp/peaks-XXXXXX";
 
 /* 400 TFLOP/s of bf16 products, 1 TB/s. */
 static int write_peaks(void **state) {
-    (void)state;
     static const char text[] =
         "{\"name\": \"mine\", \"mem_bw_gbps\": 1000, \"max_achievable_tflops\": {\"matrix_bf16\": 400, "
         "\"matrix_fp32\": 50, \"matrix_tf32\": 200, \"vector_fp32\": 20}}";
@@ -35,7 +34,6 @@ static int write_peaks(void **state) {
 }
 
 static int remove_peaks(void **state) {
-    (void)state;
     return unlink(peaks_path);
 }
 
@@ -62,7 +60,6 @@ static void check_table(const char *events, bool tracelens, bool with_peaks, int
 /* rank, name, category, dims, types, strides, values, calls, kernels, device, direct, percent, GFLOP, MB, FLOP/B,
  * TFLOP/s, TB/s, unit, bound, roofline percent, missing */
 static void rates_cover_all_calls(void **state) {
-    (void)state;
     check_table(PRODUCT(0, 10) "cudaLaunchKernel ts=1+2 correlation=1; " PRODUCT(
                     20, 10) "cudaLaunchKernel ts=21+2 correlation=2; kernel gemm stream=7 ts=100+10 correlation=1; "
                             "kernel gemm stream=7 ts=200+30 correlation=2",
@@ -72,7 +69,6 @@ static void rates_cover_all_calls(void **state) {
 }
 
 static void fp32_gemms_use_the_tf32_peak_for_tf32_kernels(void **state) {
-    (void)state;
     check_table(SINGLE(0, 10) "cudaLaunchKernel ts=1+2 correlation=1; "
                               "kernel cutlass_tf32_s1688gemm stream=7 ts=100+20 correlation=1",
                 false, true, SUTRA_OPERATORS_RATES,
@@ -86,7 +82,6 @@ static void fp32_gemms_use_the_tf32_peak_for_tf32_kernels(void **state) {
 
 /* An operator of whose work nothing is known leaves it to the one around it, which counts once for all it launched. */
 static void the_innermost_operator_with_known_work_stands_for_kernels(void **state) {
-    (void)state;
     check_table(
         PRODUCT(0, 90) "cpu_op my::part ts=10+20; cudaLaunchKernel ts=11+2 correlation=1; "
                        "cpu_op my::part ts=40+20; cudaLaunchKernel ts=41+2 correlation=2; cpu_op my::other ts=100+20; "
@@ -105,7 +100,6 @@ static void the_innermost_operator_with_known_work_stands_for_kernels(void **sta
 
 /* Without peaks there are rates, but no roofline. */
 static void unknown_devices_have_no_roofline(void **state) {
-    (void)state;
     check_table("'deviceProperties':[{'id':0,'name':'Unknown 9000'}]; " PRODUCT(
                     0, 10) "cudaLaunchKernel ts=1+2 correlation=1; kernel gemm stream=7 ts=100+10 correlation=1",
                 false, false, SUTRA_OPERATORS_RATES,
@@ -115,7 +109,6 @@ static void unknown_devices_have_no_roofline(void **state) {
 
 /* rank, step, time, TFLOP, TFLOP/s, device, precision, peak, MFU, unknown percent */
 static void steps_have_their_flops_of_any_thread(void **state) {
-    (void)state;
     check_table(
         "'deviceProperties':[{'id':0,'name':'NVIDIA A100-SXM4-80GB'}]; "
         "user_annotation ProfilerStep#1 ts=0+100; " PRODUCT(
@@ -139,14 +132,12 @@ static void steps_have_their_flops_of_any_thread(void **state) {
 }
 
 static void a_trace_without_steps_is_one(void **state) {
-    (void)state;
     check_table(PRODUCT(0, 10) "cudaLaunchKernel ts=1+2 correlation=1; kernel gemm stream=7 ts=100+10 correlation=1; "
                                "kernel k stream=7 ts=190+10 correlation=9",
                 false, true, SUTRA_OPERATORS_RATE_STEPS, "0,all,100.0,0.002,20.0,mine,bf16,400.0,5.0,0.0");
 }
 
 static void device_peaks_are_reported(void **state) {
-    (void)state;
     check_table(PRODUCT(0, 10), false, true, SUTRA_OPERATORS_PEAKS,
                 "0,mine,memory,-,1.0 | 0,mine,vector fp32,20.0,- | 0,mine,matrix fp32,50.0,- | "
                 "0,mine,matrix tf32,200.0,- | 0,mine,matrix bf16,400.0,-");
@@ -154,13 +145,11 @@ static void device_peaks_are_reported(void **state) {
 }
 
 static void traces_without_work_have_no_rates(void **state) {
-    (void)state;
     check_table(PRODUCT(0, 10), false, true, SUTRA_OPERATORS_RATES, "");
     check_table(PRODUCT(0, 10), false, true, SUTRA_OPERATORS_RATE_STEPS, "");
 }
 
 static void peaks_that_cannot_be_read_are_an_error(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;
     struct sutra_operators *operators = NULL;
@@ -175,7 +164,6 @@ static void peaks_that_cannot_be_read_are_an_error(void **state) {
 /* name, event, GFLOP, MB, FLOP/B, TB/s, TFLOP/s, time, count: arrows link, and nested operators both stand; the rates
  * are means of 200 and 100. */
 static void tracelens_rates_are_means_including_nested_operators(void **state) {
-    (void)state;
 #define ARROW(id, ts, to)                                                                                              \
     "ac2g ac2g ph=s id=" #id " ts=" #ts "; "                                                                           \
     "{'ph':'f','cat':'ac2g','name':'ac2g','pid':0,'tid':7,'ts':" #to ",'id':" #id ",'bp':'e'}; "
@@ -196,7 +184,6 @@ static void tracelens_rates_are_means_including_nested_operators(void **state) {
 /* 2 x 3 heads of 8 queries and keys, 16 wide: 24,576 FLOPs forward, 61,440 backward; 7 and 4 operands of 1,536
  * bytes. */
 static void attention_gradients_use_the_time_of_their_autograd_node(void **state) {
-    (void)state;
     check_table(
         "cpu_op aten::scaled_dot_product_attention ts=0+100 'Sequence number'=5; "
         "cpu_op aten::_scaled_dot_product_flash_attention ts=10+80"

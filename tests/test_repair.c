@@ -251,7 +251,6 @@ static bool is_json(const char *text, size_t size) {
 }
 
 static void damage_is_repaired_and_counted(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct repair_case *c = &cases[i];
         char *broken = quoted(c->broken), *expected = c->mended ? quoted(c->mended) : NULL;
@@ -272,7 +271,6 @@ static void damage_is_repaired_and_counted(void **state) {
 }
 
 static void well_formed_text_is_unchanged(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char *text = quoted(good[i]);
         if (!is_json(text, strlen(text)))
@@ -285,7 +283,6 @@ static void repair_offsets_are_bytes_of_the_input(void **state) {
     static const char text[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ts\": NaN}]}";
     struct sutra_repair *repair = NULL;
     struct sutra_repair_report report = {.size = sizeof report};
-    (void)state;
     assert_int_equal(sutra_repair_parse(context, "t", text, strlen(text), &repair, NULL), SUTRA_OK);
     sutra_repair_report(repair, &report);
     assert_int_equal(report.n_repaired, 2);
@@ -311,7 +308,6 @@ static struct sutra_context *new_context(bool lenient) {
 static void lenient_readers_repair_and_strict_readers_name_the_remedy(void **state) {
     static const char device[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ph\": \"X\"}, {\"name\": \"c\"}, {\"na";
     static const char host[] = "{\"schema\": \"1.0.1\", \"nodes\": [{\"id\": 1, \"name\": \"a\\q\"}";
-    (void)state;
     for (int lenient = 0; lenient < 2; lenient++) {
         struct sutra_context *own = new_context(lenient);
         struct sutra_device_trace *trace = NULL;
@@ -342,7 +338,6 @@ static void lenient_host_reader_skips_nodes_without_a_number_as_id(void **state)
     static const char text[] = "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`schema`: `1.0.1`, `nodes`: [{`id`: 2}]}, "
                                "{`id`: {`id`: 3}}, {`id`: `4`}, {`id`: 5}]}";
     char *json = quoted(text);
-    (void)state;
     for (int lenient = 0; lenient < 2; lenient++) {
         struct sutra_context *own = new_context(lenient);
         struct sutra_host_trace *trace = NULL;
@@ -392,7 +387,6 @@ static const struct truncation_case truncations[] = {
 
 static void readers_know_truncated_files(void **state) {
     static const char *const arrays[] = {"`nodes`: [{`id`: 1}", "`traceEvents`: [{`ph`: `X`}"};
-    (void)state;
     for (size_t i = 0; i < sizeof truncations / sizeof *truncations; i++)
         for (int device = 0; device < 2; device++) {
             const struct truncation_case *c = &truncations[i];
@@ -444,7 +438,6 @@ static void a_damaged_byte_costs_one_event(void **state) {
     static const char damage[] = "\"\\\n,:{}[]x\x01\xff";
     char text[4096], broken[4096];
     size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
-    (void)state;
     for (size_t at = starts[0]; at < starts[N_EVENTS]; at++)
         for (const char *with = damage; *with; with++) {
             struct text_repairs report;
@@ -472,7 +465,6 @@ static void brackets_of_all_events_may_be_missing(void **state) {
     struct buffer text = {0};
     struct text_repairs report;
     size_t length;
-    (void)state;
     buffer_append_text(&text, "{\"traceEvents\": [\n");
     for (uint64_t i = 0; i < n_events; i++) /* without the brace of the event, or without the brace of "args" */
         buffer_format(&text,
@@ -494,7 +486,6 @@ static void brackets_of_all_events_may_be_missing(void **state) {
 static void cut_off_anywhere_all_whole_events_stay(void **state) {
     char text[4096], broken[4096];
     size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
-    (void)state;
     for (size_t end = starts[1]; end < size; end++) {
         struct text_repairs report;
         size_t length, n_whole = 0;

@@ -86,7 +86,6 @@ static void run(const struct drawn_rank *drawn, uint32_t n_ranks, struct made_ra
 enum { CPU, GPU, LINK };
 
 static void nodes_of_one_resource_run_one_after_the_other(void **state) {
-    (void)state;
     const struct drawn_rank drawn = {3, {{5, CPU, 0, {-1}}, {7, CPU, 0, {-1}}, {3, GPU, 0, {-1}}}};
     struct made_rank made;
     struct replay_times times;
@@ -100,7 +99,6 @@ static void nodes_of_one_resource_run_one_after_the_other(void **state) {
 }
 
 static void node_waits_for_all_dependencies(void **state) {
-    (void)state;
     const struct drawn_rank drawn = {
         4, {{5, CPU, 0, {-1}}, {9, GPU, 0, {-1}}, {1, LINK, 0, {0, 1, -1}}, {0, CPU, 0, {2, -1}}}};
     struct made_rank made;
@@ -112,7 +110,6 @@ static void node_waits_for_all_dependencies(void **state) {
 }
 
 static void ready_node_with_the_lowest_row_runs_first(void **state) {
-    (void)state;
     const struct drawn_rank drawn = {3, {{4, CPU, 0, {-1}}, {4, CPU, 0, {2, -1}}, {4, CPU, 0, {-1}}}};
     struct made_rank made;
     struct replay_times times;
@@ -123,7 +120,6 @@ static void ready_node_with_the_lowest_row_runs_first(void **state) {
 }
 
 static void collective_members_wait_for_the_last_arrival(void **state) {
-    (void)state;
     const struct drawn_rank drawn[2] = {{2, {{3, LINK, 1, {-1}}, {2, LINK, 0, {-1}}}},
                                         {2, {{10, CPU, 0, {-1}}, {5, LINK, 1, {0, -1}}}}};
     struct made_rank made[2];
@@ -141,7 +137,6 @@ static void collective_members_wait_for_the_last_arrival(void **state) {
 }
 
 static void nodes_in_or_after_a_cycle_never_run(void **state) {
-    (void)state;
     const struct drawn_rank drawn = {
         4, {{1, CPU, 0, {1, -1}}, {1, CPU, 0, {0, -1}}, {1, CPU, 0, {1, -1}}, {6, CPU, 0, {-1}}}};
     struct made_rank made;
@@ -153,7 +148,6 @@ static void nodes_in_or_after_a_cycle_never_run(void **state) {
 }
 
 static void ranks_with_different_collective_orders_deadlock(void **state) {
-    (void)state;
     const struct drawn_rank drawn[2] = {{2, {{3, LINK, 1, {-1}}, {3, LINK, 2, {-1}}}},
                                         {2, {{3, LINK, 2, {-1}}, {3, LINK, 1, {-1}}}}};
     struct made_rank made[2];
@@ -285,7 +279,6 @@ static bool plain_end_one(struct plain *plain) {
 }
 
 static void random_jobs_take_the_time_of_the_plain_rules(void **state) {
-    (void)state;
     static struct drawn_rank drawn[RANKS_MAX];
     static struct made_rank made[RANKS_MAX];
     for (uint64_t seed = 1; seed <= 3000; seed++) {

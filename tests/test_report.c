@@ -47,7 +47,6 @@ static void names_are_shown_as_text(void **state) {
                  {"\u202eabc\u2066\u200f", 12, "\ufffdabc\ufffd\ufffd"},
                  {"核\U0001f642é", 9, "核\U0001f642é"}};
     struct markup markup = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         markup_name(&markup, (struct name){cases[i].name, cases[i].length, false});
         assert_string_equal(written(&markup), cases[i].text);
@@ -57,7 +56,6 @@ static void names_are_shown_as_text(void **state) {
 
 static void long_names_are_cut_in_the_middle(void **state) {
     struct markup markup = {.title_room = 30};
-    (void)state;
     assert_false(markup_cut(&markup, name_of("short"), 10));
     assert_string_equal(written(&markup), "short");
     struct name name = name_of("aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb");
@@ -80,7 +78,6 @@ static void long_names_are_cut_in_the_middle(void **state) {
 static void any_bytes_are_shown_as_text(void **state) {
     unsigned seed = (unsigned)time(NULL);
     struct markup markup = {0};
-    (void)state;
     printf("seed %u\n", seed);
     srand(seed);
     for (int run = 0; run < 20000; run++) {
@@ -127,7 +124,6 @@ static void numbers_have_three_digits_and_a_unit(void **state) {
                  {1e300, UNIT_US, "1e+294 s"},  {33.333, UNIT_PERCENT, "33.3 %"}, {1234567, UNIT_COUNT, "1,234,567"},
                  {1234.5, UNIT_COUNT, "1,234"}, /* halves to even */
                  {0.5, UNIT_COUNT, "0.50"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(shown_figure(cases[i].value, cases[i].unit).text, cases[i].text);
     assert_string_equal(shown_figure(NAN, UNIT_US).text, "n/a");
@@ -143,7 +139,6 @@ static void unchanged_percents_have_no_sign(void **state) {
     } cases[] = {{0, "0.0 %"},      {-0.0, "0.0 %"}, {-0.049, "0.0 %"}, {0.049, "0.0 %"},
                  {-0.06, "-0.1 %"}, {3, "+3.0 %"},   {-50, "-50.0 %"},  {999.94, "+999.9 %"},
                  {1000, "x11"},     {NAN, "-"},      {INFINITY, "xinf"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(change_text(cases[i].percent).text, cases[i].text);
     assert_string_equal(share_text(-0.0001, 1).text, "0.0 %");
@@ -159,7 +154,6 @@ static void axes_have_marks_at_round_numbers(void **state) {
                  {7, UNIT_COUNT, 3, "5"},        {1, UNIT_COUNT, 3, "1"},         {0, UNIT_COUNT, 3, "1"},
                  {0.5, UNIT_COUNT, 3, "1"},      {-3, UNIT_US, 3, "1.0 µs"},      {NAN, UNIT_US, 3, "1.0 µs"},
                  {5e-324, UNIT_US, 3, "1.0 µs"}, {INFINITY, UNIT_US, 3, "1.0 µs"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ticks ticks = ticks_make(cases[i].largest, cases[i].unit, cases[i].n_most);
         assert_string_equal(ticks_text(&ticks, ticks.n - 1).text, cases[i].last);
@@ -183,7 +177,6 @@ static void distant_values_are_drawn_at_the_axis_end(void **state) {
                  {NAN, " x=\"0\""}};
     struct markup markup = {0};
     const struct svg svg = {.markup = &markup};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         svg_attribute(&svg, "x", cases[i].value);
         assert_string_equal(written(&markup), cases[i].text);
@@ -201,7 +194,6 @@ static void rows_are_sorted_by_sums(void **state) {
     } rows[] = {{1, 2}, {5, 0}, {3, NAN}, {2, 1}, {4, 1}};
     static const int64_t expected[] = {5, 4, 1, 2, 3}; /* equal values in input order, NaN last */
     struct sutra_table table;
-    (void)state;
     table_init(&table, "t", specs, 2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         table_integer(&table, rows[i].a);
@@ -232,7 +224,6 @@ static void durations_of_ranks_are_added_up(void **state) {
                     {"2 \u00b5s to 5 \u00b5s", 4},
                     {"5 \u00b5s to 10 \u00b5s", 4}};
     struct sutra_table from, table;
-    (void)state;
     table_init(&from, "kernel_durations", specs, sizeof specs / sizeof *specs);
     for (size_t i = 0; i < sizeof bins / sizeof *bins; i++) {
         table_integer(&from, i > 1);
@@ -260,7 +251,6 @@ static void durations_of_ranks_are_added_up(void **state) {
 /* ---- Columns, colours, squares ---- */
 
 static void columns_have_units_in_their_heads(void **state) {
-    (void)state;
     static const struct {
         const char *table, *column, *words, *unit;
     } cases[] = {{"idle", "host_wait_us", "host wait", "µs"},
@@ -283,7 +273,6 @@ static void columns_have_units_in_their_heads(void **state) {
 }
 
 static void color_shows_the_activity_kind(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         enum colour of_work, of_operator;
@@ -301,7 +290,6 @@ static void color_shows_the_activity_kind(void **state) {
 }
 
 static void many_ranks_are_squares(void **state) {
-    (void)state;
     static const struct column_spec specs[] = {
         {"rank", SUTRA_COLUMN_INTEGER}, {"idle_us", SUTRA_COLUMN_REAL}, {"none_us", SUTRA_COLUMN_REAL}};
     struct sutra_table table;

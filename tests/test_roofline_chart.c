@@ -35,7 +35,6 @@ static int count(const char *text, const char *word) {
 }
 
 static void points_lie_by_powers_of_ten(void **state) {
-    (void)state;
     /* 1 to 100 FLOPs per byte on 800 pixels behind 52; 1 to 100 TFLOP/s on 300. */
     static const struct roofline_point points[] = {
         {{"aten::mm", 8, false}, 10, 10, 75, 0, 3},
@@ -66,7 +65,6 @@ static void points_lie_by_powers_of_ten(void **state) {
 }
 
 static void a_roof_rises_to_its_ridge(void **state) {
-    (void)state;
     static const struct roofline_point points[] = {{{"a", 1, false}, 0.1, 1, 1, 0, 0}};
     static const struct roofline_peak peaks[] = {{"matrix bf16", 100}, {"vector bf16", 99}};
     const struct roofline_chart chart = {.points = points,
@@ -86,7 +84,6 @@ static void a_roof_rises_to_its_ridge(void **state) {
 }
 
 static void odd_numbers_stay_in_the_drawing(void **state) {
-    (void)state;
     static const struct roofline_point points[] = {{{"a", 1, false}, 1e-300, 1e300, 1, 0, 0},
                                                    {{"b", 1, false}, 1e300, 1e-300, 1e9, 1, 1},
                                                    {{"c", 1, false}, 1, 1, 0, 2, 2}};

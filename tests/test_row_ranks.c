@@ -11,7 +11,6 @@
 #include "columns/rows.h"
 
 static void members_are_numbered_in_ascending_order(void **state) {
-    (void)state;
     static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};
     enum { N_MEMBERS = sizeof members / sizeof *members, N_ROWS = 320 };
     struct arena arena = {0};
@@ -36,7 +35,6 @@ static void members_are_numbered_in_ascending_order(void **state) {
 }
 
 static void an_empty_set_has_none(void **state) {
-    (void)state;
     struct arena arena = {0};
     struct row_ranks ranks = row_ranks_alloc(&arena, 0);
     assert_int_equal(row_ranks_count(&ranks), 0);

@@ -13,7 +13,6 @@
 #include "columns/rows.h"
 
 static void an_empty_set_finds_nothing(void **state) {
-    (void)state;
     static const row_t sizes[] = {0, 1, 63, 64, 65, 4096, 4097, 300000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct row_set set;
@@ -25,7 +24,6 @@ static void an_empty_set_finds_nothing(void **state) {
 }
 
 static void next_member_equals_linear_search(void **state) {
-    (void)state;
     static const row_t sizes[] = {1, 64, 65, 5000, 70000};
     unsigned seed = (unsigned)time(NULL);
     print_message("seed %u\n", seed);

@@ -29,7 +29,6 @@ static void make_strings(FILE *out, struct random *dice) {
 }
 
 static void strings_get_the_numbers_of_interning(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct random dice = {seed};
         char *text = NULL;
@@ -64,7 +63,6 @@ static void strings_get_the_numbers_of_interning(void **state) {
 
 /* Empty slots are zeros, like the text of the empty string. */
 static void empty_string_differs_from_an_empty_slot(void **state) {
-    (void)state;
     static const char text[] = "\"a\" \"\" \"\\u0000\" \"a\\u0000\" \"\" \"a\"";
     static const uint32_t expected[] = {0, 1, 2, 3, 1, 0};
     struct source source;

@@ -31,7 +31,6 @@ static const struct {
 };
 
 static void shapes_have_python_formatting(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct buffer shape = {0}, tuple = {0};
         char padded[256] = "";

@@ -15,7 +15,6 @@
 #include "text/strings.h"
 
 static void short_names_describe_the_computation(void **state) {
-    (void)state;
     static const struct {
         const char *name, *reduced;
     } cases[] = {
@@ -66,7 +65,6 @@ static void short_names_describe_the_computation(void **state) {
 }
 
 static void texts_are_cut_by_columns(void **state) {
-    (void)state;
     assert_string_equal(short_text("abcdefgh", 8).text, "abcdefgh");
     assert_string_equal(short_text("abcdefghi", 8).text, "abcdef..");
     assert_string_equal(short_text("a\nb\x1b[2J\tc", 20).text, "a\\x0ab\\x1b[2J\\x09c");
@@ -82,7 +80,6 @@ static void texts_are_cut_by_columns(void **state) {
 }
 
 static void names_that_differ_stay_different(void **state) {
-    (void)state;
     static const char *const names[] = {
         "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn",
         "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn",
@@ -104,7 +101,6 @@ static void names_that_differ_stay_different(void **state) {
 
 /* Names of few words, so that many begin and end alike, and of bytes that are shown or are no characters. */
 static void random_names_fit_and_stay_different(void **state) {
-    (void)state;
     enum { N = 300, ROUNDS = 20 };
     static const char *const words[] = {"void ", "at::", "kernel", "<", ">",  "(",    ")",    "float", ", ",
                                         "_Z3",   "I",    "E",      "7", "{}", "\x1b", "\xc3", "ab",    " #1"};

@@ -87,7 +87,6 @@ static const char *const digits[] = {
 };
 
 static void changes_scale_the_selected_nodes(void **state) {
-    (void)state;
     static const struct {
         const char *change;
         uint64_t us;
@@ -107,7 +106,6 @@ static void changes_scale_the_selected_nodes(void **state) {
 }
 
 static void changes_come_one_upon_the_other(void **state) {
-    (void)state;
     static const char *const changes[] = {"name=copy:0.5", "stream=20:0.5", "compute:2"};
     struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 3};
     struct simulated_job job = job_read(digits);
@@ -118,7 +116,6 @@ static void changes_come_one_upon_the_other(void **state) {
 }
 
 static void malformed_changes_are_errors_with_a_reason(void **state) {
-    (void)state;
     static const struct {
         const char *change, *reason;
     } cases[] = {
@@ -144,7 +141,6 @@ static void malformed_changes_are_errors_with_a_reason(void **state) {
 }
 
 static void unknown_ranks_streams_and_names_are_errors(void **state) {
-    (void)state;
     static const struct {
         const char *change, *message;
     } cases[] = {
@@ -187,7 +183,6 @@ static void expect_path_step(const struct simulated_job *job, uint64_t i, uint64
 }
 
 static void path_goes_through_the_last_arriving_rank(void **state) {
-    (void)state;
     struct simulated_job job = job_read(late_rank);
     struct sutra_simulated_rank rank = {.size = sizeof rank};
     assert_int_equal(job_time(&job, NULL), 155 * US);
@@ -204,7 +199,6 @@ static void path_goes_through_the_last_arriving_rank(void **state) {
 }
 
 static void ranks_that_are_alone_do_not_wait(void **state) {
-    (void)state;
     const struct sutra_simulate_options alone = {.size = sizeof alone, .alone = true};
     struct simulated_job job = job_read(late_rank);
     assert_int_equal(job_time(&job, &alone), 130 * US);
@@ -213,7 +207,6 @@ static void ranks_that_are_alone_do_not_wait(void **state) {
 }
 
 static void changed_nodes_are_counted_with_their_time_on_the_path(void **state) {
-    (void)state;
     static const struct {
         const char *change;
         uint64_t n_nodes, n_rounded, path_us;
@@ -240,7 +233,6 @@ static void changed_nodes_are_counted_with_their_time_on_the_path(void **state) 
 }
 
 static void selections_without_a_node_are_errors(void **state) {
-    (void)state;
     static const struct {
         const char *change, *message;
     } cases[] = {{"op=copy:0", "'op=copy:0': no selected operator launches a node; select the node itself by name="},
@@ -271,7 +263,6 @@ static struct sutra_simulated_name name_of(const struct simulated_job *job, cons
 }
 
 static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
-    (void)state;
     struct simulated_job job = job_read(late_rank);
     job_time(&job, NULL);
     assert_int_equal(name_of(&job, "gemm").free_ns, UINT64_MAX);
@@ -289,7 +280,6 @@ static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
 }
 
 static void only_the_requested_number_of_names_is_evaluated(void **state) {
-    (void)state;
     struct sutra_simulated_name first = {.size = sizeof first}, second = {.size = sizeof second};
     struct simulated_job job = job_read(late_rank);
     job_time(&job, NULL);
@@ -326,7 +316,6 @@ static void check_stuck(const struct simulated_job *job, const char *expected) {
 }
 
 static void nodes_of_a_cycle_are_named(void **state) {
-    (void)state;
     static const char *const ring[] = {
         ON_CPU("1", "a", "5", "") ON_CPU("2", "behind", "5", "4") ON_CPU("3", "b", "5", "5") ON_CPU("4", "c", "5", "3")
             ON_CPU("5", "d", "5", "1,4"),
@@ -345,7 +334,6 @@ static void nodes_of_a_cycle_are_named(void **state) {
 }
 
 static void ranks_with_different_orders_wait_for_each_other(void **state) {
-    (void)state;
     static const char *const crossed[] = {
         MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "1", "2"),
         MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "1", "1"),
@@ -361,7 +349,6 @@ static void ranks_with_different_orders_wait_for_each_other(void **state) {
 
 /* Neither depends on the other's node, but each occupies the resource of the other. */
 static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
-    (void)state;
     static const char *const held[] = {
         MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "", "2"),
         MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "", "1"),
@@ -375,7 +362,6 @@ static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
 
 /* Rank 0 waits for rank 1, of which a ring keeps the node; the node in between depends on it, too. */
 static void other_ranks_wait_for_a_rank_blocked_by_a_cycle(void **state) {
-    (void)state;
     static const char *const held_up[] = {
         MEETS("7", "x", "5", "", "0"),
         ON_CPU("1", "a", "5", "2") ON_CPU("2", "b", "5", "1") ON_CPU("4", "c", "5", "2") MEETS("5", "x", "5", "4", "0"),
@@ -390,7 +376,6 @@ static void other_ranks_wait_for_a_rank_blocked_by_a_cycle(void **state) {
 
 /* A cycle is found although its nodes wait for other nodes first, and reported although nodes wait in collectives. */
 static void cycles_and_collectives_are_both_reported(void **state) {
-    (void)state;
     static const char *const both[] = {
         MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "1", "2") ON_CPU("3", "a", "5", "1,4")
             ON_CPU("4", "b", "5", "3"),
@@ -405,7 +390,6 @@ static void cycles_and_collectives_are_both_reported(void **state) {
 }
 
 static void a_node_that_depends_on_itself_never_runs(void **state) {
-    (void)state;
     static const char *const own[] = {
         ON_CPU("1", "a", "5", "") ON_CPU("2", "b", "5", "1,2") ON_CPU("3", "c", "5", "2"),
         NULL,
@@ -419,7 +403,6 @@ static void a_node_that_depends_on_itself_never_runs(void **state) {
 
 /* The third rank has one all-reduce less; who is not there cannot be waited for, so the two others meet without it. */
 static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
-    (void)state;
     static const char *const lacking[] = {
         MEETS("1", "x", "5", "", "0") MEETS("2", "x", "5", "1", "0"),
         MEETS("1", "x", "5", "", "0") MEETS("2", "x", "5", "1", "0"),
@@ -463,7 +446,6 @@ static void expect_time(struct simulated_job *job, struct sutra_simulate_options
 }
 
 static void ranks_match_by_the_numbers_in_their_files(void **state) {
-    (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_simulated_wait wait = {.size = sizeof wait};
     struct sutra_simulated_collective matched_collective = {.size = sizeof matched_collective};
@@ -488,7 +470,6 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
 }
 
 static void the_network_is_a_line_through_transfers(void **state) {
-    (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_network_link link = {.size = sizeof link};
     expect_time(&job, (struct sutra_simulate_options){.bandwidth = 2}, 193);
@@ -505,7 +486,6 @@ static void the_network_is_a_line_through_transfers(void **state) {
 }
 
 static void networks_that_cannot_be_read_are_refused(void **state) {
-    (void)state;
     static const char *const networks[] = {"",
                                            "alpha",
                                            "alpha=",
@@ -529,7 +509,6 @@ static void networks_that_cannot_be_read_are_refused(void **state) {
 }
 
 static void stragglers_compute_like_the_median_rank(void **state) {
-    (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_simulated_rank rank = {.size = sizeof rank};
     expect_time(&job, (struct sutra_simulate_options){.no_straggler = true}, 193);
@@ -539,7 +518,6 @@ static void stragglers_compute_like_the_median_rank(void **state) {
 }
 
 static void a_gpu_does_not_share_its_collectives(void **state) {
-    (void)state;
     static const struct {
         const char *change;
         uint64_t us;
@@ -618,7 +596,6 @@ static void describe(const struct sutra_simulation *simulation, char *text, size
 }
 
 static void only_simulated_fields_are_kept_in_memory(void **state) {
-    (void)state;
     static const char *const changes[] = {"compute:2", "rank=1:cpu:3", "comm:0.5"};
     const struct sutra_simulate_options options = {.size = sizeof options,
                                                    .scales = changes,
@@ -672,7 +649,6 @@ static bool spoil_behind(const char *path, const char *text) {
 }
 
 static void what_simulating_does_not_need_may_be_malformed(void **state) {
-    (void)state;
     static const char *const ranks_of[] = {
         NODE_LINE("1", "a", "COMP_NODE", "10", AFTER(""), IS_CPU("true") "," NUMBER_OF("op_order", "5")),
         MEETS("1", "b", "7", "", "4"), MEETS("1", "c", "9", "", "4"), NULL};

@@ -43,7 +43,6 @@ static void sort_and_check(struct pool *pool, struct number_column numbers, row_
 }
 
 static void integers_and_doubles_compare_exactly(void **state) {
-    (void)state;
     const int64_t two53 = (int64_t)1 << 53;
     const struct number values[] = {
         real(0x1p53),
@@ -149,7 +148,6 @@ static const struct {
               {"mixed large", mixed_large}};
 
 static void numbers_of_every_shape_are_sorted_stably(void **state) {
-    (void)state;
     struct number_column column = {malloc(LARGE * sizeof *column.bits), malloc(LARGE)};
     assert_true(column.bits && column.kind);
     for (size_t t = 0; t < 3; t++) {
@@ -180,7 +178,6 @@ static void sort_keys_on(unsigned n_threads, const uint64_t *keys, uint64_t *sor
 }
 
 static void keys_keep_their_rows_and_the_order_of_equals(void **state) {
-    (void)state;
     static const uint64_t masks[] = {UINT64_MAX, 0xff, UINT64_C(0x8000000000000000), UINT64_C(0xf00000000f0), 0};
     uint64_t *keys = malloc(2 * LARGE * sizeof *keys), *sorted = keys + LARGE, random = 99;
     row_t *rows = malloc(LARGE * sizeof *rows);
@@ -202,7 +199,6 @@ static void keys_keep_their_rows_and_the_order_of_equals(void **state) {
 }
 
 static void nothing_is_sorted_into_nothing(void **state) {
-    (void)state;
     struct pool *pool = pool_create(2);
     sort_and_check(pool, (struct number_column){NULL, NULL}, 0, "nothing", 0);
     pool_free(pool);

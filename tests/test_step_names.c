@@ -16,7 +16,6 @@
 #define ALL_RULES   (RULE(STEPS_MEMORY + 1) - 1)
 
 static void steps_are_recognized_by_the_rules_of_each_tool(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         unsigned rules;

@@ -59,7 +59,6 @@ static void check_all(const struct step_case *cases, size_t n) {
     "+8 correlation=" #correlation "; "
 
 static void steps_of_the_profiler_are_all_of_the_window(void **state) {
-    (void)state;
     static const struct step_case cases[] = {
         {"nothing", NULL, "", STEPS_NONE, ""},
         {"the second begins where the first ends, and goes on to the end of its work", NULL,
@@ -89,7 +88,6 @@ static void steps_of_the_profiler_are_all_of_the_window(void **state) {
 }
 
 static void annotations_are_steps_on_request(void **state) {
-    (void)state;
     static const struct step_case cases[] = {
         {"by name, with a number or without; those within others are none", "train",
          "user_annotation ProfilerStep#1 ts=0+100; user_annotation train ts=10+20; user_annotation train ts=12+5; "
@@ -110,7 +108,6 @@ static void kernels_text(const char *names, char *text) {
 }
 
 static void what_repeats_is_found(void **state) {
-    (void)state;
     static const struct {
         const char *name, *kernels, *begins; /* microseconds */
     } cases[] = {
@@ -139,7 +136,6 @@ static void what_repeats_is_found(void **state) {
 }
 
 static void parts_of_random_steps_are_their_time(void **state) {
-    (void)state;
     static const char *const calls[] = {"cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc", "cudaMemcpyAsync"};
     struct random random = {5};
 
@@ -189,7 +185,6 @@ static void add_row(struct sutra_table *steps, int64_t rank, const char *name, d
 }
 
 static void slowest_step_is_reported_with_its_cause(void **state) {
-    (void)state;
     struct sutra_result result;
     char text[2048];
     assert_true(result_init(&result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES));

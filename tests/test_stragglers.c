@@ -150,7 +150,6 @@ static const struct made_job jobs[] = {
 };
 
 static void last_arriving_rank_is_the_straggler(void **state) {
-    (void)state;
     size_t n_right = 0, n = sizeof jobs / sizeof *jobs;
     for (size_t i = 0; i < n; i++) {
         struct job_findings job;
@@ -177,7 +176,6 @@ static void last_arriving_rank_is_the_straggler(void **state) {
 static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     enum { N = 512 };
     static struct rank_waits waits[N];
-    (void)state;
     for (int i = 0; i < N; i++)
         waits[i] = (struct rank_waits){.wait_caused_ns = 25e3, .total_wait_caused_ns = 25e3};
     assert_false(is_straggler(waits, N, find_straggler_candidate(waits, N), 1e5));
@@ -252,7 +250,6 @@ static struct sutra_overview *overview_of_job(struct sutra_context *context, con
 }
 
 static void wait_for_a_straggler_is_no_slow_link(void **state) {
-    (void)state;
     struct sutra_context *context = make_context(1);
     for (size_t i = 0; i < sizeof slow_link_jobs / sizeof *slow_link_jobs; i++) {
         int64_t of_collectives;

@@ -75,7 +75,6 @@ static void plain_written(uint32_t c, char *out, size_t room) {
 /* ---- the three forms ---- */
 
 static void strings_take_their_three_forms(void **state) {
-    (void)state;
     static const char *const cases[][3] = {
         {"", "", ""},
         {"aten::add_", "aten::add_", "aten::add_"},
@@ -100,7 +99,6 @@ static void strings_take_their_three_forms(void **state) {
 }
 
 static void every_character_takes_its_three_forms(void **state) {
-    (void)state;
     for (uint32_t c = 1; c < 0x110000; c++) {
         char utf8[8], written[16], escape[16];
         plain_utf8(c, utf8);
@@ -117,7 +115,6 @@ static void every_character_takes_its_three_forms(void **state) {
 }
 
 static void nul_survives_as_an_escape(void **state) {
-    (void)state;
     char *raw = padded("a\\u0000b", 8), decoded[8], *again, written[64 + 48];
     size_t n = string_decode(raw, 8, decoded);
     assert_int_equal(n, 3);
@@ -133,7 +130,6 @@ static void nul_survives_as_an_escape(void **state) {
 
 /* Steps of 8, 16 and 32 bytes meet the character at every place of a step, and the end of the string too. */
 static void character_is_found_at_any_offset(void **state) {
-    (void)state;
     static const char *const work[][3] = {
         {"\\n", "\n", "\\n"},
         {"\\u00e9", "\xc3\xa9", "\\u00e9"},
@@ -152,7 +148,6 @@ static void character_is_found_at_any_offset(void **state) {
 }
 
 static void what_follows_a_string_does_not_count(void **state) {
-    (void)state;
     static const char text[6 + 6 + PADDING] = "\\ud83d\\ude00";
     char decoded[6], written[6 + PADDING];
     assert_int_equal(string_decode(text, 6, decoded), 3);
@@ -168,7 +163,6 @@ static void what_follows_a_string_does_not_count(void **state) {
 /* ---- UTF-8 ---- */
 
 static void ill_formed_utf8_is_found_where_it_begins(void **state) {
-    (void)state;
     static const char *const bad[] = {
         "\x80",         "\xbf",         "\xc0\x80",         "\xc1\xbf",         "\xc3",
         "\xc3z",        "\xe0\x9f\xbf", "\xe6\xbc",         "\xe6\xbcz",        "\xe6z",
@@ -187,7 +181,6 @@ static void ill_formed_utf8_is_found_where_it_begins(void **state) {
 }
 
 static void every_character_but_surrogates_is_well_formed(void **state) {
-    (void)state;
     for (uint32_t c = 1; c < 0x110000; c++) {
         char utf8[8];
         plain_utf8(c, utf8);
@@ -197,7 +190,6 @@ static void every_character_but_surrogates_is_well_formed(void **state) {
 }
 
 static void utf8_is_not_read_beyond_its_end(void **state) {
-    (void)state;
     assert_int_equal(utf8_check("\xe6\xbc\xa2", 2), 0);
     assert_int_equal(utf8_check("a\xf0\x9f\x98\x80", 4), 1);
     assert_int_equal(utf8_check("0123456789abcdef\xff", 16), 16);
@@ -206,7 +198,6 @@ static void utf8_is_not_read_beyond_its_end(void **state) {
 /* ---- int() ---- */
 
 static void int_reads_what_python_reads(void **state) {
-    (void)state;
     static const char *const cases[][2] = {
         {"0", "0"},
         {"-0", "0"},
@@ -247,7 +238,6 @@ static void int_reads_what_python_reads(void **state) {
 }
 
 static void int_stops_at_4300_digits(void **state) {
-    (void)state;
     static const char fill[] = {'9', '0'};
     for (size_t i = 0; i < COUNT(fill); i++) {
         char *text = block(4301 + PADDING), *out = block(4302);

@@ -37,7 +37,6 @@ static void add_row(struct sutra_table *table, size_t row) {
 }
 
 static void rows_are_appended_after_existing_rows(void **state) {
-    (void)state;
     struct column_spec real_columns[3];
     struct sutra_table whole, empty, integers, reals;
     memcpy(real_columns, columns, sizeof columns);
@@ -114,7 +113,6 @@ static void write_and_compare(size_t n_rows, enum sutra_table_format format, uns
 }
 
 static void files_are_the_same_by_any_number_of_threads(void **state) {
-    (void)state;
     static const size_t sizes[] = {0, 1, 2, N_ROWS};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned n_threads = 1; n_threads <= 3; n_threads += 2) {
@@ -128,7 +126,6 @@ static const struct table_spec specs[] = {{"of_job", .columns = {{"rank", SUTRA_
                                           {.name = "unused"}};
 
 static void missing_tables_have_a_reason(void **state) {
-    (void)state;
     static const struct column_spec own[] = {{"name", SUTRA_COLUMN_TEXT}, {"us", SUTRA_COLUMN_REAL}};
     struct sutra_result result;
     const char *reason = NULL;

@@ -20,7 +20,6 @@
 
 /* Random strings of few different bytes, so that many repeat, with zero bytes among them. */
 static void equal_strings_have_equal_numbers(void **state) {
-    (void)state;
     struct random dice = {7};
     struct strings strings;
     static char texts[N_STRINGS][40];
@@ -55,7 +54,6 @@ static void equal_strings_have_equal_numbers(void **state) {
 }
 
 static void values_are_equal_as_in_python(void **state) {
-    (void)state;
     struct values values;
     assert_true(values_init(&values));
     value_key string = values_string(&values, "7", 1);
@@ -135,7 +133,6 @@ static void check_index(const struct key_case *how, const struct engine *engine,
 }
 
 static void keys_are_found_at_first_or_last_occurrence(void **state) {
-    (void)state;
     static const struct key_case cases[] = {
         {"close together", 1000, 500, 1, false, false},
         {"around 0", -250, 500, 1, false, false},

@@ -130,7 +130,6 @@ static void group_plainly(const struct list *list, const uint32_t *number, uint3
 }
 
 static void equals_the_plain_way_on_random_uses(void **state) {
-    (void)state;
     struct random random = {11};
     print_message("seed %" PRIu64 "\n", random.state);
     for (int round = 0; round < 20000; round++) {

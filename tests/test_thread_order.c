@@ -45,7 +45,6 @@ static void check(const struct op_case *cases, row_t n) {
 }
 
 static void a_group_waits_for_the_latest_start_on_another_thread(void **state) {
-    (void)state;
     const struct op_case cases[] = {{0, integer(10), integer(5), NONE}, {0, integer(20), integer(5), NONE},
                                     {1, integer(30), integer(5), 1},    {1, integer(40), integer(5), 1},
                                     {2, integer(50), integer(5), 3},    {0, integer(60), integer(5), NONE}};
@@ -53,7 +52,6 @@ static void a_group_waits_for_the_latest_start_on_another_thread(void **state) {
 }
 
 static void a_gap_of_exactly_1000_does_not_end_a_group(void **state) {
-    (void)state;
     const struct op_case integers[] = {{0, integer(10), integer(5), NONE},
                                        {1, integer(11), integer(5), 0},
                                        {0, integer(1015), integer(5), NONE},
@@ -67,7 +65,6 @@ static void a_gap_of_exactly_1000_does_not_end_a_group(void **state) {
 }
 
 static void a_gap_is_computed_in_the_order_of_subtractions(void **state) {
-    (void)state;
     /* (ts - last_ts) - last_dur; the sum of the last two first would give 1000 sharp. */
     struct number ts = real(4390000001000.125), last_ts = real(4390000000000.0), dur = real(0.1249);
     assert_true(4390000001000.125 - (4390000000000.0 + 0.1249) <= GAP);
@@ -79,7 +76,6 @@ static void a_gap_is_computed_in_the_order_of_subtractions(void **state) {
 }
 
 static void a_gap_of_integers_may_exceed_64_bits(void **state) {
-    (void)state;
     int64_t far = (int64_t)1 << 62;
     const struct op_case cases[] = {
         {0, integer(-far), integer(0), NONE}, {1, integer(5), integer(0), NONE}, {0, integer(far), integer(0), 1}};
@@ -87,14 +83,12 @@ static void a_gap_of_integers_may_exceed_64_bits(void **state) {
 }
 
 static void a_negative_duration_widens_the_gap(void **state) {
-    (void)state;
     const struct op_case cases[] = {
         {0, integer(1), integer(-1001), NONE}, {1, integer(2), integer(0), 0}, {0, integer(3), integer(0), 1}};
     check(cases, 3);
 }
 
 static void no_operator_waits_for_starts_at_or_below_0(void **state) {
-    (void)state;
     const struct op_case cases[] = {{0, integer(-7), integer(5), NONE},
                                     {0, integer(0), integer(5), NONE},
                                     {1, integer(1), integer(5), NONE},
@@ -103,7 +97,6 @@ static void no_operator_waits_for_starts_at_or_below_0(void **state) {
 }
 
 static void equal_starts_go_to_the_first_thread_and_its_first_operator(void **state) {
-    (void)state;
     const struct op_case cases[] = {{0, integer(1), integer(0), NONE}, {1, integer(5), integer(0), 0},
                                     {2, integer(5), integer(0), 0},    {1, real(5), integer(0), 0},
                                     {3, integer(6), integer(0), 1},    {1, integer(2000), integer(0), 4},
@@ -112,7 +105,6 @@ static void equal_starts_go_to_the_first_thread_and_its_first_operator(void **st
 }
 
 static void a_thread_alone_at_the_latest_start_looks_further_back(void **state) {
-    (void)state;
     const struct op_case cases[] = {{1, integer(5), integer(0), NONE}, {0, integer(5), integer(0), NONE},
                                     {2, integer(6), integer(0), 1},    {2, integer(7), integer(0), 1},
                                     {2, integer(9000), integer(0), 1}, {0, integer(9001), integer(0), 4}};
@@ -166,7 +158,6 @@ static void make(uint64_t *random, struct table *table) {
 }
 
 static void random_operators_follow_the_rule(void **state) {
-    (void)state;
     static struct table table;
     row_t before[TABLE_OPS];
     for (uint64_t seed = 1; seed <= 2000; seed++) {

@@ -266,20 +266,17 @@ static void expect_times(const struct drawn *drawn, double measured, double half
 /* ---- A trace for each rule ---- */
 
 static void durations_are_differences_of_rounded_cuts(void **state) {
-    (void)state;
     expect_times(
         &(struct drawn){.ops = {{0, 10.4, 0}, {10.4, 20.8, 0}, {20.8, 31.2, 0}, {31.2, 41.6, 0}, {41.6, 52, 0}}}, 52,
         52, 52);
 }
 
 static void a_parent_that_waits_for_another_thread_is_not_counted_twice(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}, {10, 90, 1}, {20, 50, 1}}};
     expect_times(&drawn, 100, 100, 100);
 }
 
 static void a_synchronisation_lasts_until_its_stream_has_ended(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 20, 0}, {20, 130, 0}, {130, 150, 0}},
                                 .kernels = {{5, 10, 30, 120, 0, 0, 0}},
                                 .calls = {{25, 121, 25, 0, 0}}};
@@ -288,14 +285,12 @@ static void a_synchronisation_lasts_until_its_stream_has_ended(void **state) {
 }
 
 static void a_synchronisation_may_wait_for_its_own_launch(void **state) {
-    (void)state;
     const struct drawn drawn = {
         .ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, 0, 0}}, .calls = {{15, 81, 15, STREAM_ANY, 0}}};
     expect_times(&drawn, 100, 70, 160);
 }
 
 static void event_synchronize_waits_for_launches_before_the_record(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 30, 0}, {30, 110, 0}},
                                 .kernels = {{5, 6, 10, 100, 0, 0, 0}, {20, 21, 100, 105, 0, 0, 0}},
                                 .calls = {{40, 100.5, 12, 0, 0}}};
@@ -303,32 +298,27 @@ static void event_synchronize_waits_for_launches_before_the_record(void **state)
 }
 
 static void a_copy_from_pageable_memory_blocks(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}},
                                 .kernels = {{10, 12, 20, 80, 0, KERNEL_COPIES | KERNEL_PAGEABLE, 0}}};
     expect_times(&drawn, 100, 70, 160);
 }
 
 static void a_copy_whose_call_ends_after_it_blocks(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 81, 20, 80, 0, KERNEL_COPIES, 0}}};
     expect_times(&drawn, 100, 70, 160);
 }
 
 static void an_asynchronous_copy_does_not(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, KERNEL_COPIES, 0}}};
     expect_times(&drawn, 100, 100, 140);
 }
 
 static void a_kernel_waits_for_the_one_before_it_on_its_stream(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 10, 0}}, .kernels = {{2, 3, 10, 60, 0, 0, 0}, {4, 5, 60, 110, 0, 0, 0}}};
     expect_times(&drawn, 110, 60, 210);
 }
 
 static void a_stream_waits_for_another_ones_event(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 10, 0}},
                                 .kernels = {{2, 3, 10, 60, 0, 0, 0}, {6, 7, 62, 112, 1, 0, 0}},
                                 .orders = {{1, 0, 5, 4}},
@@ -337,7 +327,6 @@ static void a_stream_waits_for_another_ones_event(void **state) {
 }
 
 static void a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it(void **state) {
-    (void)state;
     const struct drawn drawn = {
         .ops = {{0, 10, 0}}, .kernels = {{2, 3, 10, 60, 0, 0, 0}, {6, 7, 62, 112, 1, 0, 0}}, .per_stream = true};
     struct result result;
@@ -348,7 +337,6 @@ static void a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it(
 }
 
 static void unexplained_kernel_start_follows_the_cpu_clock(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 50, 0}, {50, 200, 0}}, .kernels = {{2, 3, 100, 150, 0, 0, 0}}};
     struct result result;
     make(&drawn, &result);
@@ -360,7 +348,6 @@ static void unexplained_kernel_start_follows_the_cpu_clock(void **state) {
 }
 
 static void kernels_that_overlap_share_the_gpu(void **state) {
-    (void)state;
     /* 10..40 a, 40..70 b (which ends first), 70..100 a */
     const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 36, 0}},
                                 .kernels = {{2, 3, 10, 100, 0, 0, 0}, {30, 31, 40, 70, 1, 0, 0}}};
@@ -372,7 +359,6 @@ static void kernels_that_overlap_share_the_gpu(void **state) {
 }
 
 static void three_kernels_that_overlap_take_no_longer(void **state) {
-    (void)state;
     /* a from 10, b from 20, c from 30 to 60, b to 90, a to 100 */
     const struct drawn drawn = {
         .ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}},
@@ -382,7 +368,6 @@ static void three_kernels_that_overlap_take_no_longer(void **state) {
 
 /* As kernels of a graph do: no ring, whichever is interrupted. */
 static void kernels_of_a_stream_may_overlap(void **state) {
-    (void)state;
     const struct drawn drawn = {
         .ops = {{0, 10, 0}, {200, 210, 0}},
         .kernels = {{5, 6, 10, 100, 0, 0, 0}, {6, 7, 20, 60, 0, 0, 0}, {7, 8, 99.5, 150, 0, 0, 0}},
@@ -398,7 +383,6 @@ static void kernels_of_a_stream_may_overlap(void **state) {
 }
 
 static void streams_of_their_own_overlap(void **state) {
-    (void)state;
     const struct drawn drawn = {
         .ops = {{0, 10, 0}}, .kernels = {{2, 3, 12, 100, 0, 0, 0}, {4, 5, 12, 70, 1, 0, 0}}, .per_stream = true};
     struct result result;
@@ -409,7 +393,6 @@ static void streams_of_their_own_overlap(void **state) {
 }
 
 static void communication_has_a_resource_of_its_own(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 10, 0}},
                                 .kernels = {{2, 3, 12, 100, 0, 0, 0}, {4, 5, 12, 70, 1, KERNEL_COMMUNICATES, 0}}};
     struct result result;
@@ -430,7 +413,6 @@ static const struct drawn carried = {
 };
 
 static void event_carries_the_waits_of_its_stream(void **state) {
-    (void)state;
     struct result result;
     expect_times(&carried, 162, 87, 312);
     make(&carried, &result);
@@ -441,7 +423,6 @@ static void event_carries_the_waits_of_its_stream(void **state) {
 
 /* A kernel of stream 3 consumes the wait, so that an event that is recorded later does not include it. */
 static void a_kernel_takes_the_waits_before_it(void **state) {
-    (void)state;
     struct drawn drawn = carried;
     struct result result;
     drawn.kernels[2] = (struct drawn_kernel){15, 16, 112, 117, 2, 0, 0};
@@ -461,7 +442,6 @@ static void a_kernel_takes_the_waits_before_it(void **state) {
 }
 
 static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) {
-    (void)state;
     struct drawn drawn = carried;
     struct result result;
     drawn.kernels[1] = (struct drawn_kernel){0};
@@ -477,7 +457,6 @@ static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) 
 /* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits
  * for the collective. */
 static void unrecorded_collective_order_is_inferred(void **state) {
-    (void)state;
     struct result result;
     const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}, {30, 40, 0}},
                                 .kernels = {{5, 6, 11, 111, 0, 0, 0},
@@ -494,7 +473,6 @@ static void unrecorded_collective_order_is_inferred(void **state) {
 }
 
 static void communication_of_a_job_is_not_cut(void **state) {
-    (void)state;
     struct result result;
     struct drawn drawn = {
         .ops = {{0, 10, 0}, {10, 20, 0}},
@@ -508,7 +486,6 @@ static void communication_of_a_job_is_not_cut(void **state) {
 }
 
 static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
-    (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 14, 104, 0, 0, 0}}};
     struct result result;
     make(&drawn, &result);
@@ -518,7 +495,6 @@ static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
 }
 
 static void long_rests_become_nodes_of_their_own(void **state) {
-    (void)state;
     /* the parent works 10 us between its children; 30 us pass in no operator */
     struct drawn drawn = {.ops = {{0, 50, 0}, {5, 20, 0}, {30, 48, 0}, {80, 100, 0}}, .min_gap_us = 5};
     struct result result;
@@ -538,7 +514,6 @@ static void long_rests_become_nodes_of_their_own(void **state) {
 
 /* Durations stay integers that simulators refuse as too long, whichever way times lie apart. */
 static void times_that_no_integer_holds_are_as_far_as_one_can_be(void **state) {
-    (void)state;
     static const double far[] = {1e19, 1e300, 1e308};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++)
         for (int first = 0; first < 2; first++) {
@@ -556,7 +531,6 @@ static void times_that_no_integer_holds_are_as_far_as_one_can_be(void **state) {
 }
 
 static void a_trace_without_anything_takes_no_time(void **state) {
-    (void)state;
     struct result result;
     make(&(struct drawn){0}, &result);
     assert_int_equal(result.nodes.n, 0);
@@ -564,7 +538,6 @@ static void a_trace_without_anything_takes_no_time(void **state) {
 }
 
 static void kernels_without_operators_keep_their_streams(void **state) {
-    (void)state;
     const struct drawn drawn = {
         .kernels = {{10, 10, 10, 60, 0, 0, THREAD_UNKNOWN}, {60, 60, 60, 110, 0, 0, THREAD_UNKNOWN}}};
     struct result result;
@@ -614,7 +587,6 @@ static void draw(struct drawn *drawn, uint64_t seed) {
 /* No cycle, every node runs, and the time is the measured one but for what is not worth a cut: 2 us from a launch to
  * the cut behind it, and a microsecond for each wait. */
 static void random_traces_take_the_measured_time(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10000; seed++) {
         struct drawn drawn;
         struct result result;
@@ -632,7 +604,6 @@ static void random_traces_take_the_measured_time(void **state) {
 
 /* Each node by its slack longer, and by a microsecond more: the end moves by that only. */
 static void random_nodes_may_take_their_slack_longer(void **state) {
-    (void)state;
     uint64_t n_slack = 0;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct drawn drawn;

@@ -47,7 +47,6 @@ static void align(const struct call_tree *a, const struct call_tree *b, row_t *m
 }
 
 static void small_trees_are_matched_as_a_person_would(void **state) {
-    (void)state;
     static const struct {
         const char *a, *b, *match; /* per operator of a: its place in b as a letter from A on, or - */
     } rows[] = {
@@ -129,7 +128,6 @@ static void check_alignment(const struct call_tree *a, const struct call_tree *b
 }
 
 static void order_is_kept_and_nearly_all_is_found(void **state) {
-    (void)state;
     static row_t kept[LARGE], match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct random random = {seed};
@@ -151,7 +149,6 @@ static void order_is_kept_and_nearly_all_is_found(void **state) {
 }
 
 static void unrelated_trees_still_give_an_alignment(void **state) {
-    (void)state;
     static row_t match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct random random = {seed};
@@ -193,7 +190,6 @@ static row_t longest_common(const struct call_tree *a, const struct call_tree *b
 /* Lists of fewer than EDITS_MAX operators in total are matched with the fewest edits. The differences are too dense for
  * regions that are matched again. */
 static void lists_are_matched_with_the_fewest_edits(void **state) {
-    (void)state;
     static row_t match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct random random = {seed};
@@ -215,7 +211,6 @@ static void lists_are_matched_with_the_fewest_edits(void **state) {
 /* Lists that differ in a few operators: matching the surroundings again prefers runs, which may cost a twelfth of the
  * pairs there, and never finds more than the longest common subsequence. */
 static void similar_lists_lose_few_pairs_to_longer_runs(void **state) {
-    (void)state;
     static row_t match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct random random = {seed};

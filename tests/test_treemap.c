@@ -48,20 +48,17 @@ static void check(const char *group, const char *name, double width, const char 
 }
 
 static void fitting_text_stays_on_one_line(void **state) {
-    (void)state;
     check("GEMM", "aten::mm", 400, "14 GEMM | 30 aten::mm | ");
     check("aten::mm", "aten::mm", 400, "14 aten::mm | ");
 }
 
 static void long_names_wrap_after_punctuation(void **state) {
-    (void)state;
     check("norm", "aten::native_layer_norm", 100, "14 norm | 30 aten::native_ | 46 layer_norm | ");
     check("norm", "aten::native_layer_norm", 60, "14 norm | 30 aten:: | 46 native_ | 62 lay\xe2\x80\xa6m | ");
     check("aten::native_layer_norm", "aten::native_layer_norm", 100, "14 aten::native_ | 30 layer_norm | ");
 }
 
 static void unbreakable_names_are_truncated(void **state) {
-    (void)state;
     check("", "elementwisekernel", 90, "14 eleme\xe2\x80\xa6rnel | ");
     check("", "elementwisekernel", 60, "");
 }

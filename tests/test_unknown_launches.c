@@ -10,7 +10,6 @@
     "cpu_op b ts=20+9 'External id'=6 'Record function id'=8; "
 
 static void calls_of_any_name_launch_on_request(void **state) {
-    (void)state;
     static const struct {
         const char *what, *events, *plus, *any; /* nodes without and with any_launch */
         uint64_t n_without, n_unknown, n_without_any;
@@ -68,7 +67,6 @@ static void calls_of_any_name_launch_on_request(void **state) {
 }
 
 static void at_most_five_calls_are_named(void **state) {
-    (void)state;
     static const char device[] =
         OPERATORS "cuda_runtime c1 ts=11+1 correlation=1; cuda_runtime c2 ts=11+1 correlation=2; "
                   "cuda_runtime c3 ts=11+1 correlation=3; cuda_runtime c4 ts=11+1 correlation=4; "
@@ -99,7 +97,6 @@ static void at_most_five_calls_are_named(void **state) {
 }
 
 static void few_unknown_launches_are_counted_without_a_warning(void **state) {
-    (void)state;
 #define FEW(dur)                                                                                                       \
     "cpu_op a ts=10+9 'External id'=5 'Record function id'=7; "                                                        \
     "cpu_op b ts=20+9 'External id'=6 'Record function id'=8; cudaLaunchKernel ts=11+1 correlation=1; "                \

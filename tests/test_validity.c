@@ -133,7 +133,6 @@ static void times_are_checked_by_rule(void **state) {
          KERNEL(7, 100, 500, 1) KERNEL(8, 200, 50, 2) ACTIVITY("kernel", 1, 7, AT(300, 50), 3, ""), DEFECT_RUNS_OVER, 0,
          0, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_case(&cases[i]);
 }
@@ -145,7 +144,6 @@ static double usable_us(const struct sutra_device_trace *trace, row_t event) {
 static void ends_are_corrected_to_the_next_start(void **state) {
     struct sutra_device_trace *trace =
         read_events(KERNEL(7, 100, 500, 1) KERNEL(7, 180.25, 20, 2) KERNEL(7, 300, 50, 3));
-    (void)state;
     assert_true(usable_us(trace, 1) == 80.25);
     assert_true(number_as_double(number_at(trace->events.dur, 1)) == 500);
     assert_true(usable_us(trace, 2) == 20 && usable_us(trace, 3) == 50);
@@ -156,7 +154,6 @@ static void exact_text_of_a_start_counts(void **state) {
     /* Doubles of this size are a quarter of a microsecond apart. */
     struct sutra_device_trace *trace =
         read_events(KERNEL(7, 1704161511420306.117, 500, 1) KERNEL(7, 1704161511420506.491, 20, 2));
-    (void)state;
     assert_true(fabs(usable_us(trace, 1) - 200.374) < 1e-9);
     sutra_device_trace_free(trace);
 }
@@ -164,7 +161,6 @@ static void exact_text_of_a_start_counts(void **state) {
 static void clock_difference_is_the_smallest_delay(void **state) {
     struct sutra_device_trace *trace =
         read_events(LAUNCH(9000, 1) LAUNCH(9100, 2) KERNEL(7, 8700, 9, 1) KERNEL(7, 8810, 9, 2));
-    (void)state;
     assert_true(trace->validity->clock_difference_us == -300);
     assert_true(validity_has_device_clock(trace->validity) && !validity_has_damaged_times(trace->validity));
     sutra_device_trace_free(trace);
@@ -176,7 +172,6 @@ static void damage_is_more_than_a_twentieth(void **state) {
         int n_untimed, excess_us;
         bool is_damaged;
     } cases[] = {{0, 0, false}, {1, 0, false}, {2, 0, true}, {0, 15, true}};
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char events[4096] = "";
         size_t length = 0;
@@ -196,7 +191,6 @@ static void damage_is_more_than_a_twentieth(void **state) {
 
 static void messages_name_count_example_and_effect(void **state) {
     struct sutra_device_trace *trace = read_events(OP(1000) OP(4000) KERNEL(7, 0, 9, 1) KERNEL(7, 1010, 9, 2));
-    (void)state;
     assert_string_equal(defect_message(trace->validity, DEFECT_NO_TIME, "").text,
                         "1 of 2 GPU activities has no valid start time and duration (the first: 'k', event 3): "
                         "own analyses skip them; the other events span 3.0 ms");
@@ -211,7 +205,6 @@ static void messages_name_count_example_and_effect(void **state) {
 static void ranks_are_added(void **state) {
     struct sutra_device_trace *trace = read_events(KERNEL(7, 100, 500, 1) KERNEL(7, 200, 50, 2));
     struct trace_validity sum = {.n_activities = 0};
-    (void)state;
     for (int i = 0; i < 3; i++)
         validity_add(&sum, trace->validity);
     assert_int_equal(sum.n_activities, 6);
@@ -229,7 +222,6 @@ static void strict_contexts_fail_with_the_first_defect(void **state) {
     struct sutra_context *strict;
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error;
-    (void)state;
     assert_int_equal(sutra_context_create(&options, &strict, NULL), SUTRA_OK);
     assert_int_equal(sutra_device_trace_parse(strict, "trace", text, strlen(text), &trace, &error), SUTRA_STRICT);
     assert_null(trace);

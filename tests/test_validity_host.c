@@ -53,7 +53,6 @@ static void read_host(const char *json, bool strict, char text[static 1000]) {
 #define NOT_LINKED "link writes them without times and GPU activities\n"
 
 static void nodes_without_the_root_above_them_are_counted(void **state) {
-    (void)state;
     static const struct {
         const char *what, *json, *warnings;
     } cases[] = {
@@ -106,7 +105,6 @@ static void nodes_without_the_root_above_them_are_counted(void **state) {
 }
 
 static void later_nodes_with_an_id_are_counted(void **state) {
-    (void)state;
     char text[1000];
     read_host(TRACE(ROOT "," NEW("2", "1", "a", "1") "," NEW("3", "1", "b", "1") "," NEW("2", "1", "c", "1") "," NEW(
                   "3", "1", "d", "1") "," NEW("2", "1", "e", "1")),
@@ -116,7 +114,6 @@ static void later_nodes_with_an_id_are_counted(void **state) {
 }
 
 static void programs_read_the_defects_of_a_trace(void **state) {
-    (void)state;
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     struct sutra_host_trace *host = NULL;
@@ -157,7 +154,6 @@ static void programs_read_the_defects_of_a_trace(void **state) {
 
 /* A chain of parents is walked without recursion, and once. */
 static void a_long_chain_is_below_the_root(void **state) {
-    (void)state;
     enum { N = 200000 };
     char *json = malloc((size_t)N * 48 + 100), text[1000], *at = json;
     assert_non_null(json);

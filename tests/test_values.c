@@ -17,7 +17,6 @@
 #define N_MORE 20000
 
 static void a_key_finds_its_value(void **state) {
-    (void)state;
     struct values values;
     assert_true(values_init(&values));
     char room[NUMBER_TEXT_MAX], name[32];
@@ -48,7 +47,6 @@ static void *add_values(void *arg) {
 }
 
 static void a_value_stays_while_another_thread_adds(void **state) {
-    (void)state;
     struct values values;
     assert_true(values_init(&values));
     char room[NUMBER_TEXT_MAX];

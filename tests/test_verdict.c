@@ -63,7 +63,6 @@ static struct rank_verdict launch_bound(void) {
 }
 
 static void overlapping_savings_count_once(void **state) {
-    (void)state;
     struct rank_verdict verdict = launch_bound();
     enum achievable_bound bound;
     int64_t parts[SUTRA_N_PARTS], sum = 0;
@@ -88,7 +87,6 @@ static void overlapping_savings_count_once(void **state) {
 
 /* The CPU works for 3.9 of 4 ms, while communication is exposed for 3 ms: with overlap, the CPU is the limit. */
 static void cpu_limits_the_step_without_exposed_communication(void **state) {
-    (void)state;
     struct made_trace made = {0};
     enum achievable_bound bound;
     for (int step = 0; step < 3; step++) {
@@ -109,7 +107,6 @@ static void cpu_limits_the_step_without_exposed_communication(void **state) {
 
 /* Half of the communication overlaps with compute: it still takes its time when all of it overlaps. */
 static void overlapped_communication_limits_the_step(void **state) {
-    (void)state;
     struct made_trace made = {0};
     enum achievable_bound bound;
     for (int step = 0; step < 3; step++) {
@@ -134,7 +131,6 @@ static void overlapped_communication_limits_the_step(void **state) {
 /* ---- Places and ranges ---- */
 
 static void host_time_has_phases_and_units(void **state) {
-    (void)state;
     struct rank_verdict verdict = launch_bound();
     const struct overview_finding *finding = finding_of(&verdict, &rule_host_bound);
     const struct finding_where *where = &finding->where;
@@ -152,7 +148,6 @@ static void host_time_has_phases_and_units(void **state) {
 
 /* An annotation that fills the step is a phase, but no unit. */
 static void annotation_of_a_whole_step_is_no_unit(void **state) {
-    (void)state;
     struct made_trace made = {0};
     for (int step = 0; step < 2; step++) {
         step_begin(&made);
@@ -173,7 +168,6 @@ static void annotation_of_a_whole_step_is_no_unit(void **state) {
 }
 
 static void range_is_in_the_median_step(void **state) {
-    (void)state;
     struct made_trace made = {0};
     static const long gaps_us[] = {9000, 3000, 6000};
     long begins[3];
@@ -200,7 +194,6 @@ static void range_is_in_the_median_step(void **state) {
 
 /* Events that begin before a step and end in it do not hide the function that runs in the step. */
 static void frame_is_found_after_events_that_end_sooner(void **state) {
-    (void)state;
     static const char text[] =
         "user_annotation ProfilerStep#1 ts=100+60000; python_function 'profiler.py(1): step' ts=50+80;"
         "python_function 'image.py(2): preprocess' ts=200+50000; python_function 'image.py(3): resize' ts=300+900;"
@@ -215,7 +208,6 @@ static void frame_is_found_after_events_that_end_sooner(void **state) {
 /* ---- Suspects ---- */
 
 static void long_synchronize_is_not_the_cause(void **state) {
-    (void)state;
     struct made_trace made = {0};
     for (int step = 0; step < 3; step++) {
         step_begin(&made);
@@ -235,7 +227,6 @@ static void long_synchronize_is_not_the_cause(void **state) {
 
 /* Each rule has a row without conditions after all others, and each row a remedy on any kind of GPU. */
 static void every_rule_has_a_remedy_in_any_situation(void **state) {
-    (void)state;
     for (uint32_t i = 0; i < n_finding_rules; i++) {
         const struct finding_rule *rule = finding_rules[i];
         bool always = false;
@@ -288,7 +279,6 @@ static void situation_decides_about_the_remedy(void **state) {
         {&rule_fp32, FACT_HIP, "amd"},
         {&rule_gemm_bound, FACT_HIP | FACT_FEW_ROWS, "amd_memory_bound"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct overview_finding finding = {.rule = cases[i].rule, .facts = cases[i].facts};
         assert_string_equal(finding_remedy(&finding)->situation, cases[i].situation);
@@ -317,7 +307,6 @@ static struct rank_verdict rank_of(int64_t compute_us, int64_t host_us, struct v
 }
 
 static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
-    (void)state;
     struct verdict_atom atoms[3][2];
     const struct rank_verdict verdicts[3] = {rank_of(600, 400, atoms[0]), rank_of(500, 300, atoms[1]),
                                              rank_of(400, 100, atoms[2])};

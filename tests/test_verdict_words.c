@@ -68,7 +68,6 @@ static void bar_cells_follow_the_largest_remainder(void **state) {
         /* The time outside of the step precedes the rest, however long it is. */
         {{10, 20, 0, 0, 0, 0, 0, 10, 0, 0, 60}, "######%%%%%%%%%%%%oooooooooooooooooooooooooooooooooooo??????"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct sutra_verdict verdict = verdict_of(cases[i].shares);
         struct arena arena = {0};
@@ -106,7 +105,6 @@ static void achievable_steps_are_a_chain(void **state) {
          "100 ms -> 90.0 ms if the CPU kept up -> 80.0 ms if gradients overlapped with the backward pass too -> 70.0 "
          "ms if the optimizer were fused too (each at best)."},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sutra_verdict verdict = verdict_of(mixed);
         struct sutra_finding findings[2] = {finding_of("host_bound"), finding_of("exposed_comm")};
@@ -129,7 +127,6 @@ static void findings_name_units_and_overlaps(void **state) {
     struct sutra_finding findings[2] = {finding_of("host_bound"), finding_of("small_kernels_optimizer")};
     struct arena arena = {0};
     struct verdict_words words;
-    (void)state;
     findings[0].phases[SUTRA_PHASE_BACKWARD] = 68;
     findings[0].phases[SUTRA_PHASE_FORWARD] = 16.6;
     findings[0].phases[SUTRA_PHASE_DATA] = 9.9; /* below 10 % */
@@ -154,7 +151,6 @@ static void unexplained_pieces_are_named(void **state) {
     struct sutra_verdict verdict = verdict_of(mixed);
     struct arena arena = {0};
     struct verdict_words words;
-    (void)state;
     verdict.unexplained_percent = 17.5;
     verdict.unexplained[SUTRA_PART_AFTER] = 9.4;
     verdict.unexplained[SUTRA_PART_SETUP] = 5;
@@ -183,7 +179,6 @@ static char *markdown_of(const struct sutra_verdict *verdict, const struct sutra
 static void markdown_escapes_names_and_reduces_paths(void **state) {
     const struct sutra_verdict verdict = verdict_of(mixed);
     struct sutra_finding finding = finding_of("host_bound");
-    (void)state;
     finding.seen =
         "aten::add_ and a|b`c<int> take < 5 us in SGD(lr, foreach=True), /home/me/train.py(12): step, *all* of it.";
     finding.evidence.command = "sutra cut '/home/me/my traces/a.json' --overlap --from 0 --to 9 -o 1.json.gz";
@@ -208,7 +203,6 @@ static void markdown_has_at_most_8_kb(void **state) {
     struct sutra_finding findings[WORDS_FINDINGS];
     struct text_out out = {0};
     static char seen[480];
-    (void)state;
     memset(seen, 'x', sizeof seen - 1);
     for (size_t i = 0; i < WORDS_FINDINGS; i++) {
         findings[i] = finding_of("host_bound");

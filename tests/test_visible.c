@@ -12,7 +12,6 @@
 #include "text/strings.h"
 
 static void control_characters_are_shown_and_others_stay(void **state) {
-    (void)state;
     static const struct {
         const char *text, *shown;
     } cases[] = {
@@ -56,7 +55,6 @@ static void control_characters_are_shown_and_others_stay(void **state) {
 }
 
 static void a_name_shows_the_same_characters(void **state) {
-    (void)state;
     static const struct {
         const char *name, *shown;
         unsigned n_columns;
@@ -77,7 +75,6 @@ static void a_name_shows_the_same_characters(void **state) {
 }
 
 static void bytes_that_are_not_utf8_are_escaped(void **state) {
-    (void)state;
     struct buffer text = {0};
     static const char name[] = "a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xc3";
     visible_append_utf8(&text, name, sizeof name - 1);

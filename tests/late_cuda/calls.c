@@ -47,7 +47,6 @@ static bool fails(const struct run *run, uint64_t call) {
 }
 
 static void after_any_failed_cuda_call_the_cpu_is_used_without_leaks(void **state) {
-    (void)state;
     struct run run = {.pool = pool_create(2)};
     struct sutra_error error;
     struct engine cpu = engine_cpu(run.pool);
