@@ -1,6 +1,6 @@
 /*
- * device_ops.c - implements device_ops.h: sorts and filters the events, selects a segment, adds the markers, and groups
- * GPU operators by CPU operator.
+ * device_ops.c - the device side of legacy.h: sorts and filters the events, selects a segment, adds the markers, and
+ * groups GPU operators by CPU operator.
  *
  *     CPU operators by start   a b [DataLoader] c d e [DataLoader] f g h
  * segments                 |      0       |        1         |  2  |    a segment ends before the first operator that
@@ -20,7 +20,7 @@
 #include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
-#include "legacy/device_ops.h"
+#include "legacy/legacy.h"
 #include "match/key_index.h"
 #include "read/event_columns.h"
 #include "text/numbers.h"

@@ -1,5 +1,5 @@
 /*
- * host_ops.c - implements host_ops.h: log lines, the table of names, and the selection of an iteration.
+ * host_ops.c - the host side of legacy.h: log lines, the table of names, and the selection of an iteration.
  *
  * Nodes whose names contain the annotation cut the ids into iterations:
  *
@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"
-#include "legacy/host_ops.h"
+#include "legacy/legacy.h"
 #include "read/document.h"
 #include "text/numbers.h"
 
