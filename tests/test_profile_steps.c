@@ -14,7 +14,7 @@
 #include "generate/random.h"
 #include "sutra/sutra.h"
 #include "text/numbers.h"
-#include "tree/inputs.h"
+#include "tree/profile.h"
 
 #define NONE SUTRA_ROW_NONE
 

@@ -1,9 +1,9 @@
 /*
- * inputs.c - encodes inputs of operators into flat arrays (see inputs.h), and reads them per operator.
+ * inputs.c - encodes inputs of operators into flat arrays (see profile.h), and reads them per operator.
  *
  * O(1) amortized per value. The reader trusts no count: the operator ends at the end of an array.
  */
-#include "tree/inputs.h"
+#include "tree/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

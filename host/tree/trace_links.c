@@ -27,7 +27,6 @@
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "facts/launches.h"
 #include "match/steps.h"
 #include "sutra/profiler.h"

@@ -24,7 +24,6 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "facts/times.h"
 #include "sutra/profiler.h"
 #include "text/quantities.h"
