@@ -1,5 +1,5 @@
 /*
- * et_make.c - makes nodes of .et files from the graph of ET+ (et_make.h).
+ * et_make.c - makes nodes of .et files from the graph of ET+ (convert.h).
  *
  *     plain nodes     --et_maker_outline()--> all of them, with the fields that measured times need
  *     measured nodes  --et_maker_fill()-----> some of them, completely: times and dependencies of the measured node, and
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "simulate/et_make.h"
+#include "simulate/convert.h"
 
 enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
                                  struct sutra_error *error) {
