@@ -29,7 +29,6 @@ extern "C" {
 #include "base/shared.h"
 #include "base/threads.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "match/rules.h"
 #include "match/steps.h"
 #include "sutra/error.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "read/argument_texts.h"
+#include "read/json.h"
 
 static const struct {
     const char *json, *text;

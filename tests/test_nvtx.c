@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "columns/fold_tree.h"
-#include "read/nvtx.h"
+#include "read/nsys.h"
 
 static void labels_of_emit_nvtx_are_split(void **state) {
     static const struct {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "read/argument_texts.h"
+#include "read/json.h"
 
 static const struct {
     const char *trace, *shape, *tuple;

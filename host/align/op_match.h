@@ -30,7 +30,6 @@
 
 #include "base/arena.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "columns/traces.h"
 #include "context/context.h"
 

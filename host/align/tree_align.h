@@ -19,7 +19,6 @@
 #include "base/arena.h"
 #include "base/threads.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "sutra/error.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "columns/hash_tables.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "columns/strings.h"
 #include "context/context.h"
 #include "facts/kernel_class.h"

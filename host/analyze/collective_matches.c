@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "facts/collectives.h"
 
 /*

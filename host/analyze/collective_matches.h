@@ -17,7 +17,7 @@
 #define ANALYZE_COLLECTIVE_MATCHES_H
 
 #include "analyze/collective_calls.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 
 struct collective_match {
     uint32_t group;

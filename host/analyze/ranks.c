@@ -14,8 +14,8 @@
 #include "facts/processes.h"
 #include "read/device_trace.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/nsys.h"
-#include "read/trace_head.h"
 #include "text/quantities.h"
 #include "write/sink.h"
 

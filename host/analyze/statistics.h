@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "match/steps.h"
 
 /*

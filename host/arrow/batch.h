@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "columns/strings.h"
 #include "sutra/columns.h"
 

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 
 /* A zeroed column of n elements, and one more, so that an empty column is not NULL. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {

@@ -6,7 +6,7 @@
  * and durations are below 2^62 in magnitude, which readers check, so that sums of two fit. Readers reject NaN where
  * order matters.
  *
- * The functions are the same for the CPU and the CUDA engine.
+ * The functions are the same for the CPU and the CUDA engine. Ids (value_key) and rows of tables (row_t) are here, too.
  */
 #ifndef COLUMNS_NUMBERS_H
 #define COLUMNS_NUMBERS_H
@@ -180,5 +180,11 @@ SHARED uint64_t number_whole_key(struct number x) {
 SHARED uint64_t number_rest_key(struct number x) {
     return number_is_double(x) ? 0 : x.bits - (uint64_t)(int64_t)double_of_sort_key(number_whole_key(x));
 }
+
+/* Rows of our tables: 32 bits, never mixed with ids that files give. */
+typedef uint32_t row_t;
+
+#define ROW_NONE  UINT32_MAX
+#define ROW_LIMIT (UINT32_MAX - 1) /* most rows of a table */
 
 #endif

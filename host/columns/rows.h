@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 
 /*
  * ---- A set of rows below a bound that finds the smallest member from a row on ----

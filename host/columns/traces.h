@@ -22,7 +22,6 @@
 
 #include "columns/column.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "columns/strings.h"
 
 /*

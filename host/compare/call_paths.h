@@ -28,7 +28,7 @@
 
 #include "base/arena.h"
 #include "columns/hash_tables.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "match/intervals.h"
 
 #define TEXT_NONE UINT32_MAX

@@ -17,7 +17,7 @@
 #include "analyze/operators/operators.h"
 #include "analyze/overview/steps.h"
 #include "columns/hash_tables.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "columns/strings.h"
 #include "compare/call_paths.h"
 #include "match/intervals.h"

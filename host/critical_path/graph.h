@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "critical_path/hubs.h"
 
 #define PAIR_LIMIT ((row_t)1 << 30) /* so that nodes fit 31 bits with one to spare */

@@ -23,7 +23,7 @@
 
 #include "base/arena.h"
 #include "columns/hash_tables.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 
 typedef uint32_t node_t;
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/document.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 #include "simulate/convert.h"
 #include "simulate/simulation.h"
 

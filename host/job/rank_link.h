@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "facts/validity.h"
 #include "link/link.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 #include "simulate/measured_et.h"
 #include "sutra/convert.h"
 #include "sutra/link.h"

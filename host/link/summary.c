@@ -17,8 +17,8 @@
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/host_trace.h"
-#include "read/trace_head.h"
 #include "sutra/trace.h"
 
 /* Facts about the run: members of the document, or of an object in it (of the first one in a list of objects). */

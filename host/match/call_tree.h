@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/shared.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 
 /*
  * The rules of the call tree and of tensor ids.

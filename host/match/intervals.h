@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 
 /*
  * The time that the intervals of each of many ranges cover; overlaps count once.

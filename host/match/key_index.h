@@ -1,5 +1,5 @@
 /*
- * key_index.h - an index of an array of keys: key -> its first or last position.
+ * key_index.h - an index of an array of keys: key -> its first or last position; and groups of rows that share a key.
  *
  * Keys that are close together, as most ids in traces are, get a table for direct lookup; others are sorted and
  * searched. Odd ids (see columns/numbers.h) have a table of their own. Cost: O(n) or O(n log n) to build, O(1) or
@@ -8,9 +8,11 @@
 #ifndef MATCH_KEY_INDEX_H
 #define MATCH_KEY_INDEX_H
 
+#include "base/arena.h"
+#include "columns/hash_tables.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "match/steps.h"
+#include "sutra/error.h"
 
 struct key_index {
     value_key base;    /* smallest integer key */
@@ -43,5 +45,32 @@ static inline row_t key_index_find(const struct key_index *index, value_key key)
         return index->direct[entry];
     return key_index_search(index, key);
 }
+
+/*
+ * ---- Groups of rows that share a key, in the order of first occurrence, and their order by a value ----
+ *
+ *     keys     a b a c b       of  0 1 0 2 1       first  0 2 4 5       member  0 2 | 1 4 | 3
+ *
+ * Cost: O(n) in expectation; the order sorts the groups. Results are in the arena.
+ */
+
+/* The members of group g are member[first[g]] .. member[first[g + 1] - 1], ascending. */
+struct row_groups {
+    uint32_t n;
+    uint32_t *of; /* by row */
+    row_t *first, *member;
+};
+
+/* Groups the rows below n by their keys. */
+enum sutra_status row_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct row_groups *groups,
+                                  struct sutra_error *error);
+
+/* The same with keys that are numbers below n_values. */
+enum sutra_status row_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
+                                    struct row_groups *groups, struct sutra_error *error);
+
+/* order[] = groups by descending value, then ascending number. */
+enum sutra_status row_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
+                                   struct sutra_error *error);
 
 #endif

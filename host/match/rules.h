@@ -13,7 +13,6 @@
 
 #include "base/shared.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 
 /* number_compare() < 0, with the common case first. */
 SHARED bool number_below(struct number x, struct number y) {

@@ -17,7 +17,6 @@
 
 #include "base/threads.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "match/call_tree.h"
 #include "match/intervals.h"
 #include "sutra/error.h"

@@ -1,9 +1,8 @@
 /*
- * argument_texts.c - implements argument_texts.h.
+ * argument_texts.c - recorded arguments of operators as texts (json.h).
  */
 #include <string.h>
 
-#include "read/argument_texts.h"
 #include "read/json.h"
 #include "text/numbers.h"
 #include "text/quantities.h"

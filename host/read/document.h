@@ -33,7 +33,6 @@
 #include "base/memory.h"
 #include "columns/column.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
 #include "read/json.h"

@@ -18,7 +18,6 @@
 #define READ_EVENT_COLUMNS_H
 
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
 #include "read/document.h"

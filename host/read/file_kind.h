@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "read/device_trace.h"
+#include "sutra/trace.h"
+
 /* Whether text that begins with these bytes may be JSON in UTF-8: an object, an array, white space only, or a byte
  * order mark, which readers report. */
 bool may_be_json(const char *bytes, size_t size);
@@ -68,5 +71,22 @@ struct trace_head {
 
 /* Inspects a text, which may be truncated or malformed: values before the error count. */
 void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head);
+
+/* ---- The head of a trace from its file, plain or compressed, and ranks in names of files ---- */
+
+/* Inspects a file. If `lenient`, text without a side and a process is repaired and inspected again. SUTRA_NO_INPUT: not
+ * a regular file (pipes are not read), or not readable. Cost: reads about 256 kB. */
+enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error);
+
+/* The number after the last "rank" of a file name: "rank3", "Rank-3", "rank_03"; or NOT_RECORDED. */
+int64_t trace_name_rank(const char *path);
+
+/* The same; else the number after the last "worker", or the only number between dots, dashes and underscores. */
+int64_t trace_name_number(const char *path);
+
+/* The rank of a trace: "rank" of its "distributedInfo", else the number after the last "rank" of the file name, else
+ * `position`. */
+int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
+                    enum sutra_rank_source *source);
 
 #endif

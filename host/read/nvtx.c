@@ -1,7 +1,7 @@
 /*
- * nvtx.c - implements nvtx.h.
+ * nvtx.c - texts and payloads of NVTX ranges (nsys.h).
  */
-#include "read/nvtx.h"
+#include "read/nsys.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/hash_tables.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "context/context.h"
 #include "facts/selection.h"
 #include "read/host_trace.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "columns/strings.h"
 #include "read/document.h"
 #include "sutra/error.h"

@@ -25,7 +25,6 @@
 #include "base/arena.h"
 #include "columns/column.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "context/context.h"
 #include "link/et_plus.h"
 #include "link/link.h"

@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 #include "base/threads.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "match/steps.h"
 #include "sutra/error.h"
 

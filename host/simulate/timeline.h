@@ -25,7 +25,7 @@
 
 #include "base/arena.h"
 #include "base/shared.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 #include "match/steps.h"
 #include "sutra/error.h"
 

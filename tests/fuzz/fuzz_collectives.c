@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "fuzz_trace.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 
 #define RANKS_MOST 4
 

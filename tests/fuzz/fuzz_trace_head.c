@@ -3,7 +3,7 @@
  * after the head are not used, and a longer head gives the same fields or more.
  */
 #include "fuzz.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 
 /* A copy of the exact size, so that AddressSanitizer detects reads beyond the end. */
 static struct trace_head look(const uint8_t *data, size_t size) {

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
-#include "read/argument_texts.h"
 #include "read/event_columns.h"
+#include "read/json.h"
 #include "text/numbers.h"
 
 /* Zeros after a text that is parsed: numbers are read in words. */

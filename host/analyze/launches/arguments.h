@@ -12,7 +12,7 @@
 #include "columns/hash_tables.h"
 #include "facts/flops.h"
 #include "facts/gpu_peaks.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- Launch configurations ---- */
 

@@ -20,7 +20,7 @@
 #include "facts/profiler_steps.h"
 #include "match/steps.h"
 #include "read/event_columns.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 
 /* Segments that may have the same call, on average. */
 #define SHARED_SEGMENTS 8

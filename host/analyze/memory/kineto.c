@@ -23,7 +23,7 @@
 #include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "read/device_trace.h"
-#include "read/trace_head.h"
+#include "read/file_kind.h"
 
 #define BYTES_MAX ((int64_t)1 << 60)
 

@@ -22,7 +22,6 @@
 #include "match/intervals.h"
 #include "read/file_kind.h"
 #include "read/nsys.h"
-#include "read/nvtx.h"
 #include "sutra/nsys.h"
 #include "write/sink.h"
 

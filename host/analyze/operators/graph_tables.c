@@ -13,7 +13,7 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* Kernels of one key. */
 struct graph_sum {

@@ -26,7 +26,7 @@
 #include "facts/kernel_class.h"
 #include "facts/names.h"
 #include "facts/times.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "match/steps.h"
 #include "read/document.h"
 #include "read/event_columns.h"

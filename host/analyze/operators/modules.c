@@ -16,7 +16,7 @@
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "match/intervals.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "match/steps.h"
 
 #define ENGINE_PREFIX "autograd::engine::evaluate_function"

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "match/steps.h"
 
 /* ---- Totals of launchers. O(launchers + activities), and a sort of the groups. ---- */

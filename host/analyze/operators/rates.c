@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- Peaks of the device ---- */
 

@@ -18,7 +18,7 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "read/event_columns.h"
 
 /* A row of the table. */

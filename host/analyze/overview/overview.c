@@ -11,7 +11,7 @@
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- Window ---- */
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/threads.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 struct rank_overview {
     struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */

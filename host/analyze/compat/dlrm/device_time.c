@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/key_index.h"
-#include "read/argument_texts.h"
+#include "read/json.h"
 
 /* Initial capacity of blocks and kernels. */
 #define BLOCKS_FIRST 64

@@ -16,7 +16,7 @@
 #include "analyze/compat/dlrm/overheads.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "read/argument_texts.h"
+#include "read/json.h"
 #include "write/text.h"
 
 /* Longer gaps between operators are data loading or other work, not overhead. */

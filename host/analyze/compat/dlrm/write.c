@@ -9,7 +9,6 @@
 #include "analyze/compat/dlrm/write.h"
 #include "base/error.h"
 #include "base/shared.h"
-#include "read/argument_texts.h"
 #include "read/json.h"
 #include "text/strings.h"
 #include "write/text.h"

@@ -4,7 +4,7 @@
  */
 #include "analyze/compat/dlrm/overheads.h"
 #include "analyze/compat/dlrm/write.h"
-#include "read/argument_texts.h"
+#include "read/json.h"
 
 static const char *const kinds[SUTRA_N_OVERHEADS] = {"t1", "t2", "t3", "t4", "t5"};
 

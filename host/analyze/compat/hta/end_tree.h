@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/shared.h"
-#include "columns/row.h"
+#include "columns/numbers.h"
 
 struct end_tree {
     size_t size;     /* leaves: a power of 2 above n */

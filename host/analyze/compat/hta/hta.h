@@ -26,7 +26,6 @@
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/numbers.h"
-#include "columns/row.h"
 #include "context/context.h"
 #include "facts/launches.h"
 #include "facts/names.h"

@@ -16,7 +16,7 @@
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 #include "facts/times.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- Kernels with their operators ---- */
 

@@ -10,7 +10,7 @@
 #include "analyze/table.h"
 #include "base/error.h"
 #include "match/intervals.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "text/strings.h"
 
 /* ---- By name and arguments ---- */

@@ -13,7 +13,7 @@
 #include "analyze/compat/tracelens/tracelens.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- Operators with a model ---- */
 static int by_event(const void *left, const void *right, void *arg) {

@@ -16,7 +16,7 @@
 #include "analyze/compat/tracelens/tracelens.h"
 #include "analyze/table.h"
 #include "base/error.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 

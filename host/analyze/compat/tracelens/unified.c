@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "match/row_groups.h"
+#include "match/key_index.h"
 
 /* ---- The walk: operators that represent the GPU activity ---- */
 enum collected_kind { COLLECTED_MODEL, COLLECTED_GRADIENT, COLLECTED_LAUNCHER, COLLECTED_SYNTHETIC };
