@@ -1,12 +1,12 @@
 /*
  * tracelens.h - tables of TraceLens (AMD-AGI/TraceLens, commit 171dd747): GPU time by operator, module and kernel, and
- * collectives. Columns, rules and arithmetic equal those of TraceLens.
+ * collectives. Columns, rules and arithmetic equal TraceLens.
  *
  *     device trace --> sutra_tracelens_run() --> struct sutra_operators --> sutra_result_table() --> tables
  *     many of them --> sutra_tracelens_ranks_run() --> struct sutra_operators_ranks
  *                  --> sutra_tracelens_collectives_run() --> struct sutra_tracelens_collectives
  *
- * Ranks and their results are those of sutra/operators.h. Times are in microseconds unless a column has another unit.
+ * Ranks and their results are structs of sutra/operators.h. Times are in microseconds unless a column has another unit.
  */
 #ifndef SUTRA_TRACELENS_H
 #define SUTRA_TRACELENS_H

@@ -1,6 +1,6 @@
 /*
  * tracelens.c - makes TraceLens' tables of one trace: names and columns of all tables, and the run of all makers. Ranks
- * and results are those of analyze/operators/.
+ * and results are structs of analyze/operators/.
  */
 #include "analyze/compat/tracelens/tracelens.h"
 #include "base/error.h"

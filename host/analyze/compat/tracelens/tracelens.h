@@ -1,6 +1,6 @@
 /*
- * tracelens.h - TraceLens' tables of operators, modules and kernels: the input of the makers of tables, and what they
- * share.
+ * tracelens.h - TraceLens' tables of operators, modules and kernels: the input of the makers of tables, and the
+ * functions that they share.
  *
  *     device trace --model.c--> launch model, with and without Python functions --+--> makers --> tables
  *                                                    rates.c: models of operators -+
