@@ -54,7 +54,7 @@ static void gives_its_map(void **state) {
     struct sutra_device_trace *trace = parse_trace(context, of->trace);
     struct sync_map map;
     struct path_verdict verdict;
-    assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
+    assert_int_equal(sync_map_find(&map, context, trace, &verdict, NULL), SUTRA_OK);
     assert_string_equal(verdict.reason, "");
     assert_int_equal(map.n, of->n);
     if (map.n) {
@@ -75,7 +75,7 @@ static void a_string_is_not_the_number_in_it(void **state) {
                         "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; cpu_op after ts=50+60; " SOME_OP);
     struct sync_map map;
     struct path_verdict verdict;
-    assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
+    assert_int_equal(sync_map_find(&map, context, trace, &verdict, NULL), SUTRA_OK);
     assert_int_equal(map.n, 1);
     assert_false(key_is_integer(map.end[0]));
     assert_true(map.start[0] == 4);
