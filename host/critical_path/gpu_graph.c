@@ -8,7 +8,7 @@
  *
  * Input: the rows in the window, the links and the graph of the CPU operators. Output: nodes and edges of the GPU. The
  * rows on streams and the synchronization rows are processed by time, synchronization at its end. A context
- * synchronization is a hub (see hubs.h).
+ * synchronization is a hub (see graph.h).
  *
  * Queues: the number of kernels that wait on each stream after each launch and each kernel start. The graph needs only
  * two bits per row: whether a launch found the stream idle, and whether its kernel left the queue empty. A launch may
