@@ -15,7 +15,6 @@
 #include "analyze/overview/steps.h"
 #include "base/error.h"
 #include "base/shared.h"
-#include "compare/call_paths.h"
 #include "compare/sums.h"
 
 /*

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "compare/call_paths.h"
+#include "compare/sums.h"
 
 #define ROUNDS 16
 
