@@ -1,8 +1,8 @@
 /*
- * job_collectives.c - implements job_collectives.h: kinds and sizes of collectives, their ends on all ranks, and the
+ * job_collectives.c - the collectives of generator.h: kinds and sizes of collectives, their ends on all ranks, and the
  * process groups in "distributedInfo". Cost: O(1) per collective and rank.
  */
-#include "generate/job_collectives.h"
+#include "generate/generator.h"
 
 #include "base/memory.h"
 #include "base/shared.h"
