@@ -80,7 +80,7 @@ struct triton_work {
 
 struct triton_work triton_work_find(const char *name, size_t length, const struct op_inputs *inputs);
 
-/* ---- Internal to facts/flops*.c: shared by the families of operators (flops_case.c) ---- */
+/* ---- Internal to facts/flops*.c: shared by the families of operators (flops.c) ---- */
 
 /* An operator and its formula. */
 struct flops_case {
