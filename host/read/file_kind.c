@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"
+#include "read/device_trace.h"
 #include "read/document.h"
 #include "read/repair.h"
 #include "read/source.h"

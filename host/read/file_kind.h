@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read/device_trace.h"
 #include "sutra/trace.h"
 
 /* Whether text that begins with these bytes may be JSON in UTF-8: an object, an array, white space only, or a byte
