@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/markdown.h"
+#include "report/markup.h"
 
 enum form { TEXT, CODE, PATH };
 

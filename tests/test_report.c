@@ -14,9 +14,8 @@
 
 #include "report/charts.h"
 #include "report/markup.h"
-#include "report/operators_report.h"
 #include "report/page.h"
-#include "report/svg.h"
+#include "report/sections.h"
 #include "text/quantities.h"
 #include "text/strings.h"
 

@@ -12,7 +12,7 @@
 #include "base/shared.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
-#include "report/markdown.h"
+#include "report/markup.h"
 #include "text/strings.h"
 
 #define PIECE 4096

@@ -38,7 +38,7 @@ void shortened_print(const struct shortened *shortened, unsigned width);
 /* A path in a recommended command: the complete path, or "TRACE" if it is wider than `width`. */
 const char *typed_path(const char *path, unsigned width);
 
-/* Prints a text of a trace, or a path, as Markdown: see report/markdown.h. */
+/* Prints a text of a trace, or a path, as Markdown: see report/markup.h. */
 enum markdown_print_form { MARKDOWN_TEXT, MARKDOWN_PATH, MARKDOWN_CELL, MARKDOWN_CELL_CODE };
 void markdown_print(enum markdown_print_form form, const char *text);
 

@@ -12,7 +12,7 @@
 #include "analyze/compat/hta/ranks.h"
 #include "base/arena.h"
 #include "columns/strings.h"
-#include "report/hta_report.h"
+#include "report/sections.h"
 
 /* Bars of one chart. */
 #define BARS_SHOWN 16

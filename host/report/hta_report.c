@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/compat/hta/ranks.h"
-#include "report/hta_report.h"
+#include "report/sections.h"
 #include "text/quantities.h"
 
 /* ---- Cards ---- */

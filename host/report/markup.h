@@ -1,5 +1,6 @@
 /*
- * markup.h - escape arbitrary bytes as text of an HTML page or SVG drawing, which both stay well-formed XML.
+ * markup.h - escape arbitrary bytes as text of an HTML page or SVG drawing, which both stay well-formed XML; and as
+ * Markdown.
  *
  * Names come from traces and paths and are untrusted. Control characters are replaced by their pictures; malformed
  * UTF-8, lone surrogates and bidirectional marks by U+FFFD. <, >, &, " and ' are escaped, so the text is valid between
@@ -9,6 +10,7 @@
 #ifndef REPORT_MARKUP_H
 #define REPORT_MARKUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "write/text.h"
@@ -111,5 +113,28 @@ bool markup_cut(struct markup *markup, struct name name, double width);
 
 /* Writes a name for a title: in full if room for titles is left, else shortened. */
 void markup_title(struct markup *markup, struct name name);
+
+/*
+ * ---- Arbitrary bytes as Markdown ----
+ *
+ * No name becomes markup, HTML, another row or another block.
+ */
+
+struct markdown {
+    struct text_out *out;
+    bool keep_paths; /* keep absolute paths, which are reduced to their last part otherwise */
+    bool in_table;   /* escape bars, which would end the cell, also in code */
+};
+
+/* Appends a text. Names and code (words that contain ::, _, =, a dot between letters, capitals inside) become code
+ * spans, without enclosing punctuation; in all other words, the characters with a meaning in Markdown are escaped. */
+void markdown_text(const struct markdown *markdown, const char *text);
+
+/* Appends a text, or a path, as a code span. */
+void markdown_code(const struct markdown *markdown, const char *text, size_t length);
+void markdown_path(const struct markdown *markdown, const char *path);
+
+/* Reduces an absolute path to its last part, unless paths are kept. */
+void markdown_reduce_path(const struct markdown *markdown, const char **word, size_t *length);
 
 #endif

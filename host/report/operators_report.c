@@ -18,7 +18,7 @@
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
-#include "report/operators_report.h"
+#include "report/sections.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
 

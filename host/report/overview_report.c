@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "report/charts.h"
-#include "report/hta_report.h"
-#include "report/operators_report.h"
+#include "report/sections.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
 

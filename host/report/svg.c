@@ -1,7 +1,7 @@
 /*
- * svg.c - implements svg.h.
+ * svg.c - elements of an SVG drawing (charts.h).
  */
-#include "report/svg.h"
+#include "report/charts.h"
 
 #include <math.h>
 #include <stdio.h>

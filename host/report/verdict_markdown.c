@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "report/markdown.h"
+#include "report/markup.h"
 #include "report/verdict_words.h"
 #include "sutra/sutra.h"
 #include "write/text.h"

@@ -21,7 +21,7 @@
 #include "cli/terminal.h"
 #include "context/context.h"
 #include "read/source.h"
-#include "report/operators_report.h"
+#include "report/sections.h"
 #include "sutra/link.h"
 #include "text/numbers.h"
 #include "text/quantities.h"
