@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 #include "facts/collectives.h"
 #include "text/quantities.h"
 

@@ -1,10 +1,10 @@
 /*
- * collective_checks.c - implements collective_checks.h.
+ * collective_checks.c - the checks of collective_matches.h.
  *
  * Each group is checked by itself: the numbers that its members lack, the calls that differ under one number, and the
  * split sizes of its exchanges. Messages are checked by sender and receiver.
  */
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/shared.h"

@@ -8,7 +8,7 @@
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 #include "analyze/rank_clocks.h"
 #include "job/rank_link.h"
 #include "job/record.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 #include "base/error.h"
 #include "job/job.h"
 #include "simulate/node_graph.h"

@@ -7,7 +7,7 @@
 #ifndef ANALYZE_COLLECTIVES_COLLECTIVES_H
 #define ANALYZE_COLLECTIVES_COLLECTIVES_H
 
-#include "analyze/collective_checks.h"
+#include "analyze/collective_matches.h"
 #include "analyze/rank_clocks.h"
 #include "analyze/ranks.h"
 #include "analyze/table.h"

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/launches/busy.h"
+#include "analyze/launches/launches.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
 #include "base/error.h"
