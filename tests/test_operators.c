@@ -5,7 +5,7 @@
 #include <glob.h>
 #include <inttypes.h>
 
-#include "analyze/launches/busy.h"
+#include "analyze/launches/launches.h"
 #include "analyze/operators/operators.h"
 #include "base/memory.h"
 #include "generate/random.h"

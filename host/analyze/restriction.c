@@ -1,5 +1,5 @@
 /*
- * restriction.c - implements restriction.h.
+ * restriction.c - the restriction of ranks.h.
  *
  *     time, step           -> facts/selection.h
  *     name, category       -> launch model: the operator to which a GPU activity is attributed
@@ -7,7 +7,7 @@
  *
  * A value that nothing matches is an error, which lists the values that exist. O(events), and the launch model.
  */
-#include "analyze/restriction.h"
+#include "analyze/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>

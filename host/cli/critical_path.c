@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analyze/restriction.h"
+#include "analyze/ranks.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"

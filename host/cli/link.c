@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/restriction.h"
+#include "analyze/ranks.h"
 #include "base/shared.h"
 #include "cli/job.h"
 #include "cli/link.h"

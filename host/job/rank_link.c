@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/restriction.h"
+#include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "read/document.h"

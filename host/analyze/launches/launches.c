@@ -1,6 +1,6 @@
 /*
  * launches.c - implements launches.h: rows of GPU activities, the call that launched each of them, and the operator to
- * which each is attributed. hosts.c makes the rows of host events.
+ * which each is attributed; then busy times, and the categories of launchers. hosts.c makes the rows of host events.
  *
  *     lists of events --+--> host rows (hosts.c) ----------------------+--> rows of calls --> links --> attribution
  *                       +--> device rows --> calls, as events of trace -+
@@ -20,6 +20,7 @@
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "facts/launches.h"
+#include "facts/op_categories.h"
 #include "facts/times.h"
 #include "match/intervals.h"
 #include "match/steps.h"
@@ -580,4 +581,159 @@ void launch_model_warn(struct sutra_context *context, const struct launch_model 
     if (model->n_untimed_hosts)
         context_warn(context, "%s no valid start time and duration: skipped",
                      counted_text(model->n_untimed_hosts, "CPU event has", "CPU events have").text);
+}
+
+/* ---- Busy time by class ---- */
+
+enum sutra_status merge_busy_intervals(const struct launch_model *model, const uint8_t *classes, const uint8_t *counts,
+                                       int64_t from, int64_t to, const struct engine *engine, struct arena *scratch,
+                                       struct merged *merged, struct sutra_error *error) {
+    const struct device_rows *devices = &model->devices;
+    struct arena_mark mark = arena_mark(scratch);
+    int64_t *start = arena_alloc(scratch, devices->n, sizeof *start),
+            *end = arena_alloc(scratch, devices->n, sizeof *end);
+    uint32_t *class = arena_alloc(scratch, devices->n, sizeof *class);
+    row_t n = 0;
+    TRY(arena_status(scratch, error));
+    for (row_t k = 0; k < devices->n; k++) {
+        row_t i = devices->by_start[k];
+        if (classes[i] == DEVICE_NO_WORK || (counts && !counts[i]))
+            continue;
+        start[n] = MAX(devices->start[i], from);
+        end[n] = MIN(devices->stop[i], to);
+        class[n] = classes[i];
+        n += start[n] < end[n];
+    }
+    struct merge_intervals_step merge = {start, end, class, n, DEVICE_N_CLASSES, merged};
+    TRY(engine->merge_intervals(engine->state, &merge, error));
+    arena_release(scratch, mark);
+    return SUTRA_OK;
+}
+
+/* Time of the states that have a class of `with` and none of `without`. */
+static int64_t sum_states(const struct interval_states *states, int with, int without) {
+    wide_t sum = 0;
+    for (int state = 1; state < N_STATES; state++)
+        if (state & with && !(state & without))
+            sum += states->exact[state];
+    return (int64_t)sum;
+}
+
+enum sutra_status measure_busy_times(const struct launch_model *model, const uint8_t *counts,
+                                     const struct engine *engine, struct arena *scratch, struct busy_times *times,
+                                     struct sutra_error *error) {
+    enum { COMPUTE = 1 << DEVICE_COMPUTE, COMMUNICATION = 1 << DEVICE_COMMUNICATION, COPY = 1 << DEVICE_COPY };
+    const struct device_rows *devices = &model->devices;
+    struct merged merged = {0};
+    struct interval_states states = {0};
+    enum sutra_status status =
+        merge_busy_intervals(model, devices->class, counts, INT64_MIN, INT64_MAX, engine, scratch, &merged, error);
+    struct interval_states_step sweep = {&merged, DEVICE_N_CLASSES, 1, &states};
+    if (!status)
+        status = engine->interval_states(engine->state, &sweep, error);
+    merged_free(&merged);
+    if (status)
+        return status;
+
+    /* Activities of no duration count for the first start and the last end only. */
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (row_t i = 0; i < devices->n; i++) {
+        if (devices->class[i] == DEVICE_NO_WORK || (counts && !counts[i]))
+            continue;
+        first = MIN(devices->start[i], first);
+        last = MAX(devices->stop[i], last);
+    }
+    int64_t busy = sum_states(&states, COMPUTE | COMMUNICATION | COPY, 0), total = first <= last ? last - first : 0;
+    *times = (struct busy_times){.compute = sum_states(&states, COMPUTE, 0),
+                                 .exposed_communication = sum_states(&states, COMMUNICATION, COMPUTE),
+                                 .exposed_copies = sum_states(&states, COPY, COMPUTE | COMMUNICATION),
+                                 .busy = busy,
+                                 .idle = total - busy,
+                                 .total = total,
+                                 .communication = sum_states(&states, COMMUNICATION, 0),
+                                 .copies = sum_states(&states, COPY, 0)};
+    return SUTRA_OK;
+}
+
+/*
+ * ---- The category of each launcher ----
+ *
+ * By the name of the launcher; else by the name of the nearest enclosing operator with a known name, up to the first
+ * module, so that a known operator's launches through other operators have its category; else by the name of the
+ * launcher's first GPU activity.
+ *
+ * Cost: O(launchers) in expectation, and a look-up per name.
+ */
+
+static enum op_category category_by_kernel(const struct launch_model *model, row_t attribution) {
+    row_t device = model->attributions.device[model->attributions.first[attribution]],
+          first = model->devices.event[device];
+    if (model->devices.class[device] == DEVICE_COMMUNICATION)
+        return OP_COMMUNICATION;
+    uint32_t name = host_name(model, model->attributions.host[attribution]), kernel = model->events->name[first];
+    return op_category_find(strings_text(model->strings, name), strings_length(model->strings, name),
+                            strings_text(model->strings, kernel), strings_length(model->strings, kernel), OP_TABLE_ALL);
+}
+
+/* Caches of the search. Rows that a search has passed are cut from later paths. */
+struct known_search {
+    const struct launch_model *model;
+    uint8_t *of_name;   /* by name of operators: category plus 1; 0: not classified yet */
+    uint8_t *is_module; /* by name of Python functions: 1 a module, 2 no module; 0: not classified yet */
+    row_t *above;       /* by row of hosts */
+};
+
+/* Whether a search ends at a row: at modules, and at operators with a known name. */
+static bool is_known(const struct known_search *search, row_t row) {
+    const struct launch_model *model = search->model;
+    uint32_t name = host_name(model, row);
+    uint8_t *category = &search->of_name[name], *module = &search->is_module[name];
+    switch (model->hosts.kind[row]) {
+    case HOST_OPERATOR:
+        if (!*category)
+            *category = (uint8_t)(op_category_find(strings_text(model->strings, name),
+                                                   strings_length(model->strings, name), NULL, 0, OP_TABLE_ALL) +
+                                  1);
+        return *category != OP_OTHER + 1;
+    case HOST_FRAME:
+        if (!*module)
+            *module = host_is_module(model, row) ? 1 : 2;
+        return *module == 1;
+    default:
+        return false;
+    }
+}
+
+enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
+                                       uint8_t **categories, struct sutra_error *error) {
+    const struct attribution_table *attributions = &model->attributions;
+    const struct host_rows *hosts = &model->hosts;
+    uint8_t *made = arena_alloc(arena, attributions->n, sizeof *made);
+    if (arena->failed)
+        return error_memory(error);
+    *categories = made;
+    struct arena_mark mark = arena_mark(scratch);
+    const struct known_search search = {.model = model,
+                                        .of_name = arena_zeros(scratch, model->strings->n, sizeof *search.of_name),
+                                        .is_module = arena_zeros(scratch, model->strings->n, 1),
+                                        .above = arena_alloc(scratch, hosts->n, sizeof *search.above)};
+    if (scratch->failed)
+        return error_memory(error);
+    if (hosts->n)
+        memcpy(search.above, hosts->parent, hosts->n * sizeof *search.above);
+    for (row_t i = 0; i < attributions->n; i++) { /* launchers are ordered by start */
+        /* the row itself, or the innermost enclosing known row that has not ended when it starts */
+        row_t row = attributions->host[i], known = row;
+        if (!is_known(&search, row)) {
+            known = search.above[row];
+            while (known != ROW_NONE && (hosts->stop[known] <= hosts->start[row] || !is_known(&search, known)))
+                known = search.above[known];
+            compress_path(search.above, row, known);
+        }
+        bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
+        made[i] =
+            found ? (uint8_t)(search.of_name[host_name(model, known)] - 1) : (uint8_t)category_by_kernel(model, i);
+    }
+    arena_release(scratch, mark);
+    return SUTRA_OK;
 }

@@ -30,6 +30,7 @@
 #include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "facts/validity.h"
+#include "match/intervals.h"
 #include "read/device_trace.h"
 
 /* Options of launch_model_build(). */
@@ -98,7 +99,7 @@ struct launch_model {
     struct launch_links links;
     struct attribution_table attributions;
     const struct graph_kernels *graphs; /* owners of graph kernels (graphs.h), or NULL */
-    int64_t from, to;                   /* selected time range (restriction.h), else all */
+    int64_t from, to;                   /* selected time range (restriction.c), else all */
     uint64_t n_untimed;                 /* skipped events: start or duration missing, negative or too large, */
     uint64_t n_untimed_hosts;           /* and the CPU events among them */
     bool has_arrow_calls;               /* devices.call has starts of arrows, while the model is built */
@@ -131,7 +132,7 @@ enum sutra_status find_marked_ancestors(const struct launch_model *model, const 
 enum sutra_status launch_model_keep(struct launch_model *model, const uint8_t *kept, struct arena *arena,
                                     struct arena *scratch, struct sutra_error *error);
 
-/* categories.c: the category of each launcher, in the arena (facts/op_categories.h). */
+/* The category of each launcher, in the arena (facts/op_categories.h). */
 enum sutra_status categorize_launchers(const struct launch_model *model, struct arena *arena, struct arena *scratch,
                                        uint8_t **categories, struct sutra_error *error);
 
@@ -244,5 +245,37 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
 /* ids[event] = the id of each of n arrows. */
 enum sutra_status read_arrow_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
+
+/*
+ * ---- GPU busy time by class: the intervals in which activities of each class run, merged, and their overlap ----
+ *
+ *     compute          [=====]        [==]             class 0   [=====]        [==]
+ *     communication        [========]                  class 1       [========]
+ *     memcpy           [=] [=]                [==]     class 2   [=] [=]                [==]
+ *                                                      exposed       |..com...|         |copy|
+ *
+ * Input: the GPU activities of a launch model, ascending by start. Cost: O(n).
+ */
+
+/* Merges the intervals of each class, clipped to [from, to). classes[i], below DEVICE_N_CLASSES, is the class of row i
+ * of devices; DEVICE_NO_WORK, and rows without a mark in `counts` (NULL: all rows count), are skipped. The result needs
+ * merged_free(). SUTRA_SYSTEM: out of memory. */
+enum sutra_status merge_busy_intervals(const struct launch_model *model, const uint8_t *classes, const uint8_t *counts,
+                                       int64_t from, int64_t to, const struct engine *engine, struct arena *scratch,
+                                       struct merged *merged, struct sutra_error *error);
+
+/* Ticks. compute + exposed communication + exposed copies + idle = total. */
+struct busy_times {
+    int64_t compute;               /* computation runs */
+    int64_t exposed_communication; /* communication without computation */
+    int64_t exposed_copies;        /* memcpy without either */
+    int64_t busy, idle, total;     /* total: from the first start to the last end */
+    int64_t communication, copies; /* overlapped or not */
+};
+
+/* Measures the activities that have a mark in `counts` (NULL: all), by the classes of devices. */
+enum sutra_status measure_busy_times(const struct launch_model *model, const uint8_t *counts,
+                                     const struct engine *engine, struct arena *scratch, struct busy_times *times,
+                                     struct sutra_error *error);
 
 #endif

@@ -8,7 +8,6 @@
 #include "analyze/launches/arguments.h"
 #include "analyze/launches/graphs.h"
 #include "analyze/operators/operators.h"
-#include "analyze/operators/rates.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/rows.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/rates.h"
+#include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/restriction.h"
+#include "analyze/ranks.h"
 #include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"

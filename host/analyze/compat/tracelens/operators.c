@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/compat/tracelens/tracelens.h"
-#include "analyze/launches/busy.h"
+#include "analyze/launches/launches.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "match/intervals.h"
