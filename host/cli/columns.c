@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -85,24 +86,21 @@ static enum sutra_status fill_stream(struct columns_job *columns, struct ArrowAr
                                                  .args = columns->args.texts,
                                                  .n_args = columns->args.n};
     enum sutra_trace_kind kind = columns->table == TABLE_NODES ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
-    enum sutra_status status = SUTRA_OK;
     if (columns->table < 0)
-        status = sutra_trace_kind_of(context, path, &kind, error);
-    if (!status && kind == SUTRA_TRACE_HOST) {
-        status = sutra_host_trace_read(context, path, &columns->host, error);
-        return status ? status : sutra_host_trace_arrow(context, columns->host, &wanted, stream, error);
+        TRY(sutra_trace_kind_of(context, path, &kind, error));
+    if (kind == SUTRA_TRACE_HOST) {
+        TRY(sutra_host_trace_read(context, path, &columns->host, error));
+        return sutra_host_trace_arrow(context, columns->host, &wanted, stream, error);
     }
     context->keeps_processes = columns->table != TABLE_LAUNCHES;
-    if (!status)
-        status = sutra_device_trace_read(context, path, &columns->device, error);
-    if (status || columns->table != TABLE_LAUNCHES)
-        return status ? status : sutra_device_trace_arrow(context, columns->device, &wanted, stream, error);
+    TRY(sutra_device_trace_read(context, path, &columns->device, error));
+    if (columns->table != TABLE_LAUNCHES)
+        return sutra_device_trace_arrow(context, columns->device, &wanted, stream, error);
     const struct sutra_correlation_options launches = {.size = sizeof launches, .kind = SUTRA_CORRELATION_AC2G};
     const struct sutra_profile_options profile = {.size = sizeof profile};
-    status = sutra_profile_from_trace(context, columns->device, NULL, &profile, &columns->profile, error);
-    if (!status)
-        status = sutra_correlation_find(context, columns->profile, &launches, &columns->launches, error);
-    return status ? status : sutra_correlation_arrow(context, columns->launches, &wanted, stream, error);
+    TRY(sutra_profile_from_trace(context, columns->device, NULL, &profile, &columns->profile, error));
+    TRY(sutra_correlation_find(context, columns->profile, &launches, &columns->launches, error));
+    return sutra_correlation_arrow(context, columns->launches, &wanted, stream, error);
 }
 
 static int write_columns(struct job *job) {

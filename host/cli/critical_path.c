@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analyze/ranks.h"
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -246,29 +247,28 @@ static int check(struct job *job) {
     return SUTRA_OK;
 }
 
-static int find_path(struct job *job) {
-    struct path_job *path = (struct path_job *)job;
+static enum sutra_status write_path(struct path_job *path, struct sutra_error *error) {
+    struct job *job = &path->job;
     enum sutra_path_format format = (enum sutra_path_format)path->format;
-    struct sutra_error error;
-    enum sutra_status status = job_open(job, job->output, &error);
-    if (!status)
-        status = sutra_device_trace_read(job->context, job->inputs[0], &path->trace, &error);
-    if (!status)
-        status = device_trace_check_events(path->trace, &error);
-    if (!status && path->rules == RULES_FULL) {
-        if (!(status = restrict_to_complete_part(job->context, path->trace, &error)))
-            status = sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, &error);
-        if (!status)
-            status = sutra_full_path_write(job->context, path->full_path, format, job->output, &error);
-    } else if (!status) {
-        status = sutra_critical_path_find(job->context, path->trace, &path->options, &path->path, &error);
-        progress_clear(&job->watch.progress);
-        if (!status && format == SUTRA_PATH_TEXT && !path->all && screen_shows(job->output))
-            critical_path_page_print(path->path, job->inputs[0]);
-        else if (!status)
-            status = sutra_critical_path_write(job->context, path->path, format, job->output, &error);
+    TRY(job_open(job, job->output, error));
+    TRY(sutra_device_trace_read(job->context, job->inputs[0], &path->trace, error));
+    TRY(device_trace_check_events(path->trace, error));
+    if (path->rules == RULES_FULL) {
+        TRY(restrict_to_complete_part(job->context, path->trace, error));
+        TRY(sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, error));
+        return sutra_full_path_write(job->context, path->full_path, format, job->output, error);
     }
-    return status ? job_fail(job, &error) : SUTRA_OK;
+    TRY(sutra_critical_path_find(job->context, path->trace, &path->options, &path->path, error));
+    progress_clear(&job->watch.progress);
+    if (format != SUTRA_PATH_TEXT || path->all || !screen_shows(job->output))
+        return sutra_critical_path_write(job->context, path->path, format, job->output, error);
+    critical_path_page_print(path->path, job->inputs[0]);
+    return SUTRA_OK;
+}
+
+static int find_path(struct job *job) {
+    struct sutra_error error;
+    return write_path((struct path_job *)job, &error) ? job_fail(job, &error) : SUTRA_OK;
 }
 
 static void release(struct job *job) {

@@ -504,40 +504,37 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
     bool is_changed = how->n_scales || how->n_removals || how->no_launch_latency || simulate->bandwidth ||
                       how->network || how->no_straggler;
     const struct sutra_et_ranks *ranks = simulate->ranks;
-    enum sutra_status status = SUTRA_OK;
     simulate->scale.network = how->network;
     if (simulate->scale.layers || simulate->scale.micro_batches || simulate->scale.data_parallel) {
-        status = sutra_et_ranks_scale(context, simulate->ranks, &simulate->scale, &simulate->scaled, error);
+        TRY(sutra_et_ranks_scale(context, simulate->ranks, &simulate->scale, &simulate->scaled, error));
         ranks = simulate->scaled;
         is_changed = true;
     }
-    if (!status)
-        status = sutra_simulate_ranks(context, ranks, how, &simulate->simulation, error);
-    if (!status && (is_changed || simulate->what_ifs) && !how->gpu_streams && !simulate->reference)
-        status = read_streams_of_job(simulate, error);
-    if (!status && simulate->scale.data_parallel)
-        status = sutra_simulate_interval(context, ranks, how, &simulate->interval, error);
-    if (!status && is_changed)
-        status = sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error);
-    if (!status && is_changed && simulate->reference)
-        status = reference_time(simulate, how, &simulate->reference_ns, error);
-    if (!status && simulate->sensitivity)
-        status = sutra_simulation_what_if(context, simulate->simulation, N_SENSITIVITY, error);
-    for (int what_if = 0; what_if < N_WHAT_IFS && simulate->what_ifs && !status; what_if++) {
+    TRY(sutra_simulate_ranks(context, ranks, how, &simulate->simulation, error));
+    if ((is_changed || simulate->what_ifs) && !how->gpu_streams && !simulate->reference)
+        TRY(read_streams_of_job(simulate, error));
+    if (simulate->scale.data_parallel)
+        TRY(sutra_simulate_interval(context, ranks, how, &simulate->interval, error));
+    if (is_changed)
+        TRY(sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error));
+    if (is_changed && simulate->reference)
+        TRY(reference_time(simulate, how, &simulate->reference_ns, error));
+    if (simulate->sensitivity)
+        TRY(sutra_simulation_what_if(context, simulate->simulation, N_SENSITIVITY, error));
+    for (int what_if = 0; what_if < N_WHAT_IFS && simulate->what_ifs; what_if++) {
         struct sutra_simulate_options more = *how;
         struct sutra_simulation *simulation = NULL;
         simulate->changes[how->n_scales] = "comm:0";
         more.no_straggler |= what_if == WHAT_IF_NO_STRAGGLER;
         more.bandwidth *= what_if == WHAT_IF_NETWORK ? 2 : 1;
         more.n_scales += what_if == WHAT_IF_NO_COMMUNICATION;
-        status = sutra_simulate_ranks(context, ranks, &more, &simulation, error);
-        if (!status)
-            simulate->what_if_ns[what_if] = sutra_simulation_time_ns(simulation);
+        TRY(sutra_simulate_ranks(context, ranks, &more, &simulation, error));
+        simulate->what_if_ns[what_if] = sutra_simulation_time_ns(simulation);
         sutra_simulation_free(simulation);
-        if (!status && simulate->reference)
-            status = reference_time(simulate, &more, &simulate->reference_what_if_ns[what_if], error);
+        if (simulate->reference)
+            TRY(reference_time(simulate, &more, &simulate->reference_what_if_ns[what_if], error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* If the files contain a host trace and a device trace, reports the command that links them. */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -72,19 +73,15 @@ static int check_traces(struct profile_job *profile, const char *input) {
 static enum sutra_status read_profile(struct profile_job *profile, bool is_events, struct sutra_error *error) {
     struct job *job = &profile->job;
     const char *trace = profile->traces[DEVICE], *host = profile->traces[HOST];
-    enum sutra_status status = job_open(job, job->output, error);
-    if (status)
-        return status;
+    TRY(job_open(job, job->output, error));
     if (is_events)
         return sutra_profile_read(job->context, trace, &profile->profile, error);
-    status = sutra_device_trace_read(job->context, trace, &profile->device, error);
-    if (!status)
-        status = device_trace_check_events(profile->device, error);
-    if (!status && host)
-        status = sutra_host_trace_read(job->context, host, &profile->host, error);
-    return status ? status
-                  : sutra_profile_from_trace(job->context, profile->device, profile->host, &profile->options,
-                                             &profile->profile, error);
+    TRY(sutra_device_trace_read(job->context, trace, &profile->device, error));
+    TRY(device_trace_check_events(profile->device, error));
+    if (host)
+        TRY(sutra_host_trace_read(job->context, host, &profile->host, error));
+    return sutra_profile_from_trace(job->context, profile->device, profile->host, &profile->options, &profile->profile,
+                                    error);
 }
 
 /* Prints the summary and writes --stats: the counts of the profile, then `rows` and `counts` of the command. `verb`:
