@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
+static const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct host_nodes, name), sizeof(type)},
     HOST_NODE_COLUMNS(X)
 #undef X

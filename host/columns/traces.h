@@ -51,7 +51,6 @@ struct host_nodes {
 };
 
 #define HOST_NODE_N_COLUMNS 6
-extern const struct column_form host_node_columns[HOST_NODE_N_COLUMNS];
 
 void host_nodes_free(struct host_nodes *nodes);
 

@@ -79,9 +79,6 @@ static inline wide_t wide_size(wide_t value) {
     return value < 0 ? -value : value;
 }
 
-/* Microseconds of a step. */
-double diff_us(const struct part *whole, const wide_t ns[2]);
-
 /* Adds three cells: A, B, and the difference. */
 void add_diff_times(struct sutra_table *table, const struct part *whole, const wide_t ns[2]);
 

@@ -68,7 +68,8 @@ struct diff_rows {
     wide_t difference; /* of all */
 };
 
-double diff_us(const struct part *whole, const wide_t ns[2]) {
+/* Microseconds of a step. */
+static double diff_us(const struct part *whole, const wide_t ns[2]) {
     return (double)diff_of(whole, ns) / ((double)whole->sides[0].n_samples * (double)whole->sides[1].n_samples) /
            NS_PER_US;
 }

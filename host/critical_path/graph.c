@@ -21,6 +21,227 @@
 #include "critical_path/graph.h"
 #include "critical_path/path.h"
 
+/*
+ * ---- The number of kernels for which each hub still waits, while nodes are ordered one by one ----
+ *
+ * A segment tree over the hubs. A kernel leads to a range of hubs, which is O(log n) nodes of the tree: each of these
+ * nodes subtracts 1 from its missing kernels, and keeps the farthest of its kernels.
+ *
+ *     min_missing[at]   the minimum of missing kernels of the hubs below, without the removals of the nodes above `at`
+ *     removed[at]       number of kernels removed from all hubs below together
+ *     best[at]          the farthest of the kernels that lead to all hubs below
+ *
+ * O(log n) per kernel, per hub that becomes ready, and per query.
+ */
+
+struct hub_tree {
+    const struct hubs *hubs;
+    const double *distance; /* of nodes */
+    uint32_t n_leaves;      /* a power of two; the root is 1, children of k are 2k and 2k + 1 */
+    uint32_t *min_missing, *removed;
+    node_t *best;
+    uint32_t *best_stream; /* of best[] */
+    uint32_t *ready;       /* edges of hubs that miss no kernel any more, ascending */
+    uint32_t n_ready;
+};
+
+/* Missing kernels of a hub that is ready or waits for none: more than there can be kernels. */
+#define NOT_WAITING ((uint32_t)1 << 31)
+
+static void pull(struct hub_tree *tree, uint32_t at) {
+    uint32_t left = tree->min_missing[2 * at], right = tree->min_missing[2 * at + 1];
+    tree->min_missing[at] = MIN(left, right) - tree->removed[at];
+}
+
+/* Builds the tree in the arena; empty without hubs. Edge numbers of the hubs are read later. */
+static void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double *distance,
+                           struct arena *arena) {
+    *tree = (struct hub_tree){.hubs = hubs, .distance = distance, .n_leaves = 1};
+    if (hubs->n == 0)
+        return;
+    while (tree->n_leaves < hubs->n)
+        tree->n_leaves *= 2;
+    size_t n = 2 * (size_t)tree->n_leaves;
+    tree->min_missing = arena_alloc(arena, n, sizeof *tree->min_missing);
+    tree->removed = arena_zeros(arena, n, sizeof *tree->removed);
+    tree->best = arena_alloc(arena, n, sizeof *tree->best);
+    tree->best_stream = arena_alloc(arena, n, sizeof *tree->best_stream);
+    tree->ready = arena_alloc(arena, hubs->n, sizeof *tree->ready);
+    if (arena->failed)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        tree->best[i] = NODE_NONE;
+    for (uint32_t hub = 0; hub < tree->n_leaves; hub++)
+        tree->min_missing[tree->n_leaves + hub] = hub < hubs->n && hubs->n_from[hub] ? hubs->n_from[hub] : NOT_WAITING;
+    for (uint32_t at = tree->n_leaves; --at > 0;)
+        pull(tree, at);
+}
+
+/* Whether one kernel end precedes another kernel end, or none, in the order of distance and stream. */
+static bool is_farther(const struct hub_tree *tree, node_t end, uint32_t stream, node_t other, uint32_t other_stream) {
+    if (other == NODE_NONE || end == NODE_NONE)
+        return end != NODE_NONE;
+    double a = tree->distance[end], b = tree->distance[other];
+    return a > b || (a == b && stream < other_stream);
+}
+
+/* Removes the kernel with this end from its hubs in [low, high), the range of node `at`. Depth: height of the tree. */
+static void remove_below(struct hub_tree *tree, node_t end, const struct hub_source *source, uint32_t at, uint32_t low,
+                         uint32_t high) {
+    if (source->end <= low || high <= source->begin)
+        return;
+    if (source->begin <= low && high <= source->end) {
+        tree->min_missing[at]--;
+        tree->removed[at]++;
+        if (is_farther(tree, end, source->stream, tree->best[at], tree->best_stream[at])) {
+            tree->best[at] = end;
+            tree->best_stream[at] = source->stream;
+        }
+        return;
+    }
+    uint32_t middle = low + (high - low) / 2;
+    remove_below(tree, end, source, 2 * at, low, middle);
+    remove_below(tree, end, source, 2 * at + 1, middle, high);
+    pull(tree, at);
+}
+
+/* Lists the hubs below `at` that miss no kernel, after those removed above. */
+static void list_ready(struct hub_tree *tree, uint32_t at, uint32_t removed_above) {
+    if (tree->min_missing[at] != removed_above)
+        return;
+    if (at >= tree->n_leaves) {
+        tree->ready[tree->n_ready++] = tree->hubs->edge[at - tree->n_leaves];
+        tree->min_missing[at] = NOT_WAITING;
+        return;
+    }
+    list_ready(tree, 2 * at, removed_above + tree->removed[at]);
+    list_ready(tree, 2 * at + 1, removed_above + tree->removed[at]);
+    pull(tree, at);
+}
+
+/* Orders the end of a kernel: returns the number of hubs that now miss no kernel, listed in tree->ready. */
+static uint32_t hub_tree_remove(struct hub_tree *tree, node_t end, const struct hub_source *source) {
+    remove_below(tree, end, source, 1, 0, tree->n_leaves);
+    tree->n_ready = 0;
+    list_ready(tree, 1, 0);
+    return tree->n_ready;
+}
+
+/* The farthest of the ordered kernel ends that lead to the hub, of equal ends the one of the first stream; or
+ * NODE_NONE. */
+static node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub) {
+    node_t best = NODE_NONE;
+    uint32_t stream = 0;
+    for (uint32_t at = tree->n_leaves + hub; at > 0; at /= 2)
+        if (is_farther(tree, tree->best[at], tree->best_stream[at], best, stream)) {
+            best = tree->best[at];
+            stream = tree->best_stream[at];
+        }
+    return best;
+}
+
+/* ---- Adding hubs and kernels, and their final order ---- */
+
+#define STILL_LAST UINT32_MAX /* the end of a range: no kernel followed on the stream */
+
+void hubs_alloc(struct hubs *hubs, struct arena *arena, row_t n_hubs, row_t n_sources) {
+    hubs->to = arena_alloc(arena, n_hubs, sizeof *hubs->to);
+    hubs->edge = arena_alloc(arena, n_hubs, sizeof *hubs->edge);
+    hubs->n_from = arena_zeros(arena, n_hubs, sizeof *hubs->n_from);
+    hubs->device = arena_alloc(arena, n_hubs, sizeof *hubs->device);
+    hubs->limit = arena_alloc(arena, n_hubs, sizeof *hubs->limit);
+    hubs->sources = arena_alloc(arena, n_sources, sizeof *hubs->sources);
+    hubs->n_of_device = arena_zeros(arena, (size_t)n_hubs + n_sources, sizeof *hubs->n_of_device);
+}
+
+bool hubs_add_source(struct hubs *hubs, value_key device, uint32_t stream, uint32_t before) {
+    uint32_t number = tuples_number(&hubs->devices, (struct tuple){{device}});
+    if (number == TUPLE_NONE)
+        return false;
+    uint32_t begin = hubs->n_of_device[number];
+    if (before != HUB_NONE)
+        hubs->sources[before].end = begin;
+    hubs->sources[hubs->n_sources++] = (struct hub_source){begin, STILL_LAST, stream, number};
+    return true;
+}
+
+uint32_t hubs_add(struct hubs *hubs, value_key device, node_t to, uint32_t edge, double limit) {
+    uint32_t number = tuples_number(&hubs->devices, (struct tuple){{device}});
+    if (number == TUPLE_NONE)
+        return HUB_NONE;
+    hubs->to[hubs->n] = to;
+    hubs->edge[hubs->n] = edge;
+    hubs->limit[hubs->n] = limit;
+    hubs->device[hubs->n] = number;
+    hubs->n_of_device[number]++;
+    return hubs->n++;
+}
+
+/* Moves entry i of a column to entry position[i]. */
+static bool move_column(void *column, size_t size, const uint32_t *position, uint32_t n, struct arena *scratch) {
+    struct arena_mark mark = arena_mark(scratch);
+    char *to = column, *from = arena_alloc(scratch, n, size);
+    if (from) {
+        memcpy(from, to, n * size);
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(to + position[i] * size, from + i * size, size);
+    }
+    arena_release(scratch, mark);
+    return from != NULL;
+}
+
+/* After all additions: numbers the hubs by device, narrows the ranges to the kernels that end in time, and counts. */
+static bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch) {
+    struct arena_mark mark = arena_mark(scratch);
+
+    /* Number the hubs by device. first[d] is the first hub of device d. */
+    uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
+    uint32_t *next = arena_alloc(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
+    uint32_t *position = arena_alloc(scratch, n, sizeof *position);
+    bool ok = !scratch->failed;
+    for (uint32_t device = 0; device < hubs->devices.n && ok; device++) {
+        first[device] = next[device] = n_before;
+        n_before += hubs->n_of_device[device];
+    }
+    for (uint32_t hub = 0; hub < n && ok; hub++)
+        position[hub] = next[hubs->device[hub]]++;
+    ok = ok && move_column(hubs->to, sizeof *hubs->to, position, n, scratch) &&
+         move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) &&
+         move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) &&
+         move_column(hubs->device, sizeof *hubs->device, position, n, scratch);
+    if (!ok) {
+        arena_release(scratch, mark);
+        return false;
+    }
+
+    /* Each limit becomes the minimum of its own limit and the later limits of its device. */
+    for (uint32_t hub = hubs->n; hub-- > 1;)
+        if (hubs->device[hub - 1] == hubs->device[hub])
+            hubs->limit[hub - 1] = fmin(hubs->limit[hub - 1], hubs->limit[hub]);
+
+    /* Narrow the range of each kernel to the hubs whose limit the kernel meets, and count the kernels of each hub. */
+    for (uint32_t i = 0; i < hubs->n_sources; i++) {
+        struct hub_source *source = &hubs->sources[i];
+        source->end =
+            first[source->device] + (source->end == STILL_LAST ? hubs->n_of_device[source->device] : source->end);
+        source->begin += first[source->device];
+        struct bisection at = {source->begin, source->end};
+        while (ends && at.low < at.high)
+            bisect(&at, hubs->limit[bisect_middle(at)] < ends[i]);
+        source->begin = at.low;
+        if (source->begin < hubs->n)
+            hubs->n_from[source->begin]++;
+        if (source->end < hubs->n)
+            hubs->n_from[source->end]--;
+    }
+    for (uint32_t hub = 1; hub < hubs->n; hub++)
+        hubs->n_from[hub] += hubs->n_from[hub - 1];
+    arena_release(scratch, mark);
+    return true;
+}
+
+/* ---- Pairs, edges and adjacencies ---- */
+
 bool graph_init(struct graph *graph, row_t n_events) {
     *graph = (struct graph){0};
     graph->pair_of = calloc((size_t)n_events + 1, sizeof *graph->pair_of);
@@ -39,7 +260,7 @@ void graph_free(struct graph *graph) {
     free(graph->into);
     free(graph->out_start);
     free(graph->out);
-    hubs_free(&graph->hubs);
+    tuples_free(&graph->hubs.devices);
     *graph = (struct graph){0};
 }
 
@@ -111,7 +332,7 @@ node_t graph_add_pair(struct graph *graph, row_t event, row_t above) {
     return (graph->n_pairs - 1) * 2;
 }
 
-bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type type, double weight) {
+static bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type type, double weight) {
     if (graph->n_edges == graph->edge_capacity && !resize_edges(graph, grown(graph->edge_capacity, EDGE_LIMIT)))
         return false;
     graph->from[graph->n_edges] = from;
@@ -351,10 +572,8 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
     return SUTRA_OK;
 }
 
-/* ---- Hubs ---- */
-
 /*
- * The number of edges of a graph in which each hub is replaced by its edges, and repeated edges count once.
+ * ---- The number of edges of a graph in which each hub is replaced by its edges, and repeated edges count once ----
  *
  * Edges repeat if a call has several synchronization rows: two hubs, or a hub and plain edges. Kernel u leads to hub c
  * and to the previous hub p of the same call if its range contains both:
@@ -451,199 +670,4 @@ bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_
     }
     arena_release(scratch, mark);
     return ok;
-}
-
-/* ---- Segment tree: O(log n) per kernel, per hub that becomes ready, and per query ---- */
-
-/* Missing kernels of a hub that is ready or waits for none: more than there can be kernels. */
-#define NOT_WAITING ((uint32_t)1 << 31)
-
-static void pull(struct hub_tree *tree, uint32_t at) {
-    uint32_t left = tree->min_missing[2 * at], right = tree->min_missing[2 * at + 1];
-    tree->min_missing[at] = MIN(left, right) - tree->removed[at];
-}
-
-void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double *distance, struct arena *arena) {
-    *tree = (struct hub_tree){.hubs = hubs, .distance = distance, .n_leaves = 1};
-    if (hubs->n == 0)
-        return;
-    while (tree->n_leaves < hubs->n)
-        tree->n_leaves *= 2;
-    size_t n = 2 * (size_t)tree->n_leaves;
-    tree->min_missing = arena_alloc(arena, n, sizeof *tree->min_missing);
-    tree->removed = arena_zeros(arena, n, sizeof *tree->removed);
-    tree->best = arena_alloc(arena, n, sizeof *tree->best);
-    tree->best_stream = arena_alloc(arena, n, sizeof *tree->best_stream);
-    tree->ready = arena_alloc(arena, hubs->n, sizeof *tree->ready);
-    if (arena->failed)
-        return;
-    for (uint32_t i = 0; i < n; i++)
-        tree->best[i] = NODE_NONE;
-    for (uint32_t hub = 0; hub < tree->n_leaves; hub++)
-        tree->min_missing[tree->n_leaves + hub] = hub < hubs->n && hubs->n_from[hub] ? hubs->n_from[hub] : NOT_WAITING;
-    for (uint32_t at = tree->n_leaves; --at > 0;)
-        pull(tree, at);
-}
-
-/* Whether one kernel end precedes another kernel end, or none, in the order of distance and stream. */
-static bool is_farther(const struct hub_tree *tree, node_t end, uint32_t stream, node_t other, uint32_t other_stream) {
-    if (other == NODE_NONE || end == NODE_NONE)
-        return end != NODE_NONE;
-    double a = tree->distance[end], b = tree->distance[other];
-    return a > b || (a == b && stream < other_stream);
-}
-
-/* Removes the kernel with this end from its hubs in [low, high), the range of node `at`. Depth: height of the tree. */
-static void remove_below(struct hub_tree *tree, node_t end, const struct hub_source *source, uint32_t at, uint32_t low,
-                         uint32_t high) {
-    if (source->end <= low || high <= source->begin)
-        return;
-    if (source->begin <= low && high <= source->end) {
-        tree->min_missing[at]--;
-        tree->removed[at]++;
-        if (is_farther(tree, end, source->stream, tree->best[at], tree->best_stream[at])) {
-            tree->best[at] = end;
-            tree->best_stream[at] = source->stream;
-        }
-        return;
-    }
-    uint32_t middle = low + (high - low) / 2;
-    remove_below(tree, end, source, 2 * at, low, middle);
-    remove_below(tree, end, source, 2 * at + 1, middle, high);
-    pull(tree, at);
-}
-
-/* Lists the hubs below `at` that miss no kernel, after those removed above. */
-static void list_ready(struct hub_tree *tree, uint32_t at, uint32_t removed_above) {
-    if (tree->min_missing[at] != removed_above)
-        return;
-    if (at >= tree->n_leaves) {
-        tree->ready[tree->n_ready++] = tree->hubs->edge[at - tree->n_leaves];
-        tree->min_missing[at] = NOT_WAITING;
-        return;
-    }
-    list_ready(tree, 2 * at, removed_above + tree->removed[at]);
-    list_ready(tree, 2 * at + 1, removed_above + tree->removed[at]);
-    pull(tree, at);
-}
-
-uint32_t hub_tree_remove(struct hub_tree *tree, node_t end, const struct hub_source *source) {
-    remove_below(tree, end, source, 1, 0, tree->n_leaves);
-    tree->n_ready = 0;
-    list_ready(tree, 1, 0);
-    return tree->n_ready;
-}
-
-node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub) {
-    node_t best = NODE_NONE;
-    uint32_t stream = 0;
-    for (uint32_t at = tree->n_leaves + hub; at > 0; at /= 2)
-        if (is_farther(tree, tree->best[at], tree->best_stream[at], best, stream)) {
-            best = tree->best[at];
-            stream = tree->best_stream[at];
-        }
-    return best;
-}
-
-/* ---- Adding hubs and kernels, and their final order ---- */
-
-#define STILL_LAST UINT32_MAX /* the end of a range: no kernel followed on the stream */
-
-void hubs_alloc(struct hubs *hubs, struct arena *arena, row_t n_hubs, row_t n_sources) {
-    hubs->to = arena_alloc(arena, n_hubs, sizeof *hubs->to);
-    hubs->edge = arena_alloc(arena, n_hubs, sizeof *hubs->edge);
-    hubs->n_from = arena_zeros(arena, n_hubs, sizeof *hubs->n_from);
-    hubs->device = arena_alloc(arena, n_hubs, sizeof *hubs->device);
-    hubs->limit = arena_alloc(arena, n_hubs, sizeof *hubs->limit);
-    hubs->sources = arena_alloc(arena, n_sources, sizeof *hubs->sources);
-    hubs->n_of_device = arena_zeros(arena, (size_t)n_hubs + n_sources, sizeof *hubs->n_of_device);
-}
-
-void hubs_free(struct hubs *hubs) {
-    tuples_free(&hubs->devices);
-}
-
-bool hubs_add_source(struct hubs *hubs, value_key device, uint32_t stream, uint32_t before) {
-    uint32_t number = tuples_number(&hubs->devices, (struct tuple){{device}});
-    if (number == TUPLE_NONE)
-        return false;
-    uint32_t begin = hubs->n_of_device[number];
-    if (before != HUB_NONE)
-        hubs->sources[before].end = begin;
-    hubs->sources[hubs->n_sources++] = (struct hub_source){begin, STILL_LAST, stream, number};
-    return true;
-}
-
-uint32_t hubs_add(struct hubs *hubs, value_key device, node_t to, uint32_t edge, double limit) {
-    uint32_t number = tuples_number(&hubs->devices, (struct tuple){{device}});
-    if (number == TUPLE_NONE)
-        return HUB_NONE;
-    hubs->to[hubs->n] = to;
-    hubs->edge[hubs->n] = edge;
-    hubs->limit[hubs->n] = limit;
-    hubs->device[hubs->n] = number;
-    hubs->n_of_device[number]++;
-    return hubs->n++;
-}
-
-/* Moves entry i of a column to entry position[i]. */
-static bool move_column(void *column, size_t size, const uint32_t *position, uint32_t n, struct arena *scratch) {
-    struct arena_mark mark = arena_mark(scratch);
-    char *to = column, *from = arena_alloc(scratch, n, size);
-    if (from) {
-        memcpy(from, to, n * size);
-        for (uint32_t i = 0; i < n; i++)
-            memcpy(to + position[i] * size, from + i * size, size);
-    }
-    arena_release(scratch, mark);
-    return from != NULL;
-}
-
-bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch) {
-    struct arena_mark mark = arena_mark(scratch);
-
-    /* Number the hubs by device. first[d] is the first hub of device d. */
-    uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
-    uint32_t *next = arena_alloc(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
-    uint32_t *position = arena_alloc(scratch, n, sizeof *position);
-    bool ok = !scratch->failed;
-    for (uint32_t device = 0; device < hubs->devices.n && ok; device++) {
-        first[device] = next[device] = n_before;
-        n_before += hubs->n_of_device[device];
-    }
-    for (uint32_t hub = 0; hub < n && ok; hub++)
-        position[hub] = next[hubs->device[hub]]++;
-    ok = ok && move_column(hubs->to, sizeof *hubs->to, position, n, scratch) &&
-         move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) &&
-         move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) &&
-         move_column(hubs->device, sizeof *hubs->device, position, n, scratch);
-    if (!ok) {
-        arena_release(scratch, mark);
-        return false;
-    }
-
-    /* Each limit becomes the minimum of its own limit and the later limits of its device. */
-    for (uint32_t hub = hubs->n; hub-- > 1;)
-        if (hubs->device[hub - 1] == hubs->device[hub])
-            hubs->limit[hub - 1] = fmin(hubs->limit[hub - 1], hubs->limit[hub]);
-
-    /* Narrow the range of each kernel to the hubs whose limit the kernel meets, and count the kernels of each hub. */
-    for (uint32_t i = 0; i < hubs->n_sources; i++) {
-        struct hub_source *source = &hubs->sources[i];
-        source->end =
-            first[source->device] + (source->end == STILL_LAST ? hubs->n_of_device[source->device] : source->end);
-        source->begin += first[source->device];
-        struct bisection at = {source->begin, source->end};
-        while (ends && at.low < at.high)
-            bisect(&at, hubs->limit[bisect_middle(at)] < ends[i]);
-        source->begin = at.low;
-        if (source->begin < hubs->n)
-            hubs->n_from[source->begin]++;
-        if (source->end < hubs->n)
-            hubs->n_from[source->end]--;
-    }
-    for (uint32_t hub = 1; hub < hubs->n; hub++)
-        hubs->n_from[hub] += hubs->n_from[hub - 1];
-    arena_release(scratch, mark);
-    return true;
 }

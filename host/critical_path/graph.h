@@ -65,7 +65,6 @@ struct hubs {
 
 /* Allocates columns for this many hubs and kernels in the arena. */
 void hubs_alloc(struct hubs *hubs, struct arena *arena, row_t n_hubs, row_t n_sources);
-void hubs_free(struct hubs *hubs);
 
 /* Appends a kernel; `before` is the previous kernel of its stream (HUB_NONE: none). False: out of memory. */
 bool hubs_add_source(struct hubs *hubs, value_key device, uint32_t stream, uint32_t before);
@@ -73,45 +72,9 @@ bool hubs_add_source(struct hubs *hubs, value_key device, uint32_t stream, uint3
 /* Appends a hub and returns its number; HUB_NONE: out of memory. */
 uint32_t hubs_add(struct hubs *hubs, value_key device, node_t to, uint32_t edge, double limit);
 
-/* After all additions: numbers the hubs by device, narrows the ranges to the kernels that end in time, and counts.
- * ends[i]: the end of kernel i; NULL: all kernels end in time. False: out of memory. */
-bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scratch);
-
 static inline bool hub_has(const struct hubs *hubs, uint32_t hub, uint32_t source) {
     return hubs->sources[source].begin <= hub && hub < hubs->sources[source].end;
 }
-
-/*
- * The number of kernels for which each hub still waits, while nodes are ordered one by one.
- *
- * A segment tree over the hubs. A kernel leads to a range of hubs, which is O(log n) nodes of the tree: each of these
- * nodes subtracts 1 from its missing kernels, and keeps the farthest of its kernels.
- *
- *     min_missing[at]   the minimum of missing kernels of the hubs below, without the removals of the nodes above `at`
- *     removed[at]       number of kernels removed from all hubs below together
- *     best[at]          the farthest of the kernels that lead to all hubs below
- */
-
-struct hub_tree {
-    const struct hubs *hubs;
-    const double *distance; /* of nodes */
-    uint32_t n_leaves;      /* a power of two; the root is 1, children of k are 2k and 2k + 1 */
-    uint32_t *min_missing, *removed;
-    node_t *best;
-    uint32_t *best_stream; /* of best[] */
-    uint32_t *ready;       /* edges of hubs that miss no kernel any more, ascending */
-    uint32_t n_ready;
-};
-
-/* Builds the tree in the arena; empty without hubs. Edge numbers of the hubs are read later. */
-void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double *distance, struct arena *arena);
-
-/* Orders the end of a kernel: returns the number of hubs that now miss no kernel, listed in tree->ready. */
-uint32_t hub_tree_remove(struct hub_tree *tree, node_t end, const struct hub_source *source);
-
-/* The farthest of the ordered kernel ends that lead to the hub, of equal ends the one of the first stream; or
- * NODE_NONE. */
-node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub);
 
 /* ---- The graph ---- */
 
@@ -156,12 +119,11 @@ bool graph_reserve(struct graph *graph, row_t n_pairs);
 /* Appends the pair of an event; returns its start node, or NODE_NONE: out of memory, or too many pairs. */
 node_t graph_add_pair(struct graph *graph, row_t event, row_t above);
 
-bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type type, double weight);
-
 /* Appends the edge of a hub. */
 bool graph_add_hub(struct graph *graph, uint32_t hub, node_t to, enum edge_type type);
 
-/* After all additions: sorts the hubs (see hubs_settle()). */
+/* After all additions: sorts the hubs, and narrows their ranges to the kernels that end in time. ends[i]: the end of
+ * kernel i; NULL: all kernels end in time. False: out of memory. */
 bool graph_settle_hubs(struct graph *graph, const double *ends, struct arena *scratch);
 
 /* Counts the edges including the edges that hubs represent, each once. False: out of memory. */

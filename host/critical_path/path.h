@@ -261,9 +261,6 @@ struct sutra_critical_path {
     struct sutra_path_share *shares;
 };
 
-/* Fills the report and the shares. */
-enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error);
-
 /* The kind of an edge, and the operator or kernel that owns its time, or ROW_NONE. */
 enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner);
 

@@ -17,7 +17,8 @@
 #define KIND_NAME(id, name, activity)     name,
 #define ACTIVITY_NAME(id, name, activity) activity,
 const char *const device_kind_names[N_DEVICE_KINDS] = {DEVICE_KINDS(KIND_NAME)};
-const char *const device_activity_names[N_DEVICE_KINDS] = {DEVICE_KINDS(ACTIVITY_NAME)};
+/* The API that records the activities of the device. */
+static const char *const device_activity_names[N_DEVICE_KINDS] = {DEVICE_KINDS(ACTIVITY_NAME)};
 const char *const no_activity_names[N_NO_ACTIVITY] = {"", "file_truncated", "range_profiler", "kernels_not_delivered",
                                                       "host_only"};
 

@@ -31,9 +31,8 @@
 #define DEVICE_KIND_ID(id, name, activity) DEVICE_KIND_##id,
 enum device_kind { DEVICE_KINDS(DEVICE_KIND_ID) N_DEVICE_KINDS };
 
-/* "cuda"; and the API that records the activities of this device. */
+/* "cuda" */
 extern const char *const device_kind_names[N_DEVICE_KINDS];
-extern const char *const device_activity_names[N_DEVICE_KINDS];
 
 /* Whether CUDA's and HIP's APIs exist for the device, such as graphs. */
 static inline bool device_has_cuda_apis(enum device_kind kind) {

@@ -1,91 +1,84 @@
 /*
- * flops.c - dispatches an operator to its family's rule, and the rules of reductions, norms, element-wise operators,
- * copies and lists of tensors. Functions that all families share are at the end.
+ * flops.c - functions that the rules of all families share; the rules of reductions, norms, element-wise operators,
+ * copies and lists of tensors; and the dispatch of an operator to its family's rule.
  */
 #include "facts/flops.h"
 
-static flops_rule *const rules_of[N_FORMULAS] = {
-    [FORMULA_MM] = flops_gemm,
-    [FORMULA_ADDMM] = flops_gemm,
-    [FORMULA_BMM] = flops_gemm,
-    [FORMULA_BADDBMM] = flops_gemm,
-    [FORMULA_SCALED_MM] = flops_gemm,
-    [FORMULA_LINEAR] = flops_linear,
-    [FORMULA_LINEAR_OUT] = flops_linear,
-    [FORMULA_LINEAR_INTO] = flops_linear,
-    [FORMULA_LINEAR_SCALED] = flops_linear,
-    [FORMULA_CONV] = flops_convolution,
-    [FORMULA_CONV_CUDNN] = flops_convolution,
-    [FORMULA_CONV_MIOPEN] = flops_convolution,
-    [FORMULA_CONV_BACKWARD] = flops_convolution_backward,
-    [FORMULA_SDPA_CUDNN] = flops_attention,
-    [FORMULA_SDPA_EFFICIENT] = flops_attention,
-    [FORMULA_SDPA_FLASH] = flops_attention,
-    [FORMULA_FLASH] = flops_attention,
-    [FORMULA_FLASH_ATEN] = flops_attention,
-    [FORMULA_EFFICIENT_ATEN] = flops_attention,
-    [FORMULA_FMHA] = flops_attention,
-    [FORMULA_FLASH_3] = flops_attention,
-    [FORMULA_FLASH_VARLEN] = flops_attention,
-    [FORMULA_SDPA_CUDNN_BACKWARD] = flops_attention_backward,
-    [FORMULA_SDPA_EFFICIENT_BACKWARD] = flops_attention_backward,
-    [FORMULA_SDPA_FLASH_BACKWARD] = flops_attention_backward,
-    [FORMULA_FLASH_BACKWARD] = flops_attention_backward,
-    [FORMULA_FLASH_ATEN_BACKWARD] = flops_attention_backward,
-    [FORMULA_EFFICIENT_ATEN_BACKWARD] = flops_attention_backward,
-    [FORMULA_FMHA_BACKWARD] = flops_attention_backward,
-    [FORMULA_FLASH_VARLEN_BACKWARD] = flops_attention_backward,
-    [FORMULA_UNARY] = flops_elementwise,
-    [FORMULA_BINARY] = flops_elementwise,
-    [FORMULA_GENERAL] = flops_elementwise,
-    [FORMULA_COMPARE] = flops_elementwise,
-    [FORMULA_COPY] = flops_copy,
-    [FORMULA_FILL] = flops_copy,
-    [FORMULA_RESIZE] = flops_resize,
-    [FORMULA_PAD] = flops_resize,
-    [FORMULA_GATED] = flops_resize,
-    [FORMULA_FOREACH] = flops_foreach,
-    [FORMULA_OPTIMIZER] = flops_optimizer,
-    [FORMULA_REDUCE] = flops_reduce,
-    [FORMULA_CUMULATE] = flops_reduce,
-    [FORMULA_SOFTMAX] = flops_softmax,
-    [FORMULA_SOFTMAX_BACKWARD] = flops_softmax,
-    [FORMULA_BATCH_NORM] = flops_norm,
-    [FORMULA_LAYER_NORM] = flops_norm,
-    [FORMULA_GROUP_NORM] = flops_norm,
-    [FORMULA_NATIVE_GROUP_NORM] = flops_norm,
-    [FORMULA_INSTANCE_NORM] = flops_norm,
-    [FORMULA_RMS_NORM] = flops_norm,
-    [FORMULA_BATCH_NORM_BACKWARD] = flops_norm_backward,
-    [FORMULA_VENDOR_BATCH_NORM_BACKWARD] = flops_norm_backward,
-    [FORMULA_LAYER_NORM_BACKWARD] = flops_norm_backward,
-    [FORMULA_GROUP_NORM_BACKWARD] = flops_norm_backward,
-    [FORMULA_RMS_NORM_BACKWARD] = flops_norm_backward,
-    [FORMULA_TRITON] = flops_triton,
-    [FORMULA_PAGED_ATTENTION] = flops_paged_attention,
-    [FORMULA_MOE] = flops_moe,
-    [FORMULA_MOE_INTO] = flops_moe,
-    [FORMULA_GROUPED_GEMM] = flops_grouped_gemm,
-};
+/* ---- Shared by the rules of all families: results, and the types, elements and numbers of inputs ---- */
 
-struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs *inputs, enum flops_rules rules) {
-    struct flops_case at = {kind, inputs, FORMULA_NONE, rules == FLOPS_TRACELENS};
-    if (kind)
-        at.formula = at.tracelens ? kind->tracelens : kind->formula;
-    flops_rule *rule = rules_of[at.formula];
-    if (!rule)
-        return flops_unknown("no formula for this operator");
-    if (inputs->n_shapes == 0 && rule != flops_reduce && rule != flops_triton)
-        return flops_unknown("input shapes not recorded (record_shapes=True)");
-    // cppcheck-suppress returnDanglingLifetime ; struct op_flops has no pointer to `at`
-    return rule(&at);
+struct op_flops flops_unknown(const char *why) {
+    return (struct op_flops){.missing = why, .bytes = NAN, .precision = PRECISION_NONE};
 }
 
-struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs) {
-    const struct flops_case at = {kind, inputs, kind->tracelens, true};
-    if (rules_of[kind->tracelens] != flops_attention)
-        return flops_unknown("no formula for its gradient");
-    return flops_attention_gradient(&at);
+struct op_flops flops_known(const struct flops_case *at, double flops, double bytes, enum flops_unit unit,
+                            uint32_t position) {
+    const struct data_type *type = case_type(at, position);
+    if (!isfinite(flops) || flops < 0 || bytes < 0 || isinf(bytes))
+        return flops_unknown("the FLOPs do not follow from its shapes");
+    return (struct op_flops){
+        .flops = flops, .bytes = bytes, .unit = unit, .precision = type ? type->precision : PRECISION_NONE};
+}
+
+const struct data_type *case_type(const struct flops_case *at, uint32_t position) {
+    struct input_text type = case_input(at, position).type;
+    return type.at ? data_type_find(type.at, type.length) : NULL;
+}
+
+double case_bytes(const struct flops_case *at, uint32_t position) {
+    struct input_text type = case_input(at, position).type;
+    if (!type.at)
+        return NAN;
+    if (at->tracelens) {
+        unsigned bytes = data_type_tracelens_bytes(type.at, type.length);
+        return bytes ? (double)bytes : (double)NAN;
+    }
+    const struct data_type *known = data_type_find(type.at, type.length);
+    return known ? known->bytes : NAN;
+}
+
+bool case_is_tensor(const struct flops_case *at, uint32_t place) {
+    struct operator_input input = case_input(at, place);
+    return !input.is_list && (input.tensor.n_dims || case_type(at, place));
+}
+
+double tensor_elements(const struct input_tensor *tensor) {
+    double n = 1;
+    for (uint32_t i = 0; i < tensor->n_dims; i++)
+        n *= (double)tensor->dims[i];
+    return n;
+}
+
+static double tensor_stored(const struct input_tensor *tensor) {
+    double n = 1;
+    for (uint32_t i = 0; i < tensor->n_dims; i++)
+        if (!tensor->strides || tensor->strides[i] != 0 || tensor->dims[i] == 0)
+            n *= (double)tensor->dims[i];
+    return n;
+}
+
+static double input_sum(const struct operator_input *input, double (*of)(const struct input_tensor *)) {
+    double n = input->is_list ? 0 : of(&input->tensor);
+    for (uint32_t i = 0; i < input->n_members; i++)
+        n += of(&input->members[i]);
+    return n;
+}
+
+/* Elements of a tensor, or of all tensors in a list. */
+static double input_elements(const struct operator_input *input) {
+    return input_sum(input, tensor_elements);
+}
+
+double case_read(const struct flops_case *at, uint32_t position) {
+    struct operator_input input = case_input(at, position);
+    return case_bytes(at, position) * (at->tracelens ? input_elements(&input) : input_sum(&input, tensor_stored));
+}
+
+bool case_is_true(const struct flops_case *at, uint32_t place) {
+    return input_is(case_input(at, place).value, "true");
+}
+
+bool case_numbers(const struct flops_case *at, uint32_t place, int64_t *numbers, uint32_t most, uint32_t *n) {
+    return input_numbers(case_input(at, place).value, numbers, most, n);
 }
 
 /* ---- Reductions and softmax ---- */
@@ -122,7 +115,7 @@ static uint32_t reduced_dims(const struct flops_case *at, unsigned traits, int64
 }
 
 /* One operation per input element. */
-struct op_flops flops_reduce(const struct flops_case *at) {
+static struct op_flops flops_reduce(const struct flops_case *at) {
     struct operator_input x = case_input(at, 0);
     if (at->tracelens) {
         if (at->inputs->n_shapes == 0)
@@ -181,7 +174,7 @@ struct op_flops flops_reduce(const struct flops_case *at) {
 
 /* Forward: the largest, the difference, the exponential, the sum, the quotient. Backward: a product, its sum, a
  * difference, a product. */
-struct op_flops flops_softmax(const struct flops_case *at) {
+static struct op_flops flops_softmax(const struct flops_case *at) {
     bool backward = at->formula == FORMULA_SOFTMAX_BACKWARD;
     struct operator_input x = case_input(at, 0);
     if (!case_is_tensor(at, 0))
@@ -309,7 +302,7 @@ static double if_set(bool condition, double value) {
     return condition ? value : 0;
 }
 
-struct op_flops flops_norm(const struct flops_case *at) {
+static struct op_flops flops_norm(const struct flops_case *at) {
     const struct norm_places *places = norm_places_of(at->formula);
     struct norm norm;
     const char *why = norm_read(at, places, &norm);
@@ -326,7 +319,7 @@ struct op_flops flops_norm(const struct flops_case *at) {
                        UNIT_VECTOR, 0);
 }
 
-struct op_flops flops_norm_backward(const struct flops_case *at) {
+static struct op_flops flops_norm_backward(const struct flops_case *at) {
     const struct norm_places *places = norm_places_of(at->formula);
     struct norm norm;
     const char *why = norm_read(at, places, &norm);
@@ -421,7 +414,7 @@ static struct op_flops elementwise_tracelens(const struct flops_case *at) {
     return flops_known(at, n, case_read(at, 0) + case_read(at, 1) + n * out_bytes, UNIT_VECTOR, 0);
 }
 
-struct op_flops flops_elementwise(const struct flops_case *at) {
+static struct op_flops flops_elementwise(const struct flops_case *at) {
     if (at->tracelens)
         return elementwise_tracelens(at);
     bool fixed = at->formula == FORMULA_UNARY || at->formula == FORMULA_BINARY;
@@ -467,7 +460,7 @@ struct op_flops flops_elementwise(const struct flops_case *at) {
 
 /* ---- Copies, fills, resizes ---- */
 
-struct op_flops flops_copy(const struct flops_case *at) {
+static struct op_flops flops_copy(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     bool list = first.is_list;
     if (!list && !case_is_tensor(at, 0))
@@ -485,7 +478,7 @@ struct op_flops flops_copy(const struct flops_case *at) {
 }
 
 /* Results of another size than the operand's: gated products, padding, and resizing in space. */
-struct op_flops flops_resize(const struct flops_case *at) {
+static struct op_flops flops_resize(const struct flops_case *at) {
     struct input_tensor x = case_input(at, 0).tensor;
     double n = tensor_elements(&x);
     if (at->formula == FORMULA_GATED) {
@@ -521,7 +514,7 @@ struct op_flops flops_resize(const struct flops_case *at) {
 /* ---- Lists of tensors ---- */
 
 /* One operation for each element of the first list. */
-struct op_flops flops_foreach(const struct flops_case *at) {
+static struct op_flops flops_foreach(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     bool copies = strstr(at->kind->name, "_copy_"), fills = strstr(at->kind->name, "_zero_");
     double read = 0, n = input_elements(&first);
@@ -535,7 +528,7 @@ struct op_flops flops_foreach(const struct flops_case *at) {
 
 /* Lists of parameters, gradients and states: all are read, all except the gradients are written. A multiplication and
  * an addition for each element of each list. */
-struct op_flops flops_optimizer(const struct flops_case *at) {
+static struct op_flops flops_optimizer(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     double bytes = 0, n = input_elements(&first), lists = 0;
     if (!first.is_list)
@@ -550,78 +543,88 @@ struct op_flops flops_optimizer(const struct flops_case *at) {
     return flops_known(at, 2 * lists * n, bytes, UNIT_VECTOR, 0);
 }
 
-/* ---- Shared by the rules of all families: results, and the types, elements and numbers of inputs ---- */
+/* ---- Dispatch ---- */
 
-struct op_flops flops_unknown(const char *why) {
-    return (struct op_flops){.missing = why, .bytes = NAN, .precision = PRECISION_NONE};
+static flops_rule *const rules_of[N_FORMULAS] = {
+    [FORMULA_MM] = flops_gemm,
+    [FORMULA_ADDMM] = flops_gemm,
+    [FORMULA_BMM] = flops_gemm,
+    [FORMULA_BADDBMM] = flops_gemm,
+    [FORMULA_SCALED_MM] = flops_gemm,
+    [FORMULA_LINEAR] = flops_linear,
+    [FORMULA_LINEAR_OUT] = flops_linear,
+    [FORMULA_LINEAR_INTO] = flops_linear,
+    [FORMULA_LINEAR_SCALED] = flops_linear,
+    [FORMULA_CONV] = flops_convolution,
+    [FORMULA_CONV_CUDNN] = flops_convolution,
+    [FORMULA_CONV_MIOPEN] = flops_convolution,
+    [FORMULA_CONV_BACKWARD] = flops_convolution_backward,
+    [FORMULA_SDPA_CUDNN] = flops_attention,
+    [FORMULA_SDPA_EFFICIENT] = flops_attention,
+    [FORMULA_SDPA_FLASH] = flops_attention,
+    [FORMULA_FLASH] = flops_attention,
+    [FORMULA_FLASH_ATEN] = flops_attention,
+    [FORMULA_EFFICIENT_ATEN] = flops_attention,
+    [FORMULA_FMHA] = flops_attention,
+    [FORMULA_FLASH_3] = flops_attention,
+    [FORMULA_FLASH_VARLEN] = flops_attention,
+    [FORMULA_SDPA_CUDNN_BACKWARD] = flops_attention_backward,
+    [FORMULA_SDPA_EFFICIENT_BACKWARD] = flops_attention_backward,
+    [FORMULA_SDPA_FLASH_BACKWARD] = flops_attention_backward,
+    [FORMULA_FLASH_BACKWARD] = flops_attention_backward,
+    [FORMULA_FLASH_ATEN_BACKWARD] = flops_attention_backward,
+    [FORMULA_EFFICIENT_ATEN_BACKWARD] = flops_attention_backward,
+    [FORMULA_FMHA_BACKWARD] = flops_attention_backward,
+    [FORMULA_FLASH_VARLEN_BACKWARD] = flops_attention_backward,
+    [FORMULA_UNARY] = flops_elementwise,
+    [FORMULA_BINARY] = flops_elementwise,
+    [FORMULA_GENERAL] = flops_elementwise,
+    [FORMULA_COMPARE] = flops_elementwise,
+    [FORMULA_COPY] = flops_copy,
+    [FORMULA_FILL] = flops_copy,
+    [FORMULA_RESIZE] = flops_resize,
+    [FORMULA_PAD] = flops_resize,
+    [FORMULA_GATED] = flops_resize,
+    [FORMULA_FOREACH] = flops_foreach,
+    [FORMULA_OPTIMIZER] = flops_optimizer,
+    [FORMULA_REDUCE] = flops_reduce,
+    [FORMULA_CUMULATE] = flops_reduce,
+    [FORMULA_SOFTMAX] = flops_softmax,
+    [FORMULA_SOFTMAX_BACKWARD] = flops_softmax,
+    [FORMULA_BATCH_NORM] = flops_norm,
+    [FORMULA_LAYER_NORM] = flops_norm,
+    [FORMULA_GROUP_NORM] = flops_norm,
+    [FORMULA_NATIVE_GROUP_NORM] = flops_norm,
+    [FORMULA_INSTANCE_NORM] = flops_norm,
+    [FORMULA_RMS_NORM] = flops_norm,
+    [FORMULA_BATCH_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_VENDOR_BATCH_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_LAYER_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_GROUP_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_RMS_NORM_BACKWARD] = flops_norm_backward,
+    [FORMULA_TRITON] = flops_triton,
+    [FORMULA_PAGED_ATTENTION] = flops_paged_attention,
+    [FORMULA_MOE] = flops_moe,
+    [FORMULA_MOE_INTO] = flops_moe,
+    [FORMULA_GROUPED_GEMM] = flops_grouped_gemm,
+};
+
+struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs *inputs, enum flops_rules rules) {
+    struct flops_case at = {kind, inputs, FORMULA_NONE, rules == FLOPS_TRACELENS};
+    if (kind)
+        at.formula = at.tracelens ? kind->tracelens : kind->formula;
+    flops_rule *rule = rules_of[at.formula];
+    if (!rule)
+        return flops_unknown("no formula for this operator");
+    if (inputs->n_shapes == 0 && rule != flops_reduce && rule != flops_triton)
+        return flops_unknown("input shapes not recorded (record_shapes=True)");
+    // cppcheck-suppress returnDanglingLifetime ; struct op_flops has no pointer to `at`
+    return rule(&at);
 }
 
-struct op_flops flops_known(const struct flops_case *at, double flops, double bytes, enum flops_unit unit,
-                            uint32_t position) {
-    const struct data_type *type = case_type(at, position);
-    if (!isfinite(flops) || flops < 0 || bytes < 0 || isinf(bytes))
-        return flops_unknown("the FLOPs do not follow from its shapes");
-    return (struct op_flops){
-        .flops = flops, .bytes = bytes, .unit = unit, .precision = type ? type->precision : PRECISION_NONE};
-}
-
-const struct data_type *case_type(const struct flops_case *at, uint32_t position) {
-    struct input_text type = case_input(at, position).type;
-    return type.at ? data_type_find(type.at, type.length) : NULL;
-}
-
-double case_bytes(const struct flops_case *at, uint32_t position) {
-    struct input_text type = case_input(at, position).type;
-    if (!type.at)
-        return NAN;
-    if (at->tracelens) {
-        unsigned bytes = data_type_tracelens_bytes(type.at, type.length);
-        return bytes ? (double)bytes : (double)NAN;
-    }
-    const struct data_type *known = data_type_find(type.at, type.length);
-    return known ? known->bytes : NAN;
-}
-
-bool case_is_tensor(const struct flops_case *at, uint32_t place) {
-    struct operator_input input = case_input(at, place);
-    return !input.is_list && (input.tensor.n_dims || case_type(at, place));
-}
-
-double tensor_elements(const struct input_tensor *tensor) {
-    double n = 1;
-    for (uint32_t i = 0; i < tensor->n_dims; i++)
-        n *= (double)tensor->dims[i];
-    return n;
-}
-
-static double tensor_stored(const struct input_tensor *tensor) {
-    double n = 1;
-    for (uint32_t i = 0; i < tensor->n_dims; i++)
-        if (!tensor->strides || tensor->strides[i] != 0 || tensor->dims[i] == 0)
-            n *= (double)tensor->dims[i];
-    return n;
-}
-
-static double input_sum(const struct operator_input *input, double (*of)(const struct input_tensor *)) {
-    double n = input->is_list ? 0 : of(&input->tensor);
-    for (uint32_t i = 0; i < input->n_members; i++)
-        n += of(&input->members[i]);
-    return n;
-}
-
-double input_elements(const struct operator_input *input) {
-    return input_sum(input, tensor_elements);
-}
-
-double case_read(const struct flops_case *at, uint32_t position) {
-    struct operator_input input = case_input(at, position);
-    return case_bytes(at, position) * (at->tracelens ? input_elements(&input) : input_sum(&input, tensor_stored));
-}
-
-bool case_is_true(const struct flops_case *at, uint32_t place) {
-    return input_is(case_input(at, place).value, "true");
-}
-
-bool case_numbers(const struct flops_case *at, uint32_t place, int64_t *numbers, uint32_t most, uint32_t *n) {
-    return input_numbers(case_input(at, place).value, numbers, most, n);
+struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs) {
+    const struct flops_case at = {kind, inputs, kind->tracelens, true};
+    if (rules_of[kind->tracelens] != flops_attention)
+        return flops_unknown("no formula for its gradient");
+    return flops_attention_gradient(&at);
 }

@@ -95,9 +95,6 @@ typedef struct op_flops flops_rule(const struct flops_case *at);
 flops_rule flops_gemm, flops_linear;
 flops_rule flops_convolution, flops_convolution_backward;
 flops_rule flops_attention, flops_attention_backward, flops_attention_gradient;
-flops_rule flops_elementwise, flops_copy, flops_foreach, flops_optimizer, flops_resize;
-flops_rule flops_reduce, flops_softmax;
-flops_rule flops_norm, flops_norm_backward;
 flops_rule flops_triton, flops_paged_attention, flops_moe, flops_grouped_gemm;
 
 /* A result, in the precision of the input at `position`. */
@@ -117,9 +114,8 @@ double case_bytes(const struct flops_case *at, uint32_t position);
 /* Whether the input is a tensor (not a scalar, a list, or missing). */
 bool case_is_tensor(const struct flops_case *at, uint32_t position);
 
-/* Elements of a tensor; of a tensor, or all tensors in a list. */
+/* Elements of a tensor. */
 double tensor_elements(const struct input_tensor *tensor);
-double input_elements(const struct operator_input *input);
 
 /* Bytes read of the input: of its stored elements (an expanded dimension counts once), for TraceLens of all. */
 double case_read(const struct flops_case *at, uint32_t position);

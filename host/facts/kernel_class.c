@@ -114,7 +114,8 @@ static bool has_pieces(const char *name, size_t length, const char *const pieces
     return true;
 }
 
-enum kernel_collective kernel_collective_of(const char *text, size_t length) {
+/* The collective whose words a text contains, in any case; COLL_UNKNOWN. O(length). */
+static enum kernel_collective kernel_collective_of(const char *text, size_t length) {
     static const struct {
         const char *word;
         enum kernel_collective collective;

@@ -65,9 +65,6 @@ extern const char *const kernel_library_names[N_KERNEL_LIBRARIES];
 enum kernel_collective { KERNEL_COLLECTIVES(KERNEL_COLLECTIVE_ID) N_KERNEL_COLLECTIVES };
 extern const char *const kernel_collective_names[N_KERNEL_COLLECTIVES];
 
-/* The collective whose words a text contains, in any case; COLL_UNKNOWN. O(length). */
-enum kernel_collective kernel_collective_of(const char *text, size_t length);
-
 /* Phases of the exchange of tokens among experts. */
 enum kernel_phase { PHASE_NONE, PHASE_NOTIFY, PHASE_DISPATCH, PHASE_COMBINE, N_KERNEL_PHASES };
 extern const char *const kernel_phase_names[N_KERNEL_PHASES];

@@ -53,7 +53,7 @@ const char *const defect_names[N_DEFECTS] = {
 #undef DEFECT_NAME
 };
 
-const char *const defect_effects[N_DEFECTS] = {
+static const char *const defect_effects[N_DEFECTS] = {
 #define DEFECT_EFFECT(id, name, noun, one, several, effect) effect,
     TRACE_DEFECTS(DEFECT_EFFECT)
 #undef DEFECT_EFFECT

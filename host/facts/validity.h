@@ -132,9 +132,8 @@ struct defect_text defect_message(const struct trace_validity *validity, enum tr
 /* The same as a row of a table, without the count: "nodes that are not below the root: node 24 is absent". */
 struct defect_text defect_row(const struct trace_validity *validity, enum trace_defect_kind kind);
 
-/* Names of the defects and of their effects, as in JSON. */
+/* Names of the defects, as in JSON. */
 extern const char *const defect_names[N_DEFECTS];
-extern const char *const defect_effects[N_DEFECTS];
 
 /* The defect as public functions return it; `defect` must outlive it. */
 struct sutra_trace_defect defect_publish(const struct trace_defect *defect, enum trace_defect_kind kind,

@@ -72,7 +72,10 @@ struct linking {
     struct sutra_error *error;
 };
 
-enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_context *context,
+/* Lists the operators of both traces in the arena, the iterations that end at `annotation` (NULL: all) on the host's
+ * side and all operators on the device's side. The caller frees the names and the units. SUTRA_DATA: as
+ * host_side_read() and host_side_choose(). */
+static enum sutra_status read_sides(struct legacy_sides *sides, struct sutra_context *context,
                                     const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                     const struct sutra_legacy_options *options, struct legacy_log *log,
                                     struct arena *arena, struct sutra_error *error) {
@@ -83,11 +86,6 @@ enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_con
         return error_memory(error);
     TRY(host_side_choose(&sides->host, context, &sides->names, !options->exact, log, arena, error));
     return device_side_read(&sides->device, context, device, options->all_launches, arena, error);
-}
-
-void legacy_sides_free(struct legacy_sides *sides) {
-    strings_free(&sides->names.table);
-    host_ops_free(&sides->host.units);
 }
 
 /* With fewer device than host operators, the output has no times and no GPU operators: warn, or fail if strict. */
@@ -210,8 +208,7 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     found->n_host_nodes = host->nodes.n;
     context_expect(context, device->events.n);
     stage_begin(context, "list operators", host->nodes.n);
-    enum sutra_status status =
-        legacy_sides_read(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
+    enum sutra_status status = read_sides(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
     found->n_host_ops = sides->host.n;
     if (!status) {
         device_side_choose(&sides->device, &sides->names, chosen.annotation, sides->host.n, &linking.log);
@@ -240,7 +237,8 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
 void sutra_legacy_free(struct sutra_legacy *legacy) {
     if (!legacy)
         return;
-    legacy_sides_free(&legacy->sides);
+    strings_free(&legacy->sides.names.table);
+    host_ops_free(&legacy->sides.host.units);
     key_index_free(&legacy->groups.index);
     arena_free(&legacy->arena);
     free(legacy);

@@ -231,15 +231,6 @@ struct sutra_legacy {
     struct legacy_nodes nodes;
 };
 
-/* Lists the operators of both traces in the arena, the iterations that end at `annotation` (NULL: all) on the host's
- * side and all operators on the device's side. The caller frees the names and the units. SUTRA_DATA: as
- * host_side_read() and host_side_choose(). */
-enum sutra_status legacy_sides_read(struct legacy_sides *sides, struct sutra_context *context,
-                                    const struct sutra_host_trace *host, const struct sutra_device_trace *device,
-                                    const struct sutra_legacy_options *options, struct legacy_log *log,
-                                    struct arena *arena, struct sutra_error *error);
-void legacy_sides_free(struct legacy_sides *sides);
-
 /* The operators of both traces without markers and profiler steps, as op_match.h matches them. */
 struct legacy_ops {
     struct op_side host;   /* of the iteration */

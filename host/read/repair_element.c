@@ -21,7 +21,7 @@
 
 /* ---- Edits ---- */
 
-struct repair_checkpoint repair_save(const struct trace_repair *repair) {
+static struct repair_checkpoint repair_save(const struct trace_repair *repair) {
     struct repair_checkpoint mark = {.out_length = repair->out.length,
                                      .copied = repair->copied,
                                      .n_places = repair->report.n_places,
@@ -177,7 +177,8 @@ static uint64_t element_key_bit(const struct trace_repair *repair, size_t at) {
     return key_bit_of(repair, at, element_keys, sizeof element_keys / sizeof *element_keys);
 }
 
-size_t repair_first_key(const struct trace_repair *repair, size_t at) {
+/* The first token of the object at `at`; the text's end, if there is no object. */
+static size_t repair_first_key(const struct trace_repair *repair, size_t at) {
     return at < repair->size && repair->text[at] == '{' ? repair_skip_spaces(repair, at + 1) : repair->size;
 }
 

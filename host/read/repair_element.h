@@ -55,7 +55,6 @@ struct trace_repair {
 
 /* ---- Edits ---- */
 
-struct repair_checkpoint repair_save(const struct trace_repair *repair);
 void repair_roll_back(struct trace_repair *repair, const struct repair_checkpoint *mark);
 
 /* Keeps all bytes up to `end`, with their edits, and continues there. */
@@ -88,9 +87,6 @@ static inline size_t repair_skip_spaces(const struct trace_repair *repair, size_
 
 /* Length of the key whose opening quote is at `at`, if a colon follows it; SIZE_MAX: no key. */
 size_t repair_key_length(const struct trace_repair *repair, size_t at);
-
-/* The first token of the object at `at`; the text's end, if there is no object. */
-size_t repair_first_key(const struct trace_repair *repair, size_t at);
 
 /* The element at `at`. */
 struct repair_neighbor repair_element_at(const struct trace_repair *repair, size_t at);

@@ -14,7 +14,7 @@
 #include "simulate/et_plus_nodes.h"
 #include "text/strings.h"
 
-const struct column_form et_plus_columns[ET_PLUS_N_COLUMNS] = {
+static const struct column_form et_plus_columns[ET_PLUS_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct et_plus_nodes, name), sizeof(type)},
     ET_PLUS_COLUMNS(X)
 #undef X
@@ -39,11 +39,6 @@ static bool et_plus_nodes_reserve(struct et_plus_nodes *nodes, row_t capacity) {
     return true;
 }
 
-void et_plus_nodes_free(struct et_plus_nodes *nodes) {
-    columns_free(nodes, et_plus_columns, ET_PLUS_N_COLUMNS);
-    *nodes = (struct et_plus_nodes){0};
-}
-
 void et_plus_nodes_set(struct et_plus_nodes *nodes, row_t row, const struct et_plus_node *node) {
 #define X(type, name) nodes->name[row] = node->name;
     ET_PLUS_COLUMNS(X)
@@ -58,7 +53,8 @@ void et_plus_nodes_set(struct et_plus_nodes *nodes, row_t row, const struct et_p
 }
 
 void et_plus_trace_free(struct et_plus_trace *trace) {
-    et_plus_nodes_free(&trace->nodes);
+    columns_free(&trace->nodes, et_plus_columns, ET_PLUS_N_COLUMNS);
+    trace->nodes = (struct et_plus_nodes){0};
     for (size_t i = 0; i < trace->n_stores; i++)
         arena_free(&trace->stores[i].arena);
     free(trace->stores);

@@ -142,14 +142,12 @@ struct et_plus_nodes {
 
 /* All columns; columns that only measured times need are last. */
 enum { ET_PLUS_N_TIME_COLUMNS = 3, ET_PLUS_N_COLUMNS = 14 + ET_PLUS_N_NUMBERS + ET_PLUS_N_IO + ET_PLUS_N_TIME_COLUMNS };
-extern const struct column_form et_plus_columns[ET_PLUS_N_COLUMNS];
 
 static inline size_t et_plus_n_columns(bool times) {
     return times ? ET_PLUS_N_COLUMNS : ET_PLUS_N_COLUMNS - ET_PLUS_N_TIME_COLUMNS;
 }
 
 void et_plus_nodes_set(struct et_plus_nodes *nodes, row_t row, const struct et_plus_node *node);
-void et_plus_nodes_free(struct et_plus_nodes *nodes);
 
 /* The global rank at the other end of a send or receive, from the arguments of its kernel. */
 struct et_plus_peer {

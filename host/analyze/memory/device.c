@@ -101,15 +101,11 @@ bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n) {
     tree->best = arena_alloc(arena, 2 * (size_t)n, sizeof *tree->best);
     if (!tree->values || !tree->best)
         return false;
-    peak_tree_build(tree);
-    return true;
-}
-
-void peak_tree_build(struct peak_tree *tree) {
     for (uint32_t i = 0; i < tree->n_leaves; i++)
         tree->best[tree->n_leaves + i] = i;
     for (uint32_t i = tree->n_leaves; i-- > 1;)
         tree->best[i] = better(tree, tree->best[2 * i], tree->best[2 * i + 1]);
+    return true;
 }
 
 void peak_tree_set(struct peak_tree *tree, uint32_t slot, int64_t value) {
@@ -419,7 +415,8 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
 
 /* ---- Steps ---- */
 
-uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
+/* The first index whose time is not before `time_ns`, among the events of a device (Python's bisect_left). */
+static uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
     struct bisection at = {0, device->n_events};
     while (at.low < at.high)
         bisect(&at, device->time_ns[bisect_middle(at) + 1] < time_ns);

@@ -211,9 +211,6 @@ struct memory_facts {
 enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_device *device,
                                    const struct memory_facts *facts, struct arena *scratch, struct sutra_error *error);
 
-/* The first index whose time is not before `time_ns`, among the events of a device (Python's bisect_left). */
-uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns);
-
 /* The share of `whole` in percent; 0 of an empty whole. */
 static inline double memory_percent(int64_t part, int64_t whole) {
     return whole ? 100 * (double)part / (double)whole : 0;
@@ -239,7 +236,6 @@ struct peak_tree {
     uint32_t n_leaves;
 };
 bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n);
-void peak_tree_build(struct peak_tree *tree);
 void peak_tree_set(struct peak_tree *tree, uint32_t slot, int64_t value);
 uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to); /* in [from, to), not empty */
 

@@ -185,10 +185,6 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, uint32_t list, ui
 /* The stack of an allocation: "outermost;...;innermost", each "file:line:function". `arg` is the snapshot. */
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
 
-/* Writes the members of the allocator's settings as JSON, except dicts. The caller frees `members` in any case. */
-enum sutra_status snapshot_write_settings(const struct snapshot *s, object_t settings, struct buffer *members,
-                                          struct sutra_error *error);
-
 /* Fill steps, runs of freed segments, and out-of-memory events of a device. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,
                                       struct memory_device *device, struct sutra_error *error);
