@@ -30,9 +30,9 @@
  * create files in the folder, so the handler repeats until the folder is gone; later creations fail.
  */
 
-#define DEPTH_MAX   8    /* folders in folders */
-#define ATTEMPTS    1000 /* to empty a folder that other threads fill */
-#define CREATED_MAX 8    /* folders that a run creates: outputs, and folders in them */
+#define FOLDER_DEPTH_MAX 8    /* folders in folders */
+#define ATTEMPTS         1000 /* to empty a folder that other threads fill */
+#define CREATED_MAX      8    /* folders that a run creates: outputs, and folders in them */
 
 struct file_to_remove {
     atomic_int armed;
@@ -65,7 +65,7 @@ static void remove_entries(int list, const char *entries, long size, int depth) 
 
 static void remove_folder(int parent, const char *name, int depth) {
     _Alignas(struct dirent64) char entries[4096];
-    int list = depth < DEPTH_MAX ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int list = depth < FOLDER_DEPTH_MAX ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (list < 0)
         return;
     bool removed = false;
