@@ -283,15 +283,6 @@ enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *
     return SUTRA_OK;
 }
 
-enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                node_t from, node_t to, enum edge_type type, bool no_time) {
-    if (from == to)
-        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
-    bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
-    double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
-    return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);
-}
-
 /* The capacity grown by half, within `limit`; 0 if `capacity` is the limit. */
 static uint32_t grown(uint32_t capacity, uint32_t limit) {
     uint64_t wanted = (uint64_t)capacity + capacity / 2 + 1024;
@@ -340,6 +331,15 @@ static bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edg
     graph->type[graph->n_edges] = (uint8_t)type;
     graph->weight[graph->n_edges++] = weight;
     return true;
+}
+
+enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                node_t from, node_t to, enum edge_type type, bool no_time) {
+    if (from == to)
+        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
+    bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
+    double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
+    return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);
 }
 
 bool graph_add_hub(struct graph *graph, uint32_t hub, node_t to, enum edge_type type) {

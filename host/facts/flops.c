@@ -1,6 +1,6 @@
 /*
- * flops.c - functions that the rules of all families share; the rules of reductions, norms, element-wise operators,
- * copies and lists of tensors; and the dispatch of an operator to its family's rule.
+ * flops.c - functions that the rules of all families share; the rules of norms, element-wise operators, copies,
+ * lists of tensors and reductions; and the dispatch of an operator to its family's rule.
  */
 #include "facts/flops.h"
 
@@ -79,108 +79,6 @@ bool case_is_true(const struct flops_case *at, uint32_t place) {
 
 bool case_numbers(const struct flops_case *at, uint32_t place, int64_t *numbers, uint32_t most, uint32_t *n) {
     return input_numbers(case_input(at, place).value, numbers, most, n);
-}
-
-/* ---- Reductions and softmax ---- */
-
-/* Properties of reductions by name: the argument "dim" is one number; the results are indices, truth values or two
- * values; integers are summed as int64; the result for one dimension also has the index. */
-enum { ONE_DIM = 1, INDEX = 2, TRUTH = 4, TWO_VALUES = 8, LONG_SUM = 16, WITH_INDEX = 32 };
-
-static const struct {
-    const char *name;
-    unsigned traits;
-} reductions[] = {
-    {"aten::max", ONE_DIM | WITH_INDEX}, {"aten::min", ONE_DIM | WITH_INDEX},
-    {"aten::argmax", ONE_DIM | INDEX},   {"aten::argmin", ONE_DIM | INDEX},
-    {"aten::all", ONE_DIM | TRUTH},      {"aten::any", ONE_DIM | TRUTH},
-    {"aten::prod", ONE_DIM | LONG_SUM},  {"aten::sum", LONG_SUM},
-    {"aten::nansum", LONG_SUM},          {"aten::cumsum", LONG_SUM},
-    {"aten::cumsum_", LONG_SUM},         {"aten::var_mean", TWO_VALUES},
-    {"aten::std_mean", TWO_VALUES},
-};
-
-/* The dimensions that are reduced; none means all. They are a list in the second or third input, or a number before
- * "keepdim". */
-static uint32_t reduced_dims(const struct flops_case *at, unsigned traits, int64_t *dims) {
-    uint32_t n = 0;
-    for (uint32_t position = 1; position <= 2; position++) {
-        struct input_text value = case_input(at, position).value;
-        if (value.length && *value.at == '[')
-            return case_numbers(at, position, dims, FLOPS_RANK, &n) ? n : 0;
-    }
-    struct input_text keepdim = case_input(at, 2).value;
-    bool keeps = input_is(keepdim, "true") || input_is(keepdim, "false");
-    return traits & ONE_DIM && keeps && case_numbers(at, 1, dims, 1, &n) ? n : 0;
-}
-
-/* One operation per input element. */
-static struct op_flops flops_reduce(const struct flops_case *at) {
-    struct operator_input x = case_input(at, 0);
-    if (at->tracelens) {
-        if (at->inputs->n_shapes == 0)
-            return (struct op_flops){.bytes = NAN, .unit = UNIT_VECTOR, .precision = PRECISION_NONE};
-        if (x.is_list)
-            return flops_unknown("the first input is a list");
-        double n = tensor_elements(&x.tensor), results = at->formula == FORMULA_CUMULATE ? n : 1;
-        return flops_known(at, n, case_bytes(at, 0) * n + case_bytes(at, 0) * results, UNIT_VECTOR, 0);
-    }
-    if (at->inputs->n_shapes == 0 || (!x.is_list && !case_is_tensor(at, 0)))
-        return flops_unknown("input shapes not recorded (record_shapes=True)");
-    unsigned traits = 0;
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (strcmp(at->kind->name, reductions[i].name) == 0)
-            traits = reductions[i].traits;
-    if (case_is_tensor(at, 1) && traits & ONE_DIM) { /* the larger elements of two tensors */
-        struct flops_case pair = *at;
-        pair.formula = FORMULA_BINARY;
-        return flops_elementwise(&pair);
-    }
-
-    /* The number of results. */
-    int64_t dims[FLOPS_RANK];
-    uint32_t n_dims = reduced_dims(at, traits, dims), rank = x.tensor.n_dims;
-    double n = input_elements(&x), results = 1;
-    if (at->formula == FORMULA_CUMULATE)
-        results = n;
-    else if (x.is_list)
-        results = x.n_members;
-    else if (n_dims > 0 && rank <= FLOPS_RANK && n != 0) {
-        bool reduced[FLOPS_RANK] = {false};
-        results = n;
-        for (uint32_t i = 0; i < n_dims; i++) {
-            int64_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
-            if (dim >= 0 && dim < rank && !reduced[dim]) {
-                results /= (double)x.tensor.dims[dim];
-                reduced[dim] = true;
-            }
-        }
-    }
-
-    /* Bytes of all values of one result. */
-    const struct data_type *type = case_type(at, 0);
-    double bytes = case_bytes(at, 0);
-    bool is_long = traits & LONG_SUM && type && type->kind <= ELEMENT_INTEGER;
-    if (traits & INDEX || (is_long && !(traits & TRUTH)))
-        bytes = 8;
-    else if (traits & TRUTH)
-        bytes = 1;
-    else if (traits & WITH_INDEX && n_dims > 0)
-        bytes += 8;
-    else if (traits & TWO_VALUES)
-        bytes *= 2;
-    return flops_known(at, n, case_read(at, 0) + results * bytes, UNIT_VECTOR, 0);
-}
-
-/* Forward: the largest, the difference, the exponential, the sum, the quotient. Backward: a product, its sum, a
- * difference, a product. */
-static struct op_flops flops_softmax(const struct flops_case *at) {
-    bool backward = at->formula == FORMULA_SOFTMAX_BACKWARD;
-    struct operator_input x = case_input(at, 0);
-    if (!case_is_tensor(at, 0))
-        return flops_unknown("the first input is not a tensor");
-    double n = input_elements(&x), read = case_read(at, 0) + (backward ? case_read(at, 1) : 0);
-    return flops_known(at, (backward ? 4 : 5) * n, read + n * case_bytes(at, 0), UNIT_VECTOR, 0);
 }
 
 /* ---- Norms: batch, layer, group, instance and root mean square, forward and backward ----
@@ -541,6 +439,108 @@ static struct op_flops flops_optimizer(const struct flops_case *at) {
         bytes += (i == 1 ? 1 : 2) * case_bytes(at, i) * n;
     }
     return flops_known(at, 2 * lists * n, bytes, UNIT_VECTOR, 0);
+}
+
+/* ---- Reductions and softmax ---- */
+
+/* Properties of reductions by name: the argument "dim" is one number; the results are indices, truth values or two
+ * values; integers are summed as int64; the result for one dimension also has the index. */
+enum { ONE_DIM = 1, INDEX = 2, TRUTH = 4, TWO_VALUES = 8, LONG_SUM = 16, WITH_INDEX = 32 };
+
+static const struct {
+    const char *name;
+    unsigned traits;
+} reductions[] = {
+    {"aten::max", ONE_DIM | WITH_INDEX}, {"aten::min", ONE_DIM | WITH_INDEX},
+    {"aten::argmax", ONE_DIM | INDEX},   {"aten::argmin", ONE_DIM | INDEX},
+    {"aten::all", ONE_DIM | TRUTH},      {"aten::any", ONE_DIM | TRUTH},
+    {"aten::prod", ONE_DIM | LONG_SUM},  {"aten::sum", LONG_SUM},
+    {"aten::nansum", LONG_SUM},          {"aten::cumsum", LONG_SUM},
+    {"aten::cumsum_", LONG_SUM},         {"aten::var_mean", TWO_VALUES},
+    {"aten::std_mean", TWO_VALUES},
+};
+
+/* The dimensions that are reduced; none means all. They are a list in the second or third input, or a number before
+ * "keepdim". */
+static uint32_t reduced_dims(const struct flops_case *at, unsigned traits, int64_t *dims) {
+    uint32_t n = 0;
+    for (uint32_t position = 1; position <= 2; position++) {
+        struct input_text value = case_input(at, position).value;
+        if (value.length && *value.at == '[')
+            return case_numbers(at, position, dims, FLOPS_RANK, &n) ? n : 0;
+    }
+    struct input_text keepdim = case_input(at, 2).value;
+    bool keeps = input_is(keepdim, "true") || input_is(keepdim, "false");
+    return traits & ONE_DIM && keeps && case_numbers(at, 1, dims, 1, &n) ? n : 0;
+}
+
+/* One operation per input element. */
+static struct op_flops flops_reduce(const struct flops_case *at) {
+    struct operator_input x = case_input(at, 0);
+    if (at->tracelens) {
+        if (at->inputs->n_shapes == 0)
+            return (struct op_flops){.bytes = NAN, .unit = UNIT_VECTOR, .precision = PRECISION_NONE};
+        if (x.is_list)
+            return flops_unknown("the first input is a list");
+        double n = tensor_elements(&x.tensor), results = at->formula == FORMULA_CUMULATE ? n : 1;
+        return flops_known(at, n, case_bytes(at, 0) * n + case_bytes(at, 0) * results, UNIT_VECTOR, 0);
+    }
+    if (at->inputs->n_shapes == 0 || (!x.is_list && !case_is_tensor(at, 0)))
+        return flops_unknown("input shapes not recorded (record_shapes=True)");
+    unsigned traits = 0;
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (strcmp(at->kind->name, reductions[i].name) == 0)
+            traits = reductions[i].traits;
+    if (case_is_tensor(at, 1) && traits & ONE_DIM) { /* the larger elements of two tensors */
+        struct flops_case pair = *at;
+        pair.formula = FORMULA_BINARY;
+        return flops_elementwise(&pair);
+    }
+
+    /* The number of results. */
+    int64_t dims[FLOPS_RANK];
+    uint32_t n_dims = reduced_dims(at, traits, dims), rank = x.tensor.n_dims;
+    double n = input_elements(&x), results = 1;
+    if (at->formula == FORMULA_CUMULATE)
+        results = n;
+    else if (x.is_list)
+        results = x.n_members;
+    else if (n_dims > 0 && rank <= FLOPS_RANK && n != 0) {
+        bool reduced[FLOPS_RANK] = {false};
+        results = n;
+        for (uint32_t i = 0; i < n_dims; i++) {
+            int64_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
+            if (dim >= 0 && dim < rank && !reduced[dim]) {
+                results /= (double)x.tensor.dims[dim];
+                reduced[dim] = true;
+            }
+        }
+    }
+
+    /* Bytes of all values of one result. */
+    const struct data_type *type = case_type(at, 0);
+    double bytes = case_bytes(at, 0);
+    bool is_long = traits & LONG_SUM && type && type->kind <= ELEMENT_INTEGER;
+    if (traits & INDEX || (is_long && !(traits & TRUTH)))
+        bytes = 8;
+    else if (traits & TRUTH)
+        bytes = 1;
+    else if (traits & WITH_INDEX && n_dims > 0)
+        bytes += 8;
+    else if (traits & TWO_VALUES)
+        bytes *= 2;
+    return flops_known(at, n, case_read(at, 0) + results * bytes, UNIT_VECTOR, 0);
+}
+
+/* Forward: the largest, the difference, the exponential, the sum, the quotient. Backward: a product, its sum, a
+ * difference, a product. */
+static struct op_flops flops_softmax(const struct flops_case *at) {
+    bool backward = at->formula == FORMULA_SOFTMAX_BACKWARD;
+    struct operator_input x = case_input(at, 0);
+    if (!case_is_tensor(at, 0))
+        return flops_unknown("the first input is not a tensor");
+    double n = input_elements(&x), read = case_read(at, 0) + (backward ? case_read(at, 1) : 0);
+    return flops_known(at, (backward ? 4 : 5) * n, read + n * case_bytes(at, 0), UNIT_VECTOR, 0);
 }
 
 /* ---- Dispatch ---- */
