@@ -469,7 +469,7 @@ def check_directories(runner):
     with open(os.path.join(TOP, "docs", "architecture.md"), encoding="utf-8") as file:
         section = file.read().partition("\n## Layers\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.split("\n") if line.startswith("| `")]
-    documented = [name for row in rows for name in re.findall(r"([a-z_]+)/", row)]
+    documented = [name for row in rows for name in re.findall(r"`([a-z_]+)/`", row)]
     with open(os.path.join(TOP, "tests", "house.py"), encoding="utf-8") as file:
         tree = ast.parse(file.read())
     (floors,) = [ast.literal_eval(node.value) for node in tree.body
