@@ -100,9 +100,9 @@ OTHER_PROGRAMS = ("host/legacy/advise.c", "host/legacy/legacy.c")
 # How finely the code may be cut: values of today, which a change may lower but not raise.
 MAX_LINES = 1000
 LIMITS = {
-    "files": 540,
-    "files below 60 lines": 45,
-    "headers with one client": 20,
+    "files": 500,
+    "files below 60 lines": 14,
+    "headers with one client": 6,
     "percent of static functions called once": 42,
     "object files in a circle": 7,
 }
@@ -354,6 +354,8 @@ def main():
             texts[path] = file.read()
     wrong = [line for path, text in texts.items() for line in check_includes(path, text)]
     uses = symbol_uses(sys.argv[2] if len(sys.argv) > 2 else os.path.join(top, "build"), texts)
+    if len(sys.argv) > 2 and not uses:
+        wrong.append(f"{sys.argv[2]}: no object files that nm can read")
     wrong += check_symbols(uses)
     wrong += check_circles(uses)
     wrong += check_tags(texts)
