@@ -205,6 +205,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct launch
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
+    input->rates = NULL;
     return status ? status : result_status(&made->result, error);
 }
 

@@ -17,8 +17,8 @@
 
 #define ADDRESS_OF_RULE(x) &rule_##x,
 const struct finding_rule *const finding_rules[] = {FINDING_RULES(ADDRESS_OF_RULE)};
-const uint32_t n_finding_rules = sizeof finding_rules / sizeof *finding_rules;
-_Static_assert(sizeof finding_rules / sizeof *finding_rules <= FINDING_RULES_MOST, "a bit for each rule");
+const uint32_t n_finding_rules = N_FINDING_RULES;
+_Static_assert(N_FINDING_RULES <= FINDING_RULES_MOST, "a bit for each rule");
 
 uint32_t finding_rule_number(const struct finding_rule *rule) {
     uint32_t number = 0;

@@ -186,9 +186,10 @@ struct finding_rule {
 #define FINDING_RULE_DECLARED(x) extern const struct finding_rule rule_##x;
 FINDING_RULES(FINDING_RULE_DECLARED)
 
-#define FINDING_RULES_MOST 31 /* sets have a bit for each */
+#define FINDING_RULE_COUNTED(x) +1
+enum { N_FINDING_RULES = FINDING_RULES(FINDING_RULE_COUNTED), FINDING_RULES_MOST = 31 /* sets have a bit for each */ };
 extern const struct finding_rule *const finding_rules[];
-extern const uint32_t n_finding_rules;
+extern const uint32_t n_finding_rules; /* a variable, so that a new rule changes few objects */
 
 uint32_t finding_rule_number(const struct finding_rule *rule);
 static inline uint32_t finding_rule_bit(const struct finding_rule *rule) {

@@ -496,11 +496,9 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
                : SUTRA_OK;
 }
 
-#define ONE_RULE(x) +1
 static const struct rank_analysis analysis = {
     .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
-                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
-                             (0 FINDING_RULES(ONE_RULE))},
+                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,
     .codec = rank_codec,
