@@ -211,8 +211,7 @@ enum sutra_status node_fields_read(struct node_fields *fields, struct sutra_cont
                                    .tid = arena_alloc(arena, n, sizeof *reading.tid),
                                    .n_tasks = (size_t)pool_threads(context->pool) * TASKS_PER_THREAD};
     struct field_reader reader = {.source = &host->document.source, .values = &context->values};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     pool_run(context->pool, reading.n_tasks, read_nodes, &reading);
     for (row_t i = 0; i < n; i++)
         if (reading.tid[i].at)

@@ -457,8 +457,7 @@ enum sutra_status collective_checks_find(const struct collective_calls *calls, c
     *checks = (struct collective_checks){0};
     for (uint32_t i = 0; i < calls->n_groups && !arena->failed; i++)
         c.members[i] = collective_group_ranks(calls, i, arena, &c.n_members[i]);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     check_foreign_traces(&c);
     check_missing_ranks(&c);
     for (uint32_t i = 0; i < calls->n_groups; i++) {

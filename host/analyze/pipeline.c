@@ -306,8 +306,7 @@ static enum sutra_status find_experts(struct pipeline_job *job, struct sutra_pip
     }
     struct expert_time *times = arena_alloc(&job->arena, n_most, sizeof *times);
     struct expert_sum *sums = arena_alloc(&job->arena, n_most, sizeof *sums);
-    if (job->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&job->arena, error));
     for (uint32_t p = 0; p < job->programs.n; p++)
         for (uint32_t u = 0; u < job->units[p].n; u++)
             n = list_experts(job, p, &job->units[p].list[u], min_bytes, times, n);

@@ -357,8 +357,7 @@ enum sutra_status rank_clocks_find(const struct collective_calls *calls, const s
         capacity += matches->list[i].n - 1;
     struct end_difference *differences = arena_alloc(arena, capacity, sizeof *differences);
     int64_t *scratch = arena_alloc(arena, capacity, sizeof *scratch);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* Differences of each collective to its smallest rank. */
     for (row_t m = 0; m < matches->n; m++) {

@@ -692,8 +692,7 @@ static enum sutra_status make_tasks(struct rank_run *run, size_t n, struct sutra
     size_t *order = arena_alloc(arena, n, sizeof *order);
     void *results = arena_zeros(arena, n, run->analysis->result_size);
     bool *claimed = arena_zeros(arena, n, sizeof *claimed), *ended = arena_zeros(arena, n, sizeof *ended);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     tasks->n = n;

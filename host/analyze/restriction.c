@@ -185,8 +185,7 @@ static enum sutra_status apply_filter(struct filter *f, struct sutra_error *erro
     f->fits = arena_alloc(f->arena, events->n, 1);
     f->names = arena_zeros(f->arena, strings->n, 1);
     f->device = rows_none(f->arena, events->n);
-    if (f->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(f->arena, error));
     for (uint32_t name = 0; name < strings->n && restriction->name; name++)
         f->names[name] = text_compare(strings, name, TEXT_HAS, restriction->name);
     for (row_t i = 0; f->model && i < f->model->devices.n; i++)

@@ -28,8 +28,7 @@ static enum sutra_status describe_order(const struct engine *engine, struct aren
     row_t *first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *first), *next = first + 1;
     double *by_group = arena_alloc(arena, n, sizeof *by_group); /* values of group g, ascending, from first[g] on */
     row_t *order = arena_alloc(arena, n, sizeof *order);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         order[i] = i;
     enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
@@ -90,13 +89,10 @@ enum sutra_status describe_reals(const struct engine *engine, struct arena *aren
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     double *sums = arena_zeros(arena, n_groups, sizeof *sums);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         keys[i] = double_sort_key(values[i]);
-    enum sutra_status status = describe_order(engine, arena, groups, keys, values, n, n_groups, descriptions, error);
-    if (status)
-        return status;
+    TRY(describe_order(engine, arena, groups, keys, values, n, n_groups, descriptions, error));
 
     /* Mean and deviation, in two passes over the rows. */
     for (row_t i = 0; i < n; i++)

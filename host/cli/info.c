@@ -391,9 +391,7 @@ static enum sutra_status show_report(struct info_job *info, struct json_out *jso
     struct sutra_nsys_info found = {.size = sizeof found};
     struct sutra_nsys_rank rank;
     job->watch.progress.stages = report_stages;
-    enum sutra_status status = sutra_nsys_read(job->context, job->inputs[0], &reading, &info->report, error);
-    if (status)
-        return status;
+    TRY(sutra_nsys_read(job->context, job->inputs[0], &reading, &info->report, error));
     progress_clear(&job->watch.progress);
     sutra_nsys_info(info->report, &found);
     const struct info_row rows[] = {

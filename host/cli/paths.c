@@ -440,9 +440,7 @@ enum sutra_status folder_create(const char *path, struct sutra_error *error) {
         return SUTRA_OK;
     struct stat found;
     int reason = errno;
-    enum sutra_status status = reason == ENOENT ? output_error_missing(path, error) : SUTRA_OK;
-    if (status)
-        return status;
+    TRY(reason == ENOENT ? output_error_missing(path, error) : SUTRA_OK);
     if (reason == ENOTDIR && stat(path, &found) == 0)
         return error_file(error, SUTRA_NO_OUTPUT, path,
                           "expected a directory, found a file: name another directory, or remove the file");

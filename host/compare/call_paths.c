@@ -46,8 +46,7 @@ static enum sutra_status find_windows(struct part_work *work, struct sutra_error
     struct overview overview;
     TRY(overview_make(work->context, &work->model, &work->arena, &work->scratch, &overview, error));
     work->windows = arena_alloc(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
-    if (!work->windows)
-        return error_memory(error);
+    TRY(arena_status(&work->arena, error));
     /* From each selected step to the next. */
     const struct host_rows *hosts = &work->model.hosts;
     for (row_t i = 0; i < overview.window.n_steps; i++) {

@@ -110,8 +110,7 @@ static int compare_rows(const void *left, const void *right, void *arg) {
 
 static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *error) {
     rows->order = arena_alloc(rows->arena, rows->n, sizeof *rows->order);
-    if (rows->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(rows->arena, error));
     for (uint32_t i = 0; i < rows->n && rows->list; i++) {
         rows->order[i] = i;
         rows->difference += diff_of(rows->whole, rows->list[i].device);

@@ -346,8 +346,7 @@ enum sutra_status path_sums_table(const struct part *whole, const struct path_tr
                                   struct sutra_table *table, struct sutra_error *error) {
     struct path_sums sums = {.whole = whole, .n = whole->paths.n + 1};
     sums.list = arena_zeros(arena, sums.n, sizeof *sums.list);
-    if (!sums.list)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     sums.list[0].parent = ROW_NONE;
     for (row_t i = 1; i < sums.n; i++) {
         sums.list[i].parent = (row_t)whole->paths.list[i - 1].part[0];
@@ -377,8 +376,7 @@ enum sutra_status path_sums_table(const struct part *whole, const struct path_tr
             sums.list[parent].is_there |= sum->is_there;
     }
     row_t *order = arena_alloc(arena, sums.n, sizeof *order), n = 0;
-    if (!order)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < sums.n; i++)
         sums.list[i].first = sums.list[i].next = ROW_NONE;
     for (row_t i = 1; i < sums.n; i++)

@@ -224,8 +224,8 @@ enum sutra_status context_check_cancelled(const struct sutra_context *context, s
 }
 
 enum sutra_status context_early_end_error(const struct sutra_context *context, struct sutra_error *error) {
-    enum sutra_status status = context_check_cancelled(context, error);
-    return status ? status : error_memory(error);
+    TRY(context_check_cancelled(context, error));
+    return error_memory(error);
 }
 
 size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages) {
@@ -289,9 +289,7 @@ enum sutra_status context_cuda_engine(struct sutra_context *context, struct engi
                                       struct sutra_error *error) {
     struct engine_choice *choice = &context->choice;
     if (!choice->cuda.name) {
-        enum sutra_status status = open_cuda(context, context->options.device != SUTRA_DEVICE_CUDA, error);
-        if (status)
-            return status;
+        TRY(open_cuda(context, context->options.device != SUTRA_DEVICE_CUDA, error));
     }
     *engine = &choice->cuda;
     return SUTRA_OK;

@@ -111,8 +111,7 @@ static enum sutra_status find_only_thread(struct path_work *work, const struct p
                                           const struct path_window *window, const char *text, value_key *tid) {
     const struct strings *strings = &work->trace->strings;
     uint8_t *matches = arena_alloc(&work->scratch, strings->n, 1);
-    if (!matches)
-        return error_memory(work->error);
+    TRY(arena_status(&work->scratch, work->error));
     for (uint32_t string = 0; string < strings->n; string++)
         matches[string] = text_compare(strings, string, TEXT_HAS, text);
     *tid = KEY_ABSENT;
@@ -158,8 +157,7 @@ static enum sutra_status number_threads(struct path_work *work, const struct pat
         threads->thread[threads->n++] = number;
     }
     threads->skipped = arena_zeros(&work->scratch, threads->ids.n, 1);
-    if (!threads->skipped)
-        return error_memory(work->error);
+    TRY(arena_status(&work->scratch, work->error));
     for (row_t i = 0; i < threads->n; i++)
         if (!extended && rows->stream[threads->row[i]] >= 0)
             threads->skipped[threads->thread[i]] = 1;
@@ -168,8 +166,7 @@ static enum sutra_status number_threads(struct path_work *work, const struct pat
     uint32_t n_threads = threads->ids.n;
     uint32_t *rank = arena_alloc(&work->scratch, n_threads, sizeof *rank);
     struct ranked_thread *list = arena_alloc(&work->scratch, n_threads, sizeof *list);
-    if (!rank || !list)
-        return error_memory(work->error);
+    TRY(arena_status(&work->scratch, work->error));
     for (uint32_t i = 0; i < n_threads; i++)
         list[i] = (struct ranked_thread){threads->ids.list[i], i, &work->context->values};
     qsort(list, n_threads, sizeof *list, compare_ranked);

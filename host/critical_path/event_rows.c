@@ -216,8 +216,7 @@ static enum sutra_status clip_rows(struct path_work *work, struct path_rows *row
     if (window->n == 0)
         return stop_empty(work, "no events in the window");
     window->rows = arena_alloc(work->results, window->n, sizeof *window->rows);
-    if (!window->rows)
-        return error_memory(work->error);
+    TRY(arena_status(work->results, work->error));
     row_t n = 0;
     for (row_t event = 0; event < work->events->n; event++)
         if (rows->state[event] & ROW_CLIPPED)

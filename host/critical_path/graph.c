@@ -521,8 +521,7 @@ static enum sutra_status trace_back(const struct path_work *work, const struct g
         n++;
     path->node = arena_alloc(work->results, n, sizeof *path->node);
     path->edge = arena_alloc(work->results, n, sizeof *path->edge);
-    if (!path->node || !path->edge)
-        return error_memory(work->error);
+    TRY(arena_status(work->results, work->error));
     path->n = n;
     for (node_t node = end; n-- > 0; node = n ? edge_begin(graph, longest, longest->edge[node] - 1) : node) {
         path->node[n] = node;

@@ -181,8 +181,7 @@ enum sutra_status device_summary_find(struct sutra_context *context, const struc
                                               .end = arena_alloc(scratch, n, sizeof(int64_t))},
                                  .launch = arena_alloc(scratch, n, sizeof(row_t))};
     *summary = (struct device_summary){.first_kept = INT64_MAX};
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     summary->kind = device_kind_find(trace, roles, scratch);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_BEGINS_CAPTURE);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_ENDS_CAPTURE);

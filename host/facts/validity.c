@@ -213,8 +213,7 @@ static enum sutra_status check_times(struct check *check, struct sutra_error *er
     uint8_t *side_of = arena_zeros(&check->arena, n_strings, sizeof *side_of);
     check->gpu = arena_alloc(&check->arena, events->n, sizeof *check->gpu);
     check->call = arena_alloc(&check->arena, events->n, sizeof *check->call);
-    if (check->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&check->arena, error));
     for (uint32_t string = 0; string < n_strings; string++) {
         uint32_t roles = check->roles[string].category;
         side_of[string] = (uint8_t)(roles & CATEGORY_WORK   ? SIDE_GPU
@@ -429,8 +428,7 @@ static enum sutra_status number_streams(struct check *check, struct gpu_queues *
     queues->of = arena_alloc(arena, check->n_gpu, sizeof *queues->of);
     queues->order = arena_alloc(arena, check->n_gpu, sizeof *queues->order);
     queues->list = arena_alloc(arena, check->n_gpu, sizeof *queues->list);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     bool ascending = true;
     struct tuple key = {{0}};
     uint32_t queue = TUPLE_NONE;
@@ -465,8 +463,7 @@ static enum sutra_status number_streams(struct check *check, struct gpu_queues *
     if (ascending)
         return SUTRA_OK;
     uint64_t *keys = arena_alloc(arena, queues->n, sizeof *keys);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t k = 0; k < queues->n; k++)
         keys[k] = double_sort_key(check->start[queues->order[k]]);
     return cpu_sort_keys(NULL, &(struct sort_keys_step){keys, queues->order, queues->n}, error);
@@ -840,8 +837,8 @@ static enum sutra_status check_read(struct sutra_context *context, struct sutra_
 enum sutra_status validity_read_rank(struct sutra_context *context, const char *name, const struct rank_texts *texts,
                                      size_t i, struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made;
-    enum sutra_status status = rank_text_read(context, name, texts, i, &made, error);
-    return status ? status : check_read(context, made, &texts->dropped, trace, error);
+    TRY(rank_text_read(context, name, texts, i, &made, error));
+    return check_read(context, made, &texts->dropped, trace, error);
 }
 
 static enum sutra_status read_and_check(struct sutra_context *context, const struct source_input *input,

@@ -151,8 +151,7 @@ static enum sutra_status describe_end(struct host_check *check, row_t root, row_
     row_t *count = arena_zeros(arena, n_not_below, sizeof *count);
     row_t n = 0, most = 0;
     struct key_index index;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t node = 0; node < nodes->n; node++)
         if (check->relation[node] == RELATION_NOT_BELOW) {
             first[n] = node;
@@ -197,8 +196,7 @@ static enum sutra_status check_nodes(struct host_check *check, struct sutra_erro
     check->relation = arena_zeros(&check->arena, nodes->n, sizeof *check->relation);
     check->end = arena_alloc(&check->arena, nodes->n, sizeof *check->end);
     row_t *path = arena_alloc(&check->arena, nodes->n, sizeof *path);
-    if (check->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&check->arena, error));
     TRY(key_index_build(&check->ids, &check->context->choice.cpu, nodes->id, nodes->n, KEY_LAST, &second, error));
     row_t root = key_index_find(&check->ids, ROOT_ID), n_repeated = 0;
     row_t n_not_below = root == ROW_NONE ? 0 : walk_parents(check, root, path);

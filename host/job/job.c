@@ -316,8 +316,7 @@ static enum sutra_status find_matched_collectives(struct job_whole *whole, bool 
     struct arena *arena = &whole->arena;
     struct match_rank *ranks = arena_alloc(arena, whole->n_ranks, sizeof *ranks);
     struct job_matches *matched_collectives = arena_alloc(arena, 1, sizeof *matched_collectives);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (size_t i = 0; i < whole->n_ranks; i++)
         ranks[i] = (struct match_rank){whole->ranks[i].rank, whole->ranks[i].start};
     /* One visible GPU is often one of several: each process sees its own. */

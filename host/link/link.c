@@ -30,8 +30,7 @@ static enum sutra_status find_waits(struct sutra_linked *linked, struct sutra_er
     const struct device_ops *ops = &linked->ops;
     struct arena_mark mark = arena_mark(&linked->arena);
     row_t *op_unit = rows_none(&linked->arena, ops->cpu.n);
-    if (!op_unit)
-        return error_memory(error);
+    TRY(arena_status(&linked->arena, error));
     for (row_t unit = 0; unit < linked->units.n_units; unit++) {
         row_t op = linked->unit_op[unit];
         linked->unit_after[unit] = ROW_NONE;
@@ -53,8 +52,7 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
     uint64_t id = 0, entry = 0;
     struct arena_mark mark = arena_mark(&linked->arena);
     uint8_t *has_unit = arena_zeros(&linked->arena, ops->n_groups, 1);
-    if (!has_unit)
-        return error_memory(error);
+    TRY(arena_status(&linked->arena, error));
     for (row_t unit = 0; unit < units->n_units; unit++) {
         row_t n_gpu = 0, op = linked->unit_op[unit];
         row_t group = op == ROW_NONE ? ROW_NONE : key_index_find(&ops->groups, ops->cpu.external[op]);
@@ -89,8 +87,7 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
     struct arena *arena = &linked->arena;
     struct arena_mark mark = arena_mark(arena);
     row_t *unknown = arena_alloc(arena, units->n_nodes, sizeof *unknown), n = 0;
-    if (!unknown)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < units->n_nodes; i++) {
         value_key key = linked->host->nodes.ctrl_deps[units->node[i]];
         linked->ctrl_deps[i] = CTRL_DEPS_NONE;

@@ -168,8 +168,7 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
     row_t *node = arena_alloc(arena, units->n_units, sizeof *node);
     row_t *op_of = rows_none(arena, units->n_units); /* per unit */
     linking->marker_unit = arena_alloc(arena, units->n_units, sizeof *linking->marker_unit);
-    if (arena->failed)
-        return error_memory(linking->error);
+    TRY(arena_status(arena, linking->error));
     for (row_t unit = 0; unit < units->n_units; unit++)
         if (units->reachable[unit]) {
             unit_of[n] = unit;
@@ -196,8 +195,7 @@ static enum sutra_status list_host_side(struct name_linking *linking) {
     side->n_threads = key_index_number(&tids, fields.tid, n_ops, side->thread);
     key_index_free(&tids);
     linking->host_tid = arena_alloc(arena, side->n_threads, sizeof *linking->host_tid);
-    if (arena->failed)
-        return error_memory(linking->error);
+    TRY(arena_status(arena, linking->error));
     for (row_t i = 0; i < n_ops; i++) {
         row_t above = key_index_find(&units->ids, nodes->parent[unit_node(units, unit_of[i])]);
         above = above == ROW_NONE ? ROW_NONE : op_of[above];

@@ -153,9 +153,7 @@ static enum sutra_status count_categories(struct sutra_device_trace *trace, stru
 static enum sutra_status count_keys(struct sutra_context *context, const value_key *keys, row_t n_keys, uint64_t *n,
                                     struct sutra_error *error) {
     struct key_index index;
-    enum sutra_status status = key_index_build(&index, &context->engine, keys, n_keys, KEY_FIRST, NULL, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&index, &context->engine, keys, n_keys, KEY_FIRST, NULL, error));
     for (row_t i = 0; i < n_keys; i++)
         *n += key_index_find(&index, keys[i]) == i;
     key_index_free(&index);

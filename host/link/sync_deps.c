@@ -158,8 +158,7 @@ static enum sutra_status make_lists(struct sync *sync) {
     const struct sutra_linked *linked = sync->linked;
     const struct host_ops *units = &linked->units;
     row_t *op_unit = rows_none(&sync->scratch, linked->ops.cpu.n);
-    if (!op_unit)
-        return error_memory(sync->error);
+    TRY(arena_status(&sync->scratch, sync->error));
     for (row_t unit = 0; unit < units->n_units; unit++)
         if (linked->unit_op[unit] != ROW_NONE)
             op_unit[linked->unit_op[unit]] = unit;
@@ -209,8 +208,7 @@ static enum sutra_status assign_lists(struct sync *sync) {
     const struct engine *engine = &sync->context->engine;
     struct arena_mark mark = arena_mark(&sync->scratch);
     value_key *keys = arena_alloc(&sync->scratch, units->n_nodes, sizeof *keys);
-    if (!keys)
-        return error_memory(sync->error);
+    TRY(arena_status(&sync->scratch, sync->error));
     for (row_t i = 0; i < units->n_nodes; i++)
         keys[i] = linked->host->nodes.ctrl_deps[units->node[i]];
     TRY(key_index_build(&sync->ctrl_deps, engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error));

@@ -62,8 +62,7 @@ static enum sutra_status list_arrows(struct sutra_context *context, const struct
     struct requested_column column;
     arrows->end = arena_alloc(arena, events->n, sizeof *arrows->end);
     arrows->start = arena_alloc(arena, events->n, sizeof *arrows->start);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t event = 0; event < events->n; event++) {
         if (!(category_roles(events, roles, event) & CATEGORY_LAUNCH_FLOW))
             continue;

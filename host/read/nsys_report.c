@@ -105,8 +105,7 @@ static enum sutra_status keep_ranks(struct nsys_report *report, const struct nsy
                                     struct sutra_error *error) {
     struct nsys_rank *by_rank = arena_alloc(&report->arena, n, sizeof *by_rank);
     report->by_process = arena_alloc(&report->arena, n, sizeof *by_rank);
-    if (report->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&report->arena, error));
     if (n) {
         memcpy(by_rank, ranks, n * sizeof *by_rank);
         memcpy(report->by_process, ranks, n * sizeof *by_rank);
@@ -120,8 +119,7 @@ static enum sutra_status keep_ranks(struct nsys_report *report, const struct nsy
 static enum sutra_status number_ranks(struct nsys_report *report, struct sutra_error *error) {
     struct arena *arena = &report->arena;
     struct process_device *pairs = arena_alloc(arena, report->events.n, sizeof *pairs);
-    if (!pairs)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     uint64_t n_pairs = list_devices(report, pairs);
     struct gpu_process *list = arena_alloc(arena, n_pairs, sizeof *list);
     int64_t *devices = arena_alloc(arena, n_pairs, sizeof *devices);
@@ -158,8 +156,7 @@ static enum sutra_status set_devices(struct nsys_report *report, int64_t process
     struct process_device *pairs = arena_alloc(&report->arena, report->events.n, sizeof *pairs);
     uint64_t n = pairs ? list_devices(report, pairs) : 0;
     int64_t *devices = arena_alloc(&report->arena, n, sizeof *devices);
-    if (report->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&report->arena, error));
     for (uint64_t i = 0; i < n; i++)
         devices[i] = pairs[i].device;
     for (uint32_t i = 0; i < report->n_ranks; i++)

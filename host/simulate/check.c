@@ -427,8 +427,7 @@ static enum sutra_status read_member(struct sutra_et_check *check, const struct 
     }
     member->calls = arena_alloc(&check->arena, n_calls, sizeof *member->calls);
     member->messages = arena_alloc(&check->arena, n_messages, sizeof *member->messages);
-    if (check->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&check->arena, error));
     for (row_t i = 0; i < graph->n_order; i++) {
         row_t row = graph->order[i];
         int32_t type = checking->nodes->type[row];
@@ -844,8 +843,7 @@ static enum et_severity severity_of(const struct sutra_et_check *check, const st
 /* Stores a finding, if the rule found any node. */
 static enum sutra_status add_finding(struct sutra_et_check *check, struct et_found *found, enum et_severity severity,
                                      const char *file, struct sutra_error *error) {
-    if (check->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&check->arena, error));
     if (found->count == 0)
         return SUTRA_OK;
     if (!column_grow(&check->found, check->n_found, &check->found_capacity, sizeof *check->found))

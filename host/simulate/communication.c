@@ -250,8 +250,7 @@ enum sutra_status comm_ends_find(struct comm_ends *ends, struct arena *arena, co
         return SUTRA_OK;
     ends->list = arena_alloc(arena, n, sizeof *ends->list);
     struct message *messages = arena_alloc(arena, n, sizeof *messages);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     struct et_plus_texts texts;
     bool ok = et_plus_texts_begin(&texts, &graph->et_plus->document->source);
     if (ok) {

@@ -192,10 +192,7 @@ void sutra_et_free(struct sutra_et *et) {
 
 enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, bool *known, struct sutra_error *error) {
     struct source source;
-    enum sutra_status status =
-        source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error);
-    if (status)
-        return status;
+    TRY(source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error));
     const struct file_kind kind = file_kind(path, source.bytes, source.size);
     bool is_other = kind.format == FILE_OTHER && *kind.remedy; /* such as UTF-16, whose bytes may parse as a node */
     *known = !source.is_beginning && !is_other && is_et_file(source.bytes, source.size);

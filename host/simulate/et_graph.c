@@ -133,8 +133,8 @@ static enum sutra_status read_source(struct et_groups *groups, struct source *so
 enum sutra_status et_groups_read(struct et_groups *groups, struct sutra_context *context, const char *path,
                                  struct arena *arena, struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open(&source, path, context->options.most_input_bytes, error);
-    return status ? status : read_source(groups, &source, read_file_groups, arena, error);
+    TRY(source_open(&source, path, context->options.most_input_bytes, error));
+    return read_source(groups, &source, read_file_groups, arena, error);
 }
 
 enum sutra_status et_groups_take(struct et_groups *groups, struct et_text inputs, struct arena *arena, bool *understood,
@@ -332,8 +332,7 @@ enum sutra_status et_lengths_find(const struct et_nodes *nodes, const struct et_
     uint64_t *end_us = arena_zeros(arena, graph->n, sizeof *end_us);
     row_t *level = arena_zeros(arena, graph->n, sizeof *level);
     row_t *on_level = arena_zeros(arena, graph->n, sizeof *on_level);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     *lengths = (struct et_lengths){.critical_last = ROW_NONE};
     for (row_t i = 0; i < graph->n_order; i++) {
         row_t row = graph->order[i];

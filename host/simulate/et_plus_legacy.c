@@ -77,8 +77,7 @@ static enum sutra_status read_ops(struct timed_ops *ops, struct et_plus_reader *
     *ops = (struct timed_ops){.cpu = {.ts = numbers_alloc(arena, n), .dur = numbers_alloc(arena, n)},
                               .row = arena_alloc(arena, n, sizeof *ops->row),
                               .op_of_row = rows_none(arena, n)};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     row_t n_ops = 0;
     for (row_t row = 0; row < n; row++) {
@@ -143,8 +142,7 @@ static enum sutra_status set_durations(const struct timed_ops *ops, struct et_pl
     const row_t n = ops->cpu.n;
     double *covered = arena_zeros(arena, n, sizeof *covered); /* microseconds in which children run */
     double *until = arena_alloc(arena, n, sizeof *until);     /* the last end of children */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t op = 0; op < n; op++)
         until[op] = -INFINITY;
     for (row_t op = 0; op < n; op++) {
@@ -172,8 +170,7 @@ static enum sutra_status set_thread_order(const struct timed_ops *ops, struct et
                                           struct sutra_context *context, struct arena *arena,
                                           struct sutra_error *error) {
     row_t *before = arena_alloc(arena, ops->cpu.n, sizeof *before);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     struct thread_order_step step = {&ops->cpu, LINK_GROUP_GAP_US, before};
     enum sutra_status status = context->engine.thread_order(context->engine.state, &step, error);
     for (row_t op = 0; op < ops->cpu.n && !status; op++) {

@@ -539,8 +539,7 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     struct key_index first = {0};
     struct arena_mark mark = arena_mark(&old->arena);
     row_t *last = arena_alloc(&old->arena, nodes->n, sizeof *last);
-    if (!last)
-        return error_memory(error);
+    TRY(arena_status(&old->arena, error));
     for (row_t row = 0; row < nodes->n; row++)
         old->keys[row] = key_is_integer(threads[row]) ? threads[row] : KEY_NULL;
     enum sutra_status status = key_index_build(&first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);

@@ -84,8 +84,7 @@ static enum sutra_status allocate_columns(struct et_filler *filler, struct sutra
     TRY(et_attributes_take(nodes, &nodes->metadata, n.n_metadata, error));
     TRY(et_docs_take(nodes, &nodes->metadata, n.n_metadata_docs, error));
     nodes->joined = arena_alloc(&nodes->arena, n.n_joined, 1);
-    if (!nodes->joined)
-        return error_memory(error);
+    TRY(arena_status(&nodes->arena, error));
     nodes->attributes.n_docs = n.n_docs;
     nodes->metadata.n_docs = n.n_metadata_docs;
     filler->fill = true;

@@ -363,9 +363,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
 static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_nodes *plain, uint64_t n_more,
                                        struct sutra_error *error) {
     const struct et_attributes *from = &plain->metadata;
-    enum sutra_status status = et_attributes_take(made, &made->metadata, from->n + n_more, error);
-    if (status)
-        return status;
+    TRY(et_attributes_take(made, &made->metadata, from->n + n_more, error));
     made->version = plain->version;
     memcpy(made->metadata.name, from->name, from->n * sizeof *from->name);
     memcpy(made->metadata.kind, from->kind, from->n * sizeof *from->kind);
@@ -497,8 +495,7 @@ static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena
     copy->row = arena_alloc(arena, rank->n, sizeof *copy->row);
     copy->meet_id = arena_alloc(arena, rank->n, sizeof *copy->meet_id);
     copy->alpha_id = arena_alloc(arena, rank->n, sizeof *copy->alpha_id);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     copy->next_id = alone->n ? alone->id[alone->n - 1] + 1 : 0;
     copy->first = rank->has_start ? find_ascending_id(alone->id, alone->n, rank->first_node) : alone->n;
     if (rank->has_start && copy->first == alone->n)

@@ -88,8 +88,7 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
                                                const uint64_t *slack_ns, struct sutra_error *error) {
     path->n_slacks = (uint64_t)input->ops.n + input->kernels.n;
     path->slacks = arena_alloc(&path->arena, path->n_slacks, sizeof *path->slacks);
-    if (!path->slacks)
-        return error_memory(error);
+    TRY(arena_status(&path->arena, error));
 
     /* Operators first, then kernels. */
     const struct timeline_ops *ops = &input->ops;

@@ -463,8 +463,7 @@ static enum sutra_status number_slots(struct node_graph *graph, struct sutra_err
         return SUTRA_OK;
     value_key *keys = arena_alloc(&graph->arena, nodes->n, sizeof *keys);
     graph->slot_of = arena_alloc(&graph->arena, nodes->n, sizeof *graph->slot_of);
-    if (graph->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&graph->arena, error));
     for (row_t row = 0; row < nodes->n; row++)
         keys[row] = id_key(graph, row);
     enum sutra_status status =
@@ -511,8 +510,7 @@ static enum sutra_status find_children(struct node_graph *graph, struct sutra_er
     struct arena_mark mark = arena_mark(&graph->arena);
     uint64_t *ids = arena_alloc(&graph->arena, graph->n_order, sizeof *ids);
     row_t *by_id = arena_alloc(&graph->arena, graph->n_order, sizeof *by_id);
-    if (graph->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&graph->arena, error));
     for (row_t i = 0; i < graph->n_order; i++) {
         by_id[i] = graph->order[i];
         ids[i] = nodes->id[by_id[i]];
@@ -659,9 +657,7 @@ static enum sutra_status make_node(struct node_graph *graph, row_t row, struct s
     enum et_plus_field fault = fault_of(graph, row);
     if (fault != ET_PLUS_N_FIELDS)
         return refuse_field(graph, row, fault, error);
-    enum sutra_status status = check_communication(graph, row, error);
-    if (status)
-        return status;
+    TRY(check_communication(graph, row, error));
     row_t slot = slot_of(graph, row);
     row_t under = nodes->parent[row] == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, nodes->parent[row]);
     if (under != ROW_NONE && graph->message[under] == ROW_NONE)
@@ -841,8 +837,7 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     graph->first_dep = rows_of_none(arena, n);
     graph->last_dep = arena_alloc(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     enum sutra_status status = order_rows(graph, error);
     if (status)
         return status;

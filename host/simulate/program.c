@@ -255,8 +255,7 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
     const uint32_t n_matches = programs->n_matches;
     uint64_t *first = arena_zeros(arena, (size_t)n_matches + 1, sizeof *first);
     uint32_t *n_members = arena_zeros(arena, n_matches, sizeof *n_members);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     /* List the members of each match: ascending, as ranks ascend. */
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct rank_graph *graph = program_graph_of(programs, &programs->list[p]);
@@ -267,8 +266,7 @@ static enum sutra_status find_groups(struct programs *programs, struct sutra_err
     for (uint32_t m = 0; m < n_matches; m++)
         first[m + 1] += first[m];
     uint32_t *members = arena_alloc(arena, first[n_matches], sizeof *members);
-    if (!members)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct rank_graph *graph = program_graph_of(programs, &programs->list[p]);
         for (row_t t = 0; t < graph->n_transfers && graph->matched_collective; t++) {
@@ -501,8 +499,7 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         return error_memory(error);
     graph->first_dep[items->n] = graph->n_deps;
     graph->waiters = arena_alloc(arena, graph->n_deps, sizeof *graph->waiters);
-    if (!graph->waiters)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     rows_invert(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
     return SUTRA_OK;
 }

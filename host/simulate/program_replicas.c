@@ -558,9 +558,7 @@ enum sutra_status replica_program(struct programs *programs, struct replicas *re
             continue;
         const struct transfer *transfer = &graph->transfers[item->transfer];
         const uint32_t recorded = item->group;
-        enum sutra_status status = find_new_group(programs, replicas, recorded, replica, &item->group, error);
-        if (status)
-            return status;
+        TRY(find_new_group(programs, replicas, recorded, replica, &item->group, error));
         const double run_ns = item->run_ns, wait_ns = item->dur_ns - run_ns;
         struct network_times *time = &times[n_transfers++];
         for (enum network_bound which = 0; which < N_NETWORKS; which++)

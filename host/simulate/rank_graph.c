@@ -372,8 +372,7 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
         return error_memory(error);
     graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
     graph->waiters = arena_alloc(arena, graph->n_deps, sizeof *graph->waiters);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     rows_invert(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
     return SUTRA_OK;
 }

@@ -248,8 +248,7 @@ static enum sutra_status find_critical_path(struct sutra_simulation *simulation,
     for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node))
         simulation->n_steps++;
     simulation->steps = arena_alloc(&simulation->arena, simulation->n_steps, sizeof *simulation->steps);
-    if (simulation->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&simulation->arena, error));
     uint64_t i = 0;
     for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node)) {
         const struct replay_times *times = &simulation->times[node.rank];
@@ -281,8 +280,7 @@ ORDER_BY(compare_names, struct simulation_name, DESCENDING(run_ns) ASCENDING(nam
 
 static enum sutra_status sum_by_name(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names->n, sizeof *names);
-    if (!names)
-        return error_memory(error);
+    TRY(arena_status(&simulation->arena, error));
     for (uint32_t r = 0; r < simulation->n; r++)
         for (row_t i = 0; i < simulation->graphs[r].n; i++) {
             struct simulation_name *name = &names[simulation->graphs[r].name[i]];
@@ -489,8 +487,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         uint64_t *dur_ns = arena_alloc(&simulation->arena, graph->n, sizeof *dur_ns);
-        if (simulation->arena.failed)
-            return error_memory(error);
+        TRY(arena_status(&simulation->arena, error));
         for (row_t i = 0; i < graph->n; i++)
             dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + 500) / 1000 * 1000;
         simulation->runs[r] = rank_graph_replay(graph, dur_ns);

@@ -114,9 +114,7 @@ static enum sutra_status make_copies(struct et_nodes *made, const struct et_node
             return error_set(error, SUTRA_DATA, "has changed since the simulation read it: simulate it again");
         n_attributes += recorded->attr_first[graph->node[i] + 1] - recorded->attr_first[graph->node[i]];
     }
-    enum sutra_status status = et_nodes_take(made, graph->n, graph->n, graph->n_deps, n_attributes, error);
-    if (status)
-        return status;
+    TRY(et_nodes_take(made, graph->n, graph->n, graph->n_deps, n_attributes, error));
     if (!pair_table_init(&orders))
         return error_memory(error);
     made->version = recorded->version;
@@ -266,8 +264,7 @@ enum sutra_status sutra_simulation_write_groups(struct sutra_context *context,
     struct group_member *members = arena_alloc(&arena, n, sizeof *members);
     int64_t *ranks = arena_alloc(&arena, n, sizeof *ranks);
     struct astra_group *groups = arena_alloc(&arena, n, sizeof *groups);
-    if (arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&arena, error));
     for (uint32_t r = 0; r < simulation->n; r++)
         for (row_t c = 0; c < simulation->graphs[r].n_contacts; c++)
             members[n_members++] = (struct group_member){simulation->graphs[r].contacts[c].group, simulation->ranks[r]};

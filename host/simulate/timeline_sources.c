@@ -112,8 +112,7 @@ static enum sutra_status index_rows(const struct timeline_sources *sources, cons
                                     struct sutra_error *error) {
     struct arena_mark mark = arena_mark(sources->arena);
     value_key *keys = arena_alloc(sources->arena, n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
+    TRY(arena_status(sources->arena, error));
     for (row_t i = 0; i < n; i++)
         keys[i] = column[rows[i]];
     enum sutra_status status = key_index_build(index, &sources->context->engine, keys, n, choice, NULL, error);
@@ -237,8 +236,7 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
                                        .awaited = arena_alloc(arena, sources->n_syncs, sizeof *orders->awaited),
                                        .call_start = arena_alloc(arena, sources->n_syncs, sizeof(double)),
                                        .record_start = arena_alloc(arena, sources->n_syncs, sizeof(double))};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t s = 0; s < sources->n_syncs; s++) {
         row_t sync = sources->syncs[s], i = orders->n;
         if (!(name_roles(sources->events, sources->roles, sync) & NAME_STREAM_WAIT))
@@ -262,8 +260,7 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
     double *wait_calls = arena_alloc(arena, orders->recorded ? 0 : sources->n_calls, sizeof *wait_calls);
     orders->calls = wait_calls;
     input->calls = timeline_calls_alloc(arena, sources->n_calls);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < sources->n_calls; i++) {
         uint32_t role = name_roles(sources->events, sources->roles, sources->calls[i]);
         if (!orders->recorded && (role & NAME_WAIT_CALL))
@@ -282,16 +279,14 @@ static enum sutra_status read_ops(struct timeline_sources *sources, const double
                                   struct sutra_error *error) {
     const struct device_events *events = sources->events;
     row_t *rows = arena_alloc(sources->arena, events->n, sizeof *rows), n = 0;
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(sources->arena, error));
     for (row_t event = 0; event < events->n; event++)
         if (category_roles(events, sources->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION) &&
             !(name_roles(events, sources->roles, event) & NAME_STEP) && timeline_event_lasts(sources, event) &&
             is_inside(window, timeline_event_start(sources, event)))
             rows[n++] = event;
     *ops = ops_alloc(sources->arena, n);
-    if (sources->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(sources->arena, error));
     ops->n = n;
     for (row_t i = 0; i < n; i++) {
         ops->id[i] = rows[i];
@@ -320,8 +315,7 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, const do
         n += is_kernel(sources, window, event);
     *kernels = kernels_alloc(sources->arena, n);
     kernels->event = arena_alloc(sources->arena, n, sizeof *kernels->event);
-    if (sources->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(sources->arena, error));
     for (row_t event = 0; event < events->n; event++) {
         if (!is_kernel(sources, window, event))
             continue;
@@ -366,15 +360,12 @@ static enum sutra_status read_linked(struct timeline_sources *sources, const str
     struct timeline_ops *ops = &input->ops;
     struct timeline_kernels *kernels = &input->kernels;
     sources->op_thread = device_ops->cpu.thread;
-    enum sutra_status status = index_rows(sources, sources->events->tid, device_ops->cpu_event, device_ops->cpu.n,
-                                          KEY_FIRST, &sources->thread_of, error);
-    if (status)
-        return status;
+    TRY(index_rows(sources, sources->events->tid, device_ops->cpu_event, device_ops->cpu.n, KEY_FIRST,
+                   &sources->thread_of, error));
     *ops = ops_alloc(sources->arena, n_units);
     *kernels = kernels_alloc(sources->arena, linked->report.n_gpu_nodes);
     kernels->event = arena_alloc(sources->arena, linked->report.n_gpu_nodes, sizeof *kernels->event);
-    if (sources->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(sources->arena, error));
     ops->n_threads = device_ops->cpu.n_threads;
     for (row_t unit = 0; unit < n_units; unit++) {
         row_t op = linked->unit_op[unit], n;

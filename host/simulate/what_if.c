@@ -83,8 +83,7 @@ enum sutra_status network_fit(struct network *network, const struct network *rec
     if (!number_links(network, graphs, n, arena))
         return error_memory(error);
     struct line_sums *sums = arena_zeros(arena, network->n, sizeof *sums);
-    if (!sums)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for_each(graphs, n, sums, add_means);
     for_each(graphs, n, sums, add_squares);
     double alpha_ns = 0, n_fitted = 0;
@@ -251,8 +250,7 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
 static enum sutra_status compare_cpus(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
                                       struct rank_slowness *slowness, struct sutra_error *error) {
     double *sorted = arena_alloc(&work->arena, n, sizeof *sorted);
-    if (!sorted)
-        return error_memory(error);
+    TRY(arena_status(&work->arena, error));
     for (uint32_t r = 0; r < n; r++) {
         /* CPU time per kernel. */
         double sum_ns = 0, n_kernels = 0;
@@ -373,8 +371,7 @@ static enum sutra_status unknown_name(const char *kind, const char *name, const 
 static enum sutra_status fit_names(const char *word, const char *selector, const struct strings *names,
                                    struct arena *arena, struct change *change, struct sutra_error *error) {
     change->fits = arena_zeros(arena, names->n, sizeof *change->fits);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     if (selector[1] == '~')
         return fit_regex(word, selector + 2, names, change->fits, error);
     uint32_t name = strings_find(names, selector + 1, strlen(selector + 1));
@@ -416,9 +413,7 @@ static enum sutra_status change_read(const char *word, const struct strings *nam
         return change_error(word, "the factor after the last colon must be a number from 0 to 1e9, such as 0.5 or 2x",
                             error);
     *colon = 0;
-    enum sutra_status status = read_rank(word, text, change, &rest, error);
-    if (status)
-        return status;
+    TRY(read_rank(word, text, change, &rest, error));
     if (read_work(rest, change))
         return SUTRA_OK;
     if (strncmp(rest, "name=", 5) == 0 || strncmp(rest, "op=", 3) == 0) {
@@ -536,8 +531,7 @@ enum sutra_status removals_apply(const struct change_target *target, const char 
         struct arena_mark mark = arena_mark(arena);
         const size_t length = strlen(removals[k]);
         char *change = arena_alloc(arena, length + 3, 1);
-        if (!change)
-            return error_memory(error);
+        TRY(arena_status(arena, error));
         memcpy(change, removals[k], length);
         memcpy(change + length, ":0", 3);
         const char *const changes[] = {change};

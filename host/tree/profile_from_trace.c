@@ -190,8 +190,7 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
     struct reading reading = {
         .trace = trace, .roles = find_roles(&trace->strings, arena), .rows = rows, .n_blocks = n / BLOCK + 1};
     reading.blocks = arena_zeros(arena, reading.n_blocks, sizeof *reading.blocks);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (size_t i = 0; i < reading.n_blocks; i++)
         reading.blocks[i].fields = (struct field_reader){.source = &trace->document.source, .values = &context->values};
     pool_run(context->pool, reading.n_blocks, read_block, &reading);

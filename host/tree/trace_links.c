@@ -268,8 +268,7 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
     struct sutra_reassociation counts = {0};
     struct arena scratch = {0};
     uint8_t *used = arena_zeros(&scratch, n_events, sizeof *used);
-    if (!used)
-        return error_memory(error);
+    TRY(arena_status(&scratch, error));
     for (uint64_t i = 0; i < n; i++) {
         event[i] = ROW_NONE;
         if (index[i] < 0 && of_profiler[i]) {

@@ -307,8 +307,7 @@ static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_conte
     const struct sutra_profile *profile = tree->profile;
     struct arena scratch = {0};
     uint8_t *placed = arena_alloc(&scratch, profile->n, sizeof *placed);
-    if (!placed)
-        return error_memory(error);
+    TRY(arena_status(&scratch, error));
     for (row_t row = 0; row < profile->n; row++)
         placed[row] = profile->parent[row] != ROW_NONE;
     const struct tree_events from = {profile->n,      profile->n_threads, profile->start, profile->end,
@@ -332,8 +331,7 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
          * no children. So for the replay, the former start 1 ns later, and the latter end 1 ns earlier. */
         int64_t *start = arena_alloc(&tree->arena, events.n, sizeof *start);
         int64_t *end = arena_alloc(&tree->arena, events.n, sizeof *end);
-        if (!start || !end)
-            return error_memory(error);
+        TRY(arena_status(&tree->arena, error));
         for (row_t i = 0; i < events.n; i++) {
             bool call = profile->kind[order[i]] == SUTRA_EVENT_KINETO;
             bool enters = event_enters(sorted->events.start[i], sorted->events.end[i]);
@@ -361,8 +359,7 @@ static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_err
     row_t *begin = tree->child_begin;
     struct arena_mark mark = arena_mark(&tree->arena);
     row_t *next = arena_alloc(&tree->arena, (size_t)n + 1, sizeof *next);
-    if (!next)
-        return error_memory(error);
+    TRY(arena_status(&tree->arena, error));
     for (row_t i = 0; i < n; i++)
         begin[(tree->parent[i] == ROW_NONE ? n : tree->parent[i]) + 1]++;
     for (row_t i = 0; i <= n; i++) {

@@ -371,8 +371,7 @@ static enum sutra_status sort_marks(struct timeline_writer *w, struct sutra_erro
     row_t n = (row_t)w->n_marks;
     uint64_t *keys = arena_alloc(&w->arena, n, sizeof *keys);
     w->order = arena_alloc(&w->arena, n, sizeof *w->order);
-    if (!keys || !w->order)
-        return error_memory(error);
+    TRY(arena_status(&w->arena, error));
     for (row_t i = 0; i < n; i++)
         w->order[i] = i;
     for (int pass = 0; pass < 3; pass++) {

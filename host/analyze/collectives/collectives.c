@@ -199,8 +199,7 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
     of->sums = arena_zeros(&of->arena, of->n_clocks, sizeof *of->sums);
     of->parts = arena_zeros(&of->arena, of->n_clocks, sizeof(struct collective_part *));
     double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
-    if (of->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&of->arena, error));
     /* Of the job's GPU activity, by the common clock; as recorded if no rank has a clock. */
     int64_t first = INT64_MAX, last = INT64_MIN;
     row_t clock = 0;
@@ -350,8 +349,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
     }
     size_t n_analyzed = of->tasks.n_analyzed;
     int64_t *ranks = arena_alloc(&of->arena, of->tasks.n, sizeof *ranks);
-    if (of->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&of->arena, error));
     for (size_t i = 0; i < n_analyzed; i++)
         ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
     TRY(collective_checks_find(&of->calls, &of->matches, ranks, n_analyzed, &of->arena, &of->checks, error));

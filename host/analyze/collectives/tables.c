@@ -382,8 +382,7 @@ enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sut
     struct kind_row *rows = arena_alloc(&of->arena, of->matches.n, sizeof *rows);
     double *values = arena_alloc(&of->arena, of->matches.n, sizeof *values);
     row_t n = of->matches.n, n_fast = 0;
-    if (of->arena.failed)
-        return error_memory(error);
+    TRY(arena_status(&of->arena, error));
     for (row_t i = 0; i < n; i++) {
         const struct collective_match *match = &of->matches.list[i];
         const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);

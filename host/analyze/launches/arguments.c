@@ -120,14 +120,11 @@ enum sutra_status launch_configs_read(struct sutra_context *context, const struc
     *kinds = (struct launch_configs){.of = arena_alloc(arena, devices->n, sizeof *kinds->of)};
     if (arena->failed || !strings_init(&kinds->texts) || strings_intern(&kinds->texts, "", 0) == STRING_NONE)
         return error_memory(error);
-    enum sutra_status status = read_launch_column(context, model, &column, error);
-    if (status)
-        return status;
+    TRY(read_launch_column(context, model, &column, error));
     struct arena_mark mark = arena_mark(arena);
     const struct strings *strings = event_columns_strings(model->trace);
     uint32_t *kind_of_text = rows_none(arena, strings->n);
-    if (!kind_of_text)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     uint32_t none = add_launch_kind(&reader, "", 0); /* of events without arguments; the first of the list */
     for (row_t i = 0; i < devices->n && !reader.failed; i++) {
         uint32_t text = column.string[devices->event[i]];
@@ -239,8 +236,7 @@ enum sutra_status op_arguments_ask(struct sutra_context *context, const struct l
     row_t n_events = model->events->n, n = 0;
     uint8_t *wanted = arena_zeros(scratch, n_events, sizeof *wanted);
     row_t *events = arena_alloc(scratch, (size_t)lists[0].n + lists[1].n, sizeof *events);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (int i = 0; i < 2; i++)
         for (row_t k = 0; k < lists[i].n; k++)
             wanted[model->hosts.event[lists[i].host[k]]] = true;
@@ -320,8 +316,7 @@ static enum sutra_status find_iterations(const struct launch_model *model, const
     uint8_t *marked = arena_alloc(arena, rows->n, sizeof *marked);
     row_t *around = arena_alloc(arena, rows->n, sizeof *around);
     uint32_t *found = arena_alloc(arena, n, sizeof *found);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < rows->n; row++) {
         uint8_t *known = &is_iteration[rows->name[row]];
         marked[row] = false;

@@ -112,8 +112,7 @@ static enum sutra_status find_roles(struct capture_build *build, struct sutra_er
                  {"StreamEndCapture", TEXT_HAS, CALL_ENDS}};
     const struct strings *strings = build->capture->model.strings;
     build->roles = arena_zeros(build->scratch, strings->n, sizeof *build->roles);
-    if (!build->roles)
-        return error_memory(error);
+    TRY(arena_status(build->scratch, error));
     for (uint32_t string = 0; string < strings->n; string++) {
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (text_compare(strings, string, words[i].comparison, words[i].text))
@@ -131,8 +130,7 @@ static enum sutra_status read_fields(struct capture_build *build, struct sutra_e
     const struct host_rows *hosts = &capture->model.hosts;
     struct requested_column columns[2];
     row_t *events = arena_alloc(build->scratch, hosts->n, sizeof *events), n = 0;
-    if (!events)
-        return error_memory(error);
+    TRY(arena_status(build->scratch, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] == HOST_CALL)
             events[n++] = hosts->event[row];
@@ -159,8 +157,7 @@ static enum sutra_status read_arguments(struct capture_build *build, struct sutr
     struct requested_column column;
     struct arena_mark mark = arena_mark(build->scratch);
     row_t *events = arena_alloc(build->scratch, hosts->n, sizeof *events), n = 0;
-    if (!events)
-        return error_memory(error);
+    TRY(arena_status(build->scratch, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] != HOST_CALL)
             events[n++] = hosts->event[row];
@@ -178,8 +175,7 @@ static enum sutra_status list_dispatches(struct capture_build *build, struct sut
     TRY(list_calls(build, CALL_DISPATCHES, &build->calls, &build->n_calls, error));
     build->starts = arena_alloc(build->scratch, build->n_calls, sizeof *build->starts);
     build->symbol = arena_alloc(build->scratch, build->n_calls, sizeof *build->symbol);
-    if (build->scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(build->scratch, error));
     for (row_t i = 0; i < build->n_calls; i++) {
         row_t row = build->calls[i];
         uint8_t roles = build->roles[hosts->name[row]];
@@ -211,8 +207,7 @@ static enum sutra_status add_segment(struct capture_build *build, int64_t from, 
         return error_memory(error);
     row_t *call = arena_alloc(build->arena, end - begin, sizeof *call);
     uint32_t *symbol = arena_alloc(build->arena, end - begin, sizeof *symbol);
-    if (build->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(build->arena, error));
     for (row_t i = begin; i < end; i++) {
         if (hosts->stop[build->calls[i]] > to)
             continue;
@@ -251,13 +246,11 @@ static enum sutra_status find_enclosing(struct capture_build *build, struct sutr
     uint32_t ignored = strings_find(model->strings, "execute", strlen("execute"));
     uint8_t *marked = arena_alloc(build->scratch, hosts->n, sizeof *marked);
     uint8_t *is_module = arena_alloc(build->scratch, hosts->n, sizeof *is_module);
-    if (build->scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(build->scratch, error));
     mark_modules(model, is_module);
     for (int k = 0; k < 3; k++) {
         row_t *found = arena_alloc(build->arena, hosts->n, sizeof *found);
-        if (!found)
-            return error_memory(error);
+        TRY(arena_status(build->arena, error));
         for (row_t row = 0; row < hosts->n; row++) {
             bool is_op = hosts->kind[row] == HOST_OPERATOR && hosts->name[row] != ignored;
             marked[row] = (k != 1 && is_op) || (k != 0 && is_module[row]);
@@ -309,8 +302,7 @@ enum sutra_status graph_captures_read(struct sutra_context *context, const char 
                                       struct graph_captures *captures, struct sutra_error *error) {
     *captures = (struct graph_captures){.n = 0};
     captures->list = arena_zeros(&captures->arena, n, sizeof *captures->list);
-    if (!captures->list)
-        return error_memory(error);
+    TRY(arena_status(&captures->arena, error));
     for (size_t i = 0; i < n; i++)
         TRY(read_capture(context, paths[i], &captures->list[captures->n++], &captures->arena, error));
     return SUTRA_OK;

@@ -78,8 +78,7 @@ static enum sutra_status list_kernels(struct landmark_search *search, struct are
     search->last_gap = rows_none(scratch, model->strings->n);
     search->replayed = arena_zeros(scratch, model->strings->n, sizeof *search->replayed);
     search->kernel = arena_alloc(scratch, devices->n, sizeof *search->kernel);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t k = 0; k < devices->n; k++) {
         row_t device = devices->by_start[k];
         if (!(category_roles(model->events, model->roles, devices->event[device]) & CATEGORY_KERNEL))

@@ -67,8 +67,7 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
     row_t *of_host = rows_none(scratch, hosts->n);
     *launch_of = rows_none(scratch, devices->n);
     launches->call = arena_alloc(scratch, n_kernels, sizeof *launches->call);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
         if (call == ROW_NONE || devices->class[i] == DEVICE_NO_WORK || is_graph[hosts->name[call]] != 2 ||
@@ -80,8 +79,7 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
     uint64_t *keys = arena_alloc(scratch, launches->n, sizeof *keys);
     launches->first = arena_zeros(scratch, (size_t)launches->n + 2, sizeof *launches->first);
     launches->device = arena_alloc(scratch, n_kernels, sizeof *launches->device);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < launches->n; i++)
         keys[i] = hosts->event[launches->call[i]];
     TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, launches->call, launches->n}, error));
@@ -212,8 +210,7 @@ static enum sutra_status list_segments(struct capture_search *search, struct sut
     if (n_segments > ROW_LIMIT / 2)
         return error_set(error, SUTRA_DATA, "the capture traces have more than %u captures", ROW_LIMIT / 2);
     search->segments = arena_alloc(search->scratch, 2 * n_segments, sizeof *search->segments);
-    if (search->scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(search->scratch, error));
     search->sets[0] = (struct segment_set){.size = -1};
     search->n_sets = 1;
     for (uint32_t c = 0; c < captures->n; c++)
@@ -235,13 +232,11 @@ static enum sutra_status choose_sets(struct capture_search *search, struct sutra
     const struct host_rows *hosts = &model->hosts;
     const struct graph_launches *launches = &search->launches;
     search->set_of = arena_zeros(search->scratch, launches->n, sizeof *search->set_of);
-    if (!search->set_of)
-        return error_memory(error);
+    TRY(arena_status(search->scratch, error));
     if (search->n_sets > 1) {
         uint8_t *marked = arena_alloc(search->scratch, hosts->n, sizeof *marked);
         row_t *around = arena_alloc(search->scratch, hosts->n, sizeof *around);
-        if (search->scratch->failed)
-            return error_memory(error);
+        TRY(arena_status(search->scratch, error));
         for (row_t row = 0; row < hosts->n; row++)
             marked[row] = hosts->kind[row] == HOST_ANNOTATION &&
                           graph_iteration_size(strings_text(model->strings, hosts->name[row])) >= 0;
@@ -268,8 +263,7 @@ static enum sutra_status number_sequences(struct capture_search *search, struct 
     const struct graph_launches *launches = &search->launches;
     search->name_flags = arena_zeros(search->scratch, model->strings->n, sizeof *search->name_flags);
     search->sequence = arena_alloc(search->scratch, launches->n, sizeof *search->sequence);
-    if (search->scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(search->scratch, error));
     for (row_t i = 0; i < launches->n; i++) {
         value_key before = 0;
         for (row_t k = launches->first[i]; k < launches->first[i + 1]; k++) {
@@ -428,8 +422,7 @@ static enum sutra_status match_captures(struct capture_search *search, struct su
     search->symbol_of = arena_alloc(search->scratch, captures->n, sizeof *search->symbol_of);
     for (size_t c = 0; c < captures->n && !search->scratch->failed; c++)
         search->symbol_of[c] = arena_zeros(search->scratch, search->model->strings->n, sizeof **search->symbol_of);
-    if (search->scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(search->scratch, error));
     enum sutra_status status = list_segments(search, error);
     if (!status)
         status = choose_sets(search, error);
@@ -501,8 +494,7 @@ static enum sutra_status name_owners_of(struct graph_names *names, uint32_t capt
     struct arena_mark mark = arena_mark(scratch);
     uint32_t *numbers = rows_none(scratch, capture->model.strings->n);
     uint32_t *modules = rows_none(scratch, capture->model.strings->n);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < names->model->devices.n; i++) {
         row_t call = graphs->call[i], depth = 0;
         if (call == ROW_NONE || graphs->capture[i] != capture_number)
@@ -562,8 +554,7 @@ enum sutra_status graph_kernels_find(struct sutra_context *context, struct launc
     graphs->module = rows_none(arena, n);
     graphs->call = rows_none(arena, n);
     graphs->capture = arena_zeros(arena, n, sizeof *graphs->capture);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         graphs->method[i] = launch_of[i] == ROW_NONE ? GRAPH_NONE : GRAPH_UNMATCHED;
     TRY(captures ? match_captures(&search, error) : graph_landmarks_find(model, launch_of, scratch, graphs, error));

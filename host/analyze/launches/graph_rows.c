@@ -169,8 +169,7 @@ static enum sutra_status merge_rows(const struct row_insertion *insertion, row_t
                              .thread = arena_alloc(arena, n, sizeof *made.thread),
                              .kind = arena_alloc(arena, n, sizeof *made.kind),
                              .replayed = arena_zeros(arena, n, sizeof *made.replayed)};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < old.n; row++) { /* enclosing rows precede the rows inside */
         row_t parent = old.parent[row], around = old.around[row];
         moved[row] = at;
@@ -218,8 +217,7 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
     insertion.op = arena_alloc(scratch, graphs->n_kernels, sizeof *insertion.op);
     row_t *link = arena_alloc(scratch, devices->n, sizeof *link);
     row_t *moved = arena_alloc(scratch, model->hosts.n, sizeof *moved);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < devices->n; i++)
         if (graphs->op[i] != STRING_NONE)
             insertion.kernels[insertion.n_kernels++] =
@@ -241,15 +239,13 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
                          "graphs replay more than %u operators: select fewer steps (--step, --from-us, --to-us)",
                          ROW_LIMIT);
     row_t *at_of_new = arena_alloc(scratch, insertion.n, sizeof *at_of_new);
-    if (!at_of_new)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     TRY(merge_rows(&insertion, moved, at_of_new, arena, error));
 
     /* Calls and links in the numbers of the new rows. */
     devices->replayed = rows_none(arena, devices->n);
     graphs->replays = arena_alloc(arena, insertion.n, sizeof *graphs->replays);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < insertion.n; i++)
         graphs->replays[i] = insertion.rows[i].replay;
     for (row_t i = 0; i < devices->n; i++) {

@@ -236,8 +236,7 @@ static enum sutra_status find_arrows_to_npu(struct sutra_context *context, struc
     struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
     row_t *arrows = arena_alloc(scratch, lists->n_arrows, sizeof *arrows), n = 0;
-    if (!arrows)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     uint32_t category = strings_find(model->strings, "async_npu", strlen("async_npu"));
     for (row_t i = 0; i < lists->n_arrows; i++)
         if (events->category[lists->arrow[i]] == category)
@@ -307,14 +306,12 @@ enum sutra_status find_call_rows(const struct launch_model *model, row_t *calls,
     const struct host_rows *hosts = &model->hosts;
     struct arena_mark mark = arena_mark(scratch);
     struct row_ranks ranks = row_ranks_alloc(scratch, model->events->n);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++)
         if (calls[i] != ROW_NONE)
             row_ranks_add(&ranks, calls[i]);
     row_t *row_of = arena_alloc(scratch, row_ranks_count(&ranks), sizeof *row_of);
-    if (!row_of)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (row_ranks_contain(&ranks, hosts->event[row]))
             row_of[row_rank(&ranks, hosts->event[row])] = row;
@@ -331,8 +328,7 @@ enum sutra_status order_launch_links(struct launch_model *model, const row_t *ca
     row_t n_hosts = model->hosts.n;
     *links = (struct launch_links){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first),
                                    .device = arena_alloc(arena, n, sizeof *links->device)};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         if (call[i] != ROW_NONE)
             links->first[call[i] + 2]++;
@@ -405,8 +401,7 @@ enum sutra_status attribute_to_launchers(struct launch_model *model, struct aren
     attributions->work = arena_alloc(arena, attributions->n, sizeof *attributions->work);
     attributions->direct = arena_alloc(arena, attributions->n, sizeof *attributions->direct);
     attributions->subtree = arena_alloc(arena, attributions->n, sizeof *attributions->subtree);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* The activities of each launcher, by start. */
     for (row_t i = 0; i < devices->n; i++)
@@ -445,8 +440,7 @@ enum sutra_status launch_model_busy_time(const struct launch_model *model, const
     int64_t *start = arena_alloc(scratch, links->n, sizeof *start),
             *stop = arena_alloc(scratch, links->n, sizeof *stop);
     row_t *first = arena_alloc(scratch, n, sizeof *first), *last = arena_alloc(scratch, n, sizeof *last);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < links->n; i++) {
         row_t device = links->device[i];
         start[i] = devices->start[device];
@@ -709,16 +703,14 @@ enum sutra_status categorize_launchers(const struct launch_model *model, struct 
     const struct attribution_table *attributions = &model->attributions;
     const struct host_rows *hosts = &model->hosts;
     uint8_t *made = arena_alloc(arena, attributions->n, sizeof *made);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     *categories = made;
     struct arena_mark mark = arena_mark(scratch);
     const struct known_search search = {.model = model,
                                         .of_name = arena_zeros(scratch, model->strings->n, sizeof *search.of_name),
                                         .is_module = arena_zeros(scratch, model->strings->n, 1),
                                         .above = arena_alloc(scratch, hosts->n, sizeof *search.above)};
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     if (hosts->n)
         memcpy(search.above, hosts->parent, hosts->n * sizeof *search.above);
     for (row_t i = 0; i < attributions->n; i++) { /* launchers are ordered by start */

@@ -342,8 +342,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
                                     struct sutra_error *error) {
     const struct memory_allocs *allocs = facts->allocs;
     uint32_t *rows = arena_alloc(scratch, allocs->n, sizeof *rows);
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     device->largest = EVENT_NONE;
     for (uint32_t i = 0; i < allocs->n; i++) {
         if (allocs->begin[i] > device->peak || allocs->end[i] < device->peak)
@@ -436,8 +435,7 @@ static enum sutra_status count_allocs_of_steps(struct memory_device *device, con
                                                struct arena *scratch, struct sutra_error *error) {
     uint32_t n = 2 * device->n_steps, at = 0, count = 0;
     struct step_boundary *boundaries = arena_alloc(scratch, n, sizeof *boundaries);
-    if (!boundaries)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (uint32_t i = 0; i < n; i++) {
         const struct memory_step *step = &device->steps[i / 2];
         boundaries[i] = (struct step_boundary){i % 2 ? step->end_event : step->first_event, i / 2, i % 2};
@@ -593,8 +591,7 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     if (n_found)
         qsort(found, n_found, sizeof *found, compare_growth);
     device->growing = arena_alloc(&memory->arena, n_found, sizeof *device->growing);
-    if (!device->growing)
-        return error_memory(error);
+    TRY(arena_status(&memory->arena, error));
     device->n_growing = n_found;
     for (uint32_t i = 0; i < n_found; i++)
         device->growing[i] = found[i].growth;

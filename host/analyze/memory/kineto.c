@@ -132,8 +132,7 @@ static enum sutra_status list_events(struct kineto *k, struct sutra_error *error
     ranges->start_ns = arena_alloc(k->arena, events->n, sizeof(int64_t));
     ranges->end_ns = arena_alloc(k->arena, events->n, sizeof(int64_t));
     ranges->kind = arena_alloc(k->arena, events->n, 1);
-    if (!k->memory_events || !k->oom_events || !ranges->event || !ranges->start_ns || !ranges->end_ns || !ranges->kind)
-        return error_memory(error);
+    TRY(arena_status(k->arena, error));
     for (row_t i = 0; i < events->n; i++) {
         uint32_t category = events->category[i];
         if (events->phase[i] == 'i') {
@@ -174,8 +173,7 @@ static enum sutra_status read_arguments(struct kineto *k, struct sutra_error *er
         {"Total Allocated", ASK_KEY, false}, {"Total Reserved", ASK_KEY, false}};
     struct requested_column columns[6];
     row_t n = k->n_memory + k->n_ooms, *events = arena_alloc(k->arena, n, sizeof *events);
-    if (!events)
-        return error_memory(error);
+    TRY(arena_status(k->arena, error));
     memcpy(events, k->memory_events, k->n_memory * sizeof *events);
     memcpy(events + k->n_memory, k->oom_events, k->n_ooms * sizeof *events);
     TRY(event_columns_request(k->context, k->trace, fields, 6, events, n, columns, error));
@@ -293,13 +291,11 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     pair_table_free(&tids);
     if (!ok)
         return error_memory(error);
-    enum sutra_status status;
-    if ((status = sort_by(k, order, n, keys, ranges->end_ns, true, error)) ||
-        (status = sort_by(k, order, n, keys, ranges->start_ns, false, error)) ||
-        (status = sort_by(k, order, n, keys, threads, false, error)) ||
-        (status = sort_by(k, memory_order, n_memory, keys, memory_ns, false, error)) ||
-        (status = sort_by(k, memory_order, n_memory, keys, memory_threads, false, error)))
-        return status;
+    TRY(sort_by(k, order, n, keys, ranges->end_ns, true, error));
+    TRY(sort_by(k, order, n, keys, ranges->start_ns, false, error));
+    TRY(sort_by(k, order, n, keys, threads, false, error));
+    TRY(sort_by(k, memory_order, n_memory, keys, memory_ns, false, error));
+    TRY(sort_by(k, memory_order, n_memory, keys, memory_threads, false, error));
 
     static const struct enclosing nothing = {ROW_NONE, ROW_NONE, ROW_NONE, ROW_NONE, ROW_NONE, false};
     row_t next = 0, depth = 0;
@@ -585,17 +581,14 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
     device->n_skipped = k->n_skipped;
     device->has_time = true;
     device->time_ns = arena_alloc(&k->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
-    if (!device->time_ns)
-        return error_memory(error);
+    TRY(arena_status(&k->memory->arena, error));
     for (uint32_t i = 0; i < n; i++)
         device->time_ns[i + 1] = times[positions[i]];
     device->time_ns[0] = device->time_ns[1];
     struct memory_allocs allocs = {0};
     struct memory_facts facts = {.allocs = &allocs, .stack_name = stack_name, .arg = &allocs};
-    enum sutra_status status;
-    if ((status = match_events(k, positions, n, &allocs, device, error)) ||
-        (status = make_points(k, positions, &allocs, type, device, &facts, error)))
-        return status;
+    TRY(match_events(k, positions, n, &allocs, device, error));
+    TRY(make_points(k, positions, &allocs, type, device, &facts, error));
 
     /* Steps: of the profiler, else from one optimizer step to the next. */
     row_t n_steps = k->steps.n ? k->steps.n : k->n_optimizer;
@@ -618,8 +611,7 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
         device->steps[i].start_ns = i ? k->optimizer_ends[i - 1] : device->time_ns[1];
         device->steps[i].end_ns = k->optimizer_ends[i];
     }
-    if ((status = copy_ooms(k, type, id, device, error)))
-        return status;
+    TRY(copy_ooms(k, type, id, device, error));
     return memory_summarize(k->memory, device, &facts, k->arena, error);
 }
 
@@ -629,8 +621,7 @@ static enum sutra_status read_devices(struct kineto *k, struct memory_input *inp
     int64_t *times = arena_alloc(k->arena, n, sizeof *times), *types = arena_alloc(k->arena, n, sizeof *types),
             *ids = arena_alloc(k->arena, n, sizeof *ids);
     uint64_t *keys = arena_alloc(k->arena, n, sizeof *keys);
-    if (!order || !times || !types || !ids || !keys)
-        return error_memory(error);
+    TRY(arena_status(k->arena, error));
     for (row_t i = 0; i < n; i++) {
         row_t event = k->memory_events[i];
         order[i] = i;
@@ -638,23 +629,19 @@ static enum sutra_status read_devices(struct kineto *k, struct memory_input *inp
         types[i] = integer_of(k->device_type.key[event], 0);
         ids[i] = integer_of(k->device_id.key[event], -1);
     }
-    enum sutra_status status;
-    if ((status = sort_by(k, order, n, keys, times, false, error)) ||
-        (status = sort_by(k, order, n, keys, ids, false, error)) ||
-        (status = sort_by(k, order, n, keys, types, false, error)))
-        return status;
+    TRY(sort_by(k, order, n, keys, times, false, error));
+    TRY(sort_by(k, order, n, keys, ids, false, error));
+    TRY(sort_by(k, order, n, keys, types, false, error));
     uint32_t n_devices = 0;
     for (row_t i = 0; i < n; i++)
         n_devices += !i || types[order[i]] != types[order[i - 1]] || ids[order[i]] != ids[order[i - 1]];
     input->devices = arena_zeros(&k->memory->arena, n_devices, sizeof *input->devices);
-    if (!input->devices)
-        return error_memory(error);
+    TRY(arena_status(&k->memory->arena, error));
     for (row_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && types[order[end]] == types[order[i]] && ids[order[end]] == ids[order[i]];)
             end++;
         struct arena_mark mark = arena_mark(k->arena);
-        if ((status = read_device(k, order + i, end - i, times, &input->devices[input->n_devices++], error)))
-            return status;
+        TRY(read_device(k, order + i, end - i, times, &input->devices[input->n_devices++], error));
         arena_release(k->arena, mark);
     }
     return SUTRA_OK;
@@ -670,15 +657,14 @@ static enum sutra_status read_trace(struct kineto *k, struct memory_input *input
         k->categories[i] = memory_name(k->memory, category_names[i], strlen(category_names[i]));
     if (k->categories[7] == STRING_NONE)
         return error_memory(error);
-    enum sutra_status status;
-    if ((status = arena_status(k->arena, error)) ||
-        (status = exact_times_find(k->context, k->trace, NULL, k->arena, &k->times, error)) ||
-        (status = list_events(k, error)) || (status = read_arguments(k, error)))
-        return status;
+    TRY(arena_status(k->arena, error));
+    TRY(exact_times_find(k->context, k->trace, NULL, k->arena, &k->times, error));
+    TRY(list_events(k, error));
+    TRY(read_arguments(k, error));
     if (!k->n_memory)
         return error_set(error, SUTRA_DATA, "no memory events in this trace: record it with profile_memory=True");
-    if ((status = sweep_threads(k, error)) || (status = list_phases(k, error)))
-        return status;
+    TRY(sweep_threads(k, error));
+    TRY(list_phases(k, error));
     return read_devices(k, input, error);
 }
 

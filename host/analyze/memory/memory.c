@@ -307,8 +307,7 @@ static enum sutra_status find_causes(struct sutra_memory *memory, struct memory_
     for (uint32_t i = 0; i < input->n_devices; i++)
         max_findings += RULES_MAX + input->devices[i].n_ooms;
     input->findings = arena_alloc(&memory->arena, max_findings, sizeof *input->findings);
-    if (!input->findings)
-        return error_memory(error);
+    TRY(arena_status(&memory->arena, error));
     for (uint32_t i = 0; i < input->n_devices; i++)
         if (!input->devices[i].is_cpu)
             check_device(memory, input, i);

@@ -251,8 +251,7 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
     struct memory_allocs *a = &s->trace->allocs;
     uint32_t n_matched = 0, n_live = 0, n_of_events = a->n;
     uint8_t *is_matched = arena_zeros(s->arena, n_of_events, 1);
-    if (!is_matched)
-        return error_memory(error);
+    TRY(arena_status(s->arena, error));
     for (uint32_t i = 0; i < n_of_events; i++)
         n_live += a->end[i] == EVENT_NONE;
     for (uint32_t i = 0; i < n; i++) {
@@ -301,8 +300,7 @@ static enum sutra_status name_allocs(struct snapshot *s, struct sutra_error *err
     struct memory_allocs *a = &s->trace->allocs;
     a->frame = arena_alloc(s->arena, a->n, sizeof *a->frame);
     a->operator_name = arena_alloc(s->arena, a->n, sizeof *a->operator_name);
-    if (!a->frame || !a->operator_name)
-        return error_memory(error);
+    TRY(arena_status(s->arena, error));
     for (uint32_t i = 0; i < a->n; i++) {
         uint32_t list = s->trace->alloc_list[i], category = a->category[i];
         a->frame[i] = s->before;
@@ -485,8 +483,7 @@ static enum sutra_status read_device(struct snapshot *s, const object_t *segment
     facts.before_reserved = device->segments.reserved - device->reserved[n];
     device->is_negative = facts.before_reserved < 0;
     uint32_t *segment_allocs = arena_alloc(s->arena, trace->n_segment_events, sizeof *segment_allocs);
-    if (!segment_allocs)
-        return error_memory(error);
+    TRY(arena_status(s->arena, error));
     facts.segment_allocs = segment_allocs;
     for (uint32_t i = 0; i < trace->n_segment_events; i++) {
         const struct segment_event *event = &trace->segment_events[i];
@@ -554,8 +551,7 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
     uint32_t n_traces = container_of(o, traces)->n, n_segments = container_of(o, segments)->n;
     object_t *sorted = arena_alloc(s->arena, n_segments, sizeof *sorted);
     uint32_t *counts = arena_zeros(s->arena, DEVICES_MAX + 2, sizeof *counts);
-    if (!sorted || !counts)
-        return error_memory(error);
+    TRY(arena_status(s->arena, error));
     TRY(sort_segments(s, segments, sorted, counts, error));
     for (uint32_t d = DEVICES_MAX; d < n_traces; d++)
         if (is_list(items_of(o, traces)[d]) && container_of(o, items_of(o, traces)[d])->n)

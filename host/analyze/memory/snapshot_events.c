@@ -514,8 +514,7 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *d
     const struct segment_event *events = s->trace->segment_events;
     uint32_t n = s->trace->n_segment_events;
     device->runs = arena_zeros(&s->memory->arena, n, sizeof *device->runs);
-    if (!device->runs)
-        return error_memory(error);
+    TRY(arena_status(&s->memory->arena, error));
     for (uint32_t i = 0, end; i < n; i = end) {
         end = i + 1;
         if (!frees_segment(events[i].action))

@@ -447,8 +447,7 @@ static enum sutra_status add_gpu(struct sutra_nsys *nsys, const struct engine *e
     struct stream_kernel *kernels = arena_alloc(arena, n, sizeof *kernels);
     int64_t first_start = events->start[rows[0]], last_end = INT64_MIN;
     row_t n_timed = 0, n_kernels = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++) {
         row_t event = rows[i];
         int64_t event_end = events->start[event] + events->dur[event];
@@ -525,8 +524,7 @@ static enum sutra_status add_gpus(struct sutra_nsys *nsys, const struct engine *
     for (int id = SUTRA_NSYS_GPU_GAPS; id <= SUTRA_NSYS_EXPOSED; id++)
         result_table_begin(&nsys->result, (uint32_t)id);
     uint32_t n_gpus = 0, *first_of_rank = arena_alloc(arena, report->n_ranks + 1, sizeof *first_of_rank);
-    if (!first_of_rank)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t i = 0; i < report->n_ranks; i++) {
         first_of_rank[i] = n_gpus;
         n_gpus += report->ranks[i].n_devices;

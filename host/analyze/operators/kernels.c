@@ -172,8 +172,7 @@ static enum sutra_status describe_activities(struct kernels_run *tables, struct 
     row_t n_delays = 0;
     tables->durations = arena_alloc(arena, tables->names.n, sizeof *tables->durations);
     tables->delays = arena_alloc(arena, tables->names.n, sizeof *tables->delays);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < devices->n; i++) {
         ticks[i] = devices->stop[i] - devices->start[i];
         of[i] = tables->configurations.list[tables->configuration_of[i]].name;
@@ -199,8 +198,7 @@ static enum sutra_status read_activities(struct kernels_run *tables, struct aren
     row_t *events = arena_alloc(arena, tables->configurations.n, sizeof *events), n = 0;
     const char **names = arena_alloc(arena, n_names, sizeof *names);
     tables->shorts = arena_alloc(arena, n_names, sizeof *tables->shorts);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* request what limits the occupancy of each configuration */
     for (uint32_t c = 0; c < tables->configurations.n; c++)
@@ -396,8 +394,7 @@ static enum sutra_status find_compute_union(const struct launch_model *model, st
     *busy = (struct busy_union){.start = arena_alloc(arena, devices->n, sizeof(int64_t)),
                                 .end = arena_alloc(arena, devices->n, sizeof(int64_t)),
                                 .before = arena_alloc(arena, devices->n, sizeof(int64_t))};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     int64_t sum = 0;
     for (row_t k = 0; k < devices->n; k++) {
         row_t i = devices->by_start[k];
@@ -459,8 +456,7 @@ static enum sutra_status find_groups(const struct op_input *input, const row_t *
     uint8_t *marked = arena_alloc(arena, hosts->n, 1);
     row_t *around = arena_alloc(arena, hosts->n, sizeof *around), *events = arena_alloc(arena, n, sizeof *events);
     struct requested_column column;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         marked[row] = hosts->name[row] == name && hosts->kind[row] == HOST_OPERATOR;
     TRY(find_marked_ancestors(model, marked, arena, around, error));
@@ -488,8 +484,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_COMMUNICATION);
     struct arena_mark mark = arena_mark(arena);
     row_t n = 0, *list = arena_alloc(arena, devices->n, sizeof *list);
-    if (!list)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t k = 0; k < devices->n; k++)
         if (devices->class[devices->by_start[k]] == DEVICE_COMMUNICATION)
             list[n++] = devices->by_start[k];
@@ -498,8 +493,7 @@ enum sutra_status operators_communication(const struct op_input *input, struct a
     struct tuple *keys = arena_zeros(arena, n, sizeof *keys);
     struct requested_column columns[2];
     struct busy_union compute;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t k = 0; k < n; k++)
         events[k] = devices->event[list[k]];
     if (n) {

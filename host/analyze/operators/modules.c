@@ -59,8 +59,7 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
     row_t n = 0;
     search->engine = arena_alloc(arena, hosts->n, sizeof *search->engine);
     search->forward = rows_none(arena, hosts->n);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++) {
         bool is_operator = hosts->kind[row] == HOST_OPERATOR;
         is_engine[row] = is_operator && text_compare(model->strings, host_name(model, row), TEXT_BEGINS, ENGINE_PREFIX);
@@ -190,8 +189,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
     row_t *below = arena_alloc(arena, n, sizeof *below), *above = arena_alloc(arena, n, sizeof *above);
     table->host = arena_alloc(arena, n, sizeof *table->host);
     table->enclosing = arena_alloc(arena, n, sizeof *table->enclosing);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (marked[row]) {
             keys[table->n].part[0] = host_name(model, row);
@@ -260,8 +258,7 @@ static enum sutra_status add_frames(const struct frame_table *from, bool backwar
     struct frame_sum *sums = arena_alloc(arena, n, sizeof *sums);
     double *times = arena_alloc(arena, n, sizeof *times);
     uint32_t *order = arena_alloc(arena, n, sizeof *order);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < from->n; i++)
         for (int way = 0; way < 1 + backward; way++) {
             row_t host = from->host[i], end = hosts->end[host], parent = from->enclosing[i];
@@ -301,8 +298,7 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
     struct engine_search search = {.model = input->model};
     struct arena_mark mark = arena_mark(arena);
     uint8_t *marked = arena_alloc(arena, hosts->n, sizeof *marked);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     if (modules)
         mark_modules(input->model, marked);
     for (row_t row = 0; row < hosts->n && !modules; row++)

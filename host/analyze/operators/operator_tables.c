@@ -162,8 +162,7 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
     table->of_launcher = arena_alloc(arena, attributions->n, sizeof *table->of_launcher);
     table->hosts = arena_alloc(arena, capacity, sizeof *table->hosts);
     table->of_name = rows_none(arena, capacity);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++) {
         row_t enclosing = hosts->around[row];
         int64_t start = hosts->start[row], stop = hosts->stop[row];
@@ -448,6 +447,6 @@ enum sutra_status operators_graphs(const struct op_input *input, struct arena *a
                                    struct sutra_error *error) {
     struct sutra_table *kernels = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_KERNELS);
     struct sutra_table *by_operator = result_table_begin(&operators->result, SUTRA_OPERATORS_GRAPH_OPERATORS);
-    enum sutra_status status = graph_table_add(input->model, input->options.rank, false, arena, kernels, error);
-    return status ? status : graph_table_add(input->model, input->options.rank, true, arena, by_operator, error);
+    TRY(graph_table_add(input->model, input->options.rank, false, arena, kernels, error));
+    return graph_table_add(input->model, input->options.rank, true, arena, by_operator, error);
 }

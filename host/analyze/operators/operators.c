@@ -20,8 +20,7 @@ static enum sutra_status find_call_paths(const struct launch_model *model, struc
     const row_t *enclosing = model->hosts.around;
     struct arena_mark mark = arena_mark(scratch);
     struct row_ranks ranks = row_ranks_alloc(scratch, model->hosts.n);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < attributions->n; i++) /* enclosing rows of a row in the set are in the set, too */
         for (row_t row = attributions->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
             row = enclosing[row];
@@ -29,8 +28,7 @@ static enum sutra_status find_call_paths(const struct launch_model *model, struc
     paths->host = arena_alloc(arena, paths->n, sizeof *paths->host);
     paths->above = arena_alloc(arena, paths->n, sizeof *paths->above);
     paths->of_launcher = arena_alloc(arena, attributions->n, sizeof *paths->of_launcher);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     row_ranks_list(&ranks, paths->host);
     for (row_t path = 0; path < paths->n; path++) {
         row_t row = enclosing[paths->host[path]];

@@ -57,8 +57,7 @@ enum sutra_status rates_begin(const struct op_input *input, struct arena *arena,
     uint8_t *known = arena_zeros(arena, model->strings->n, sizeof *known);
     run->hosts = arena_alloc(arena, paths->n, sizeof *run->hosts);
     run->index = arena_alloc(arena, paths->n, sizeof *run->index);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t path = 0; path < paths->n; path++) {
         bool has_formula = op_cost_is_known(model, paths->host[path], FLOPS_OURS, known);
         run->index[path] = has_formula ? run->n_hosts : ROW_NONE;
@@ -121,8 +120,7 @@ static enum sutra_status make_rows(struct rates_run *run, struct arena *arena, s
     run->representative = arena_alloc(arena, paths->n, sizeof *run->representative);
     run->row_of = arena_alloc(arena, attributions->n, sizeof *run->row_of);
     run->is_tf32 = arena_zeros(arena, model->strings->n, sizeof *run->is_tf32);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t path = 0; path < paths->n; path++) { /* enclosing operators precede the operators inside */
         row_t above = paths->above[path], index = run->index[path];
         run->representative[path] = above == ROW_NONE ? ROW_NONE : run->representative[above];
@@ -139,8 +137,7 @@ static enum sutra_status make_rows(struct rates_run *run, struct arena *arena, s
             return error_memory(error);
     }
     run->rows = arena_zeros(arena, run->keys.n, sizeof *run->rows);
-    if (!run->rows)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < attributions->n; i++) {
         row_t path = paths->of_launcher[i], known = run->representative[path];
         struct rate_row *row = &run->rows[run->row_of[i]];
@@ -304,8 +301,7 @@ static enum sutra_status add_steps(const struct rates_run *run, struct arena *ar
     struct rate_step *steps = NULL;
     uint32_t n = 0, n_begun = 0;
     bool *counted = arena_zeros(arena, run->input->paths.n, sizeof *counted);
-    if (!counted)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     TRY(list_steps(run->model, arena, &steps, &n, error));
     bool whole_trace = n == 1 && steps->name == STRING_NONE; /* counts calls before the device starts, too */
     for (row_t i = 0; i < attributions->n; i++) {            /* by ascending start */

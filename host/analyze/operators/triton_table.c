@@ -87,23 +87,18 @@ static enum sutra_status read_fields(struct triton_rows *of, struct arena *arena
                                                     [FIELD_KWARGS] = {"kernel_kwargs", ASK_STRING, false}};
     const struct launch_model *model = of->input->model;
     row_t *events = arena_alloc(arena, of->n_hosts, sizeof *events);
-    if (!events)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < of->n_hosts; i++)
         events[i] = model->hosts.event[of->hosts[i]];
-    enum sutra_status status =
-        op_arguments_read(of->input->context, model, of->hosts, of->n_hosts, arena, &of->arguments, error);
-    return status ? status
-                  : event_columns_request(of->input->context, model->trace, fields, 3, events, of->n_hosts, of->fields,
-                                          error);
+    TRY(op_arguments_read(of->input->context, model, of->hosts, of->n_hosts, arena, &of->arguments, error));
+    return event_columns_request(of->input->context, model->trace, fields, 3, events, of->n_hosts, of->fields, error);
 }
 
 /* Adds up the kernels of each row. */
 static enum sutra_status make_rows(struct triton_rows *of, struct arena *arena, struct sutra_error *error) {
     const struct launch_model *model = of->input->model;
     uint8_t *counted = arena_zeros(arena, of->n_hosts, sizeof *counted);
-    if (!counted)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < model->devices.n; i++) {
         uint32_t name = model->events->name[model->devices.event[i]];
         row_t launcher = model->devices.launcher[i], at = ROW_NONE;
@@ -177,8 +172,7 @@ enum sutra_status operators_triton(const struct op_input *input, struct arena *a
                              .triton = arena_zeros(arena, model->strings->n, sizeof *of.triton)};
     struct op_inputs_parser parser = {0};
     bool any = false;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     list_hosts(&of, &any);
     enum sutra_status status = any ? read_fields(&of, arena, error) : SUTRA_OK;
     if (!status && any)

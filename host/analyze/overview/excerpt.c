@@ -224,8 +224,7 @@ static enum sutra_status collect_events(struct excerpt_lanes *lanes, const struc
     size_t length;
     const struct spans *marked = &lanes->excerpt->marked;
     lanes->events = arena_alloc(scratch, (size_t)marked->n + hosts->n + devices->n, sizeof *lanes->events);
-    if (!lanes->events)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < marked->n; i++)
         if (overlaps(lanes->excerpt, marked->begin[i], marked->end[i]))
             append_event(lanes, LANE_NONE, marked->begin[i], marked->end[i], STRING_NONE, EXCERPT_MARKED);

@@ -254,8 +254,7 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
     struct arena_mark mark = arena_mark(d->arena);
     enum { USED = 1, USED_BY_FRAME = 2, USED_BY_CALL = 4 };
     uint8_t *used = arena_zeros(d->arena, strings->n, 1);
-    if (!used)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         used[host_name(d->model, row)] |= hosts->kind[row] == HOST_FRAME  ? USED_BY_FRAME
                                           : hosts->kind[row] == HOST_CALL ? USED_BY_CALL

@@ -52,8 +52,7 @@ static enum sutra_status find_blocking_calls(struct overview *overview, struct a
     const struct device_rows *devices = &model->devices;
     const struct host_rows *hosts = &model->hosts;
     overview->blocks = arena_alloc(arena, hosts->n, 1);
-    if (!overview->blocks)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         overview->blocks[row] = hosts->kind[row] == HOST_CALL && overview_name(overview, row) & NAME_BLOCKING;
     for (row_t i = 0; i < devices->n; i++) {
@@ -100,8 +99,7 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
     const struct host_rows *hosts = &overview->model->hosts;
     TRY(find_blocking_calls(overview, arena, error));
     uint8_t *kinds = arena_alloc(scratch, hosts->n, 1);
-    if (!kinds)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     row_t capacity = 0;
     for (row_t row = 0; row < hosts->n; row++) {
         uint32_t roles = hosts->kind[row] == HOST_CALL ? overview_name(overview, row) : 0;
@@ -452,8 +450,7 @@ enum sutra_status attribute_idle_time(struct sutra_context *context, struct over
     TRY(make_host_ancestors(&overview->model->hosts, scratch, &idle.ancestors, error));
     size_t capacity = overview->n_rows + 2 * (size_t)idle.marks.n + EXTRA_INTERVALS_PER_GAP * (size_t)overview->n_gaps;
     idle.intervals = arena_alloc(arena, capacity, sizeof *idle.intervals);
-    if (!idle.intervals)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];

@@ -132,8 +132,7 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
     const struct device_rows *devices = &overview->model->devices;
     struct merged merged = {0};
     overview->classes = arena_alloc(arena, devices->n, 1);
-    if (!overview->classes)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < devices->n; i++)
         overview->classes[i] = class_of(overview, i);
     TRY(merge_busy_intervals(overview->model, overview->classes, NULL, overview->window.from, overview->window.to,

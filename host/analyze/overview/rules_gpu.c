@@ -328,8 +328,7 @@ static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t
     const struct launch_model *model = d->model;
     const struct overview_window *window = &d->overview->window;
     row_t *rows = arena_alloc(d->arena, model->attributions.n, sizeof *rows), n = 0;
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t i = 0; i < model->attributions.n; i++) {
         row_t host = model->attributions.host[i];
         if (host_name(model, host) == name && model->hosts.kind[host] == HOST_OPERATOR &&
@@ -405,8 +404,7 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
     const struct device_rows *devices = &d->model->devices;
     struct arena_mark mark = arena_mark(d->arena);
     uint8_t *marked = arena_zeros(d->arena, devices->n, 1);
-    if (!marked)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t i = 0; i < devices->n; i++) {
         uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
         marked[i] = op == softmax || op == bmm;

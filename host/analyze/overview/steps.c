@@ -47,8 +47,7 @@ enum sutra_status make_host_spans(const struct overview *overview, const uint8_t
     for (row_t row = 0; row < hosts->n; row++)
         n_marked += marked[row];
     row_t *rows = arena_alloc(arena, n_marked, sizeof *rows);
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         if (marked[row])
             rows[n++] = row;
@@ -334,8 +333,7 @@ static enum sutra_status append_tiles(const struct overview *overview, int64_t *
     const struct launch_model *model = overview->model;
     const struct device_rows *devices = &model->devices;
     int64_t *done = arena_alloc(scratch, n, sizeof *done);
-    if (!done)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++)
         done[i] = INT64_MIN;
     for (row_t k = 0; k < devices->n; k++) {
@@ -371,8 +369,7 @@ static enum sutra_status find_annotated_steps(const struct overview *overview, c
     const struct host_rows *hosts = &model->hosts;
     size_t length = strlen(annotation);
     row_t *rows = arena_alloc(scratch, hosts->n, sizeof *rows), n = 0;
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t row = 0; row < hosts->n; row++) {
         uint32_t name = host_name(model, row);
         const char *text = strings_text(model->strings, name);
@@ -385,8 +382,7 @@ static enum sutra_status find_annotated_steps(const struct overview *overview, c
         qsort_r(rows, n, sizeof *rows, compare_starts, (void *)hosts);
     steps->source = STEPS_ANNOTATION;
     steps->list = arena_alloc(arena, n, sizeof *steps->list);
-    if (!steps->list)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     int64_t last_end = INT64_MIN;
     for (row_t i = 0; i < n; i++) {
         if (hosts->start[rows[i]] < last_end) {

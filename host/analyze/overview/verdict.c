@@ -140,8 +140,7 @@ static enum sutra_status describe_slow_step(const struct diagnosis *d, struct ra
         return SUTRA_OK;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *lengths = arena_alloc(d->arena, steps->n, sizeof *lengths);
-    if (!lengths)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     for (row_t i = 0; i < steps->n; i++) {
         const struct overview_step *step = &steps->list[i];
         if (step->begin < from)

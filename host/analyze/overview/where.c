@@ -450,8 +450,7 @@ enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uin
     const struct overview *overview = d->overview;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *sums = arena_zeros(d->arena, d->model->strings->n, sizeof *sums);
-    if (!sums)
-        return error_memory(error);
+    TRY(arena_status(d->arena, error));
     *name = STRING_NONE;
     *ticks = 0;
     for (row_t i = 0; i < overview->n_rows; i++) {

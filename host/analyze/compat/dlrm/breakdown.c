@@ -278,8 +278,7 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     row_t n = breaking->n, *order = arena_alloc(scratch, n, sizeof *order);
     uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
     struct contribution *sorted = arena_alloc(scratch, n, sizeof *sorted);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++) {
         keys[i] = breaking->list[i].stream;
         order[i] = i;
@@ -290,8 +289,7 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     if (status)
         return status;
     made->streams = arena_zeros(arena, made->n_streams, sizeof *made->streams);
-    if (!made->streams)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t begin = 0, end; begin < breaking->n; begin = end) {
         for (end = begin; end < breaking->n && sorted[end].stream == sorted[begin].stream;)
             end++;
@@ -300,8 +298,7 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     }
     struct sutra_dlrm_row *rows = arena_alloc(arena, made->n_rows, sizeof *rows);
     made->by_time = arena_alloc(arena, made->n_rows, sizeof *made->by_time);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     if (made->n_rows)
         memcpy(rows, made->rows, made->n_rows * sizeof *rows);
     made->rows = rows;
@@ -309,8 +306,7 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     n = made->n_rows;
     struct number_column us = numbers_alloc(scratch, n);
     uint64_t *ranges = arena_alloc(scratch, n, sizeof *ranges);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++)
         number_set(us, i, number_double(-made->rows[i].us));
     status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){us, n, made->by_time}, error);

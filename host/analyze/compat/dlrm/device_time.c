@@ -311,8 +311,7 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
     row_t *events = arena_alloc(scratch, n, sizeof *events);
     struct number_column ts = numbers_alloc(scratch, n);
     streams->event = arena_alloc(scratch, n, sizeof *streams->event);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (; streams->n < n; streams->n++) {
         events[streams->n] = links->started[streams->n];
         number_set(ts, streams->n, event_ts(work, events[streams->n]));

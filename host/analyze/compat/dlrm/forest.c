@@ -64,8 +64,7 @@ static enum sutra_status lists_make(struct dlrm_work *work, const struct dlrm_ho
     lists->list = arena_zeros(scratch, host->n, sizeof *lists->list);
     lists->labels = LIST_NONE;
     lists->n = 1;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     if (!work->as_notebook) {
         struct key_index threads = {0};
         enum sutra_status status = threads_number(work->events, host->event, host->n, work->engine, scratch, &threads,
@@ -78,8 +77,7 @@ static enum sutra_status lists_make(struct dlrm_work *work, const struct dlrm_ho
     lists->first = arena_zeros(scratch, lists->n + (size_t)1, sizeof *lists->first);
     lists->length = arena_zeros(scratch, lists->n, sizeof *lists->length);
     lists->root = arena_alloc(scratch, 2 * (size_t)host->n, sizeof *lists->root);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < host->n; i++)
         lists->first[lists->list[i] + 1]++;
     for (uint32_t list = 0; list <= lists->n; list++)
@@ -171,8 +169,7 @@ static enum sutra_status sort_ranks(const struct engine *engine, const struct dl
     row_t n = ranks->n, *order = arena_alloc(arena, n, sizeof *order);
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     struct number_column end = numbers_alloc(arena, n);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         number_set(end, i, number_at(host->end, ranks->below[i]));
     enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
@@ -475,8 +472,7 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
                                    .id = arena_alloc(work->arena, n, sizeof *ops->id),
                                    .group = arena_alloc(work->arena, n, sizeof *ops->group),
                                    .node_group = arena_alloc(work->arena, n, sizeof *ops->node_group)};
-    if (work->arena->failed)
-        return error_memory(error);
+    TRY(arena_status(work->arena, error));
     /* Nodes that start GPU activity, and their ancestors. */
     const row_t *first = links->first_started;
     for (row_t node = 0; node < forest->n;) {

@@ -363,8 +363,7 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct a
         number_set(statistics->us, (row_t)i, number_double(number_as_double(us)));
     }
     statistics->made->list = arena_alloc(arena, statistics->groups.n, sizeof *statistics->made->list);
-    if (!statistics->made->list)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     /* Sort the samples by group, and by shape also by group and value. */
     const struct engine *engine = statistics->engine;
     row_t n = (row_t)samples->n;

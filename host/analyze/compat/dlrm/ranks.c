@@ -307,8 +307,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     for (size_t i = 0; i < ranks->tasks.n; i++)
         name_rank(ranks, i);
     ranks->parts = arena_alloc(&ranks->tasks.arena, n, sizeof *ranks->parts);
-    if (!ranks->parts)
-        return error_memory(error);
+    TRY(arena_status(&ranks->tasks.arena, error));
     for (size_t i = 0; i < n; i++) {
         const struct dlrm_rank *rank = task_result_of_rank(&ranks->tasks, i);
         ranks->parts[i] = (struct dlrm_raw_part){.raw = &rank->raw, .batch = rank->report.batch};
@@ -464,8 +463,7 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
                                    struct sutra_error *error) {
     struct arena arena = {0};
     struct dlrm_raw_part *parts = arena_alloc(&arena, ranks->tasks.n_analyzed, sizeof *parts);
-    if (!parts)
-        return error_memory(error);
+    TRY(arena_status(&arena, error));
     for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
         parts[i] = ranks->parts[i];
         parts[i].model = model;

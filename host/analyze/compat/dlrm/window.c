@@ -40,8 +40,7 @@ static bool has_ts(const struct dlrm_work *work, row_t event) {
 static enum sutra_status keep_span(struct dlrm_work *work, const struct trim_span *span, struct dlrm_trimmed *trimmed,
                                    struct sutra_error *error) {
     trimmed->rows = arena_alloc(work->arena, work->events->n, sizeof *trimmed->rows);
-    if (!trimmed->rows)
-        return error_memory(error);
+    TRY(arena_status(work->arena, error));
     for (row_t event = 0; event < work->events->n; event++) {
         if (!has_ts(work, event))
             continue;
@@ -197,8 +196,7 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
     struct arena *scratch = &work->scratch;
     row_t *loaders = arena_alloc(scratch, window->n, sizeof *loaders);
     row_t *forwards = arena_alloc(scratch, window->n, sizeof *forwards);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
         if (event_is(work, event, DLRM_LOADER) &&
@@ -214,8 +212,7 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
     row_t n_skips = 0;
     struct number *skip_from = arena_alloc(scratch, window->n_loaders, sizeof *skip_from);
     struct number *skip_to = arena_alloc(scratch, window->n_loaders, sizeof *skip_to);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     /* Data loading lasts from the i-th loader's start to the i-th forward's. */
     for (row_t i = 0; i < ((row_t)window->n_loaders); i++) {
         struct number from = event_ts(work, loaders[i]), to = event_ts(work, forwards[i]);
@@ -282,8 +279,7 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
     row_t *order = arena_alloc(scratch, window->n, sizeof *order),
           *before = arena_alloc(scratch, window->n, sizeof *before);
     struct number_column key = numbers_alloc(scratch, window->n);
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t i = 0; i < window->n; i++)
         number_set(key, i, number_subtract(number_integer(0), event_dur(work, window->rows[i])));
     TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error));

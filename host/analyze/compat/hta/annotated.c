@@ -51,8 +51,7 @@ static enum sutra_status sort_annotations(struct annotated *annotated, struct ar
     const struct engine *engine = annotated->input->engine;
     row_t n = annotated->n_annotations;
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n / 2; i++) { /* reversed: the sort is stable, and the last of the table goes first */
         row_t other = annotated->annotation[n - 1 - i];
         annotated->annotation[n - 1 - i] = annotated->annotation[i];
@@ -70,8 +69,7 @@ static enum sutra_status sort_kernels(struct annotated *annotated, struct arena 
     row_t n = annotated->n;
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     int64_t *ends = arena_alloc(arena, n, sizeof *ends);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++) {
         keys[i] = integer_sort_key(rows->start[annotated->event[i]]);
         annotated->order[i] = i;
@@ -236,8 +234,7 @@ enum sutra_status hta_annotated(const struct hta_input *input, struct arena *are
                                   .of_kernel = arena_alloc(arena, n, sizeof *annotated.of_kernel),
                                   .thread = arena_alloc(arena, n, sizeof *annotated.thread),
                                   .order = arena_alloc(arena, n, sizeof *annotated.order)};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     memset(annotated.of_kernel, 0xff, (size_t)n * sizeof *annotated.of_kernel);
     for (row_t i = 0; i < n; i++) {
         row_t event = rows->list[i];

@@ -39,8 +39,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
     row_t *first = arena_alloc(arena, kernels->n, sizeof *first); /* by device: a kernel, whose pid it has */
     int64_t *busy = arena_alloc(arena, N_BINS, sizeof *busy), last_end = 0;
     row_t n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* kernels, memcpys and memsets with their devices, by start; devices are numbered as they first occur in time */
     for (row_t i = 0; i < kernels->n; i++) {
@@ -124,8 +123,7 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     value_key *wanted = arena_alloc(arena, n_kernels, sizeof *wanted);
     row_t *last = arena_alloc(arena, n_kernels, sizeof *last);
     uint32_t *of_last = arena_alloc(arena, n_kernels, sizeof *of_last); /* by last row of a stream: its number */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++)
         if (rows->state[rows->list[i]] & HTA_WORK)
             keys[n++] = rows->stream[rows->list[i]];
@@ -214,16 +212,11 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
     struct description *descriptions = arena_alloc(arena, n_groups, sizeof *descriptions);
     struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
     idle.in_table = arena_zeros(arena, n_groups, sizeof *idle.in_table);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     measure_gaps(&idle, input, last_end);
-    enum sutra_status status =
-        describe_integers(engine, arena, idle.groups, idle.gaps, idle.n, n_groups, NS_PER_US, descriptions, error);
-    if (status)
-        return status;
+    TRY(describe_integers(engine, arena, idle.groups, idle.gaps, idle.n, n_groups, NS_PER_US, descriptions, error));
     struct sums_by_key_step sums = {idle.groups, idle.gaps, idle.n, n_groups, moments};
-    if ((status = engine->sums_by_key(engine->state, &sums, error)))
-        return status;
+    TRY(engine->sums_by_key(engine->state, &sums, error));
     double by_cause[IDLE_N_CAUSES] = {0};
     for (uint32_t group = 0; group < n_groups; group++)
         by_cause[group % IDLE_N_CAUSES] += us_of_wide(moments[group].sum);

@@ -29,28 +29,22 @@ static enum sutra_status sort_by(struct hta_call_tree *tree, uint64_t *keys, str
 static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &tree->input->rows;
     uint64_t *keys = arena_alloc(arena, tree->n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < tree->n; i++)
         keys[i] = integer_sort_key(-(call_end(tree, tree->event[i]) - rows->start[tree->event[i]]));
-    enum sutra_status status = sort_by(tree, keys, error);
-    if (status)
-        return status;
+    TRY(sort_by(tree, keys, error));
     for (row_t i = 0; i < tree->n; i++)
         keys[i] = integer_sort_key(rows->start[tree->event[i]]);
-    if ((status = sort_by(tree, keys, error)))
-        return status;
+    TRY(sort_by(tree, keys, error));
     for (row_t i = 0; i < tree->n; i++) {
         row_t event = tree->event[i];
         keys[i] = tuples_number(&tree->threads, (struct tuple){{rows->events->pid[event], rows->events->tid[event]}});
         if (keys[i] == TUPLE_NONE)
             return error_memory(error);
     }
-    if ((status = sort_by(tree, keys, error)))
-        return status;
+    TRY(sort_by(tree, keys, error));
     tree->first = arena_zeros(arena, (size_t)tree->threads.n + 1, sizeof *tree->first);
-    if (!tree->first)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < tree->n; i++)
         tree->first[keys[i] + 1]++;
     for (uint32_t t = 0; t < tree->threads.n; t++)
@@ -74,8 +68,7 @@ static enum sutra_status find_forward_backward(struct hta_call_tree *tree, struc
     const struct strings *strings = tree->input->rows.strings;
     uint8_t *steps = arena_alloc(arena, strings->n, 1), *autograd = arena_alloc(arena, strings->n, 1);
     uint32_t n_forward = 0, n_backward = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t string = 0; string < strings->n; string++) {
         steps[string] = text_compare(strings, string, TEXT_BEGINS, STEP_NAME "#");
         autograd[string] = text_compare(strings, string, TEXT_HAS, "autograd::");
@@ -152,25 +145,19 @@ enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_in
                                    .event = arena_alloc(arena, rows->n, sizeof *tree->event),
                                    .forward = TUPLE_NONE,
                                    .backward = TUPLE_NONE};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++)
         if (call_tree_has(input, rows->list[i]))
             tree->event[tree->n++] = rows->list[i];
-    enum sutra_status status = sort_rows(tree, arena, error);
-    if (status)
-        return status;
+    TRY(sort_rows(tree, arena, error));
     tree->stack = arena_alloc(arena, tree->n, sizeof *tree->stack);
     tree->anchor = arena_alloc(arena, tree->n, sizeof *tree->anchor);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     if (!input->options.compat)
         return SUTRA_OK;
-    if ((status = find_forward_backward(tree, arena, error)))
-        return status;
+    TRY(find_forward_backward(tree, arena, error));
     tree->ends = arena_alloc(arena, tree->n, sizeof *tree->ends);
-    if (!tree->ends)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < tree->n; i++)
         tree->ends[i] = call_end(tree, tree->event[i]);
     for (uint32_t t = 0; t < tree->threads.n; t++)

@@ -19,8 +19,7 @@
 static enum sutra_status sort_by_start(const struct hta_input *input, row_t *events, row_t n, struct arena *arena,
                                        struct sutra_error *error) {
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         keys[i] = integer_sort_key(input->rows.start[events[i]]);
     return input->engine->sort_keys(input->engine->state, &(struct sort_keys_step){keys, events, n}, error);
@@ -60,8 +59,7 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
     row_t *range = arena_alloc(arena, rows->n, sizeof *range), n = 0;
     row_t *launch = arena_alloc(arena, rows->n, sizeof *launch), n_launches = 0;
     bool recorded = false, ok = true;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t string = 0; string < rows->strings->n && !recorded; string++)
         recorded = text_compare(rows->strings, string, TEXT_IS, RANGE_CATEGORY);
     for (row_t i = 0; i < rows->n && recorded; i++) {
@@ -99,8 +97,7 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
     TRY(sort_by_start(input, launch, n, arena, error));
     row_t *parent = arena_alloc(arena, n_events, sizeof *parent);       /* by event in a thread, or ROW_NONE */
     row_t *operators = arena_alloc(arena, n_events, sizeof *operators); /* of a launch, the innermost first */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     memset(parent, 0xff, n_events * sizeof *parent);
     struct hta_call_tree tree;
     enum sutra_status status = call_tree_make(&tree, input, arena, error);

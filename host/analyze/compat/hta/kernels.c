@@ -127,8 +127,7 @@ static enum sutra_status add_with_others(const struct sutra_hta_options *options
     row_t *order = arena_alloc(arena, n, sizeof *order);
     struct moments others = {0};
     wide_t sum = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t i = 0; i < n; i++) {
         running[i] = us_of_wide(sum += rows[i].durs.sum);
         keys[i] = double_sort_key(running[i]);
@@ -192,8 +191,7 @@ static int compare_order(const void *left, const void *right, void *arg) {
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
     uint64_t *order = arena_alloc(arena, (size_t)table->n_rows, sizeof *order);
-    if (!order)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint64_t i = 0; i < table->n_rows; i++)
         order[i] = i;
     qsort_r(order, (size_t)table->n_rows, sizeof *order, compare_order, table);
@@ -212,8 +210,7 @@ enum sutra_status hta_names(const struct hta_input *input, struct arena *arena, 
     struct sutra_table *plain = result_table_begin(&hta->result, SUTRA_HTA_KERNELS);
     struct sutra_table *memory = result_table_begin(&hta->result, SUTRA_HTA_KERNELS_MEMORY);
     enum sutra_status status = SUTRA_OK;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < input->kernels.n; i++)
         moments_add(&by_name[input->rows.events->name[input->kernels.event[i]]],
                     input->kernels.end[i] - input->kernels.start[i]);
@@ -245,8 +242,7 @@ static enum sutra_status add_annotations(const struct hta_input *input, uint32_t
     struct moments *by_name = arena_zeros(arena, rows->strings->n, sizeof *by_name);
     struct name_row *names = arena_alloc(arena, rows->strings->n, sizeof *names);
     row_t n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (!(category_roles(rows->events, rows->roles, event) & category))

@@ -67,8 +67,7 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
     int64_t *delays = arena_alloc(arena, rows->n, sizeof *delays);
     struct description all, *of_names = arena_alloc(arena, strings->n, sizeof *of_names);
     row_t n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < input->kernels.n; i++) {
         row_t kernel = input->kernels.event[i], call = call_of(rows, kernel);
         if (call == ROW_NONE)
@@ -192,8 +191,7 @@ enum sutra_status hta_launches(const struct hta_input *input, struct arena *aren
     uint32_t launch_roles = NAME_LAUNCH;
     if (input->options.no_memory_launches)
         launch_roles &= ~(uint32_t)(NAME_LAUNCH_COPY | NAME_LAUNCH_SET);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
 
     /* collect all rows that have a correlation, then keep those without a stream */
     for (row_t i = 0; i < rows->n; i++) {

@@ -168,8 +168,7 @@ static enum sutra_status gather_operators(struct operators *operators, struct ar
     int64_t *ends = arena_alloc(arena, rows->n, sizeof *ends);
     row_t *event = arena_alloc(arena, rows->n, sizeof *event), n = 0;
     operators->roles = arena_alloc(arena, rows->strings->n, sizeof *operators->roles);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t string = 0; string < rows->strings->n; string++) {
         const char *name = strings_text(rows->strings, string);
         operators->roles[string] = (uint8_t)((begins(name, "aten::") ? NAME_OPERATOR : 0) |
@@ -187,27 +186,23 @@ static enum sutra_status gather_operators(struct operators *operators, struct ar
     }
     for (row_t i = 0; i < n; i++)
         keys[i] = integer_sort_key(-rows->dur[event[i]]);
-    enum sutra_status status = compat ? SUTRA_OK : sort_by(operators, keys, error);
-    if (status)
-        return status;
+    if (!compat)
+        TRY(sort_by(operators, keys, error));
     for (row_t i = 0; i < n; i++)
         keys[i] = integer_sort_key(rows->start[event[i]]);
-    if ((status = sort_by(operators, keys, error)))
-        return status;
+    TRY(sort_by(operators, keys, error));
     for (row_t i = 0; i < n; i++) {
         keys[i] = tuples_number(&operators->threads, thread_of(operators, event[i]));
         if (keys[i] == TUPLE_NONE)
             return error_memory(error);
     }
     operators->first = arena_zeros(arena, (size_t)operators->threads.n + 1, sizeof *operators->first);
-    if (!operators->first)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         operators->first[keys[i] + 1]++;
     for (uint32_t t = 0; t < operators->threads.n; t++)
         operators->first[t + 1] += operators->first[t];
-    if ((status = sort_by(operators, keys, error)))
-        return status;
+    TRY(sort_by(operators, keys, error));
     for (row_t i = 0; i < n; i++)
         ends[i] = end_of(operators, event[i]);
     return end_tree_make(&operators->ends, arena, ends, n) ? SUTRA_OK : error_memory(error);
@@ -237,8 +232,7 @@ static enum sutra_status gather_launches(const struct operators *operators, stru
     found->launch = arena_alloc(arena, rows->n, sizeof *found->launch);
     found->caller = arena_alloc(arena, rows->n, sizeof *found->caller);
     found->kernel = arena_alloc(arena, rows->n, sizeof *found->kernel);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i], link = rows->link[event];
         if (!(rows->state[event] & HTA_STREAM) || link == ROW_NONE)
@@ -402,8 +396,7 @@ static enum sutra_status find_roots(struct sequences *sequences, struct arena *a
     size_t n = rows->events->n;
     sequences->root = arena_alloc(arena, n, sizeof *sequences->root);
     sequences->depth = arena_alloc(arena, sequences->compat ? n : 0, sizeof *sequences->depth);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     memset(sequences->root, 0xff, n * sizeof *sequences->root);
     sequences->min_depth = INT32_MAX;
     if (sequences->compat) {
@@ -440,8 +433,7 @@ static enum sutra_status add_sequence_patterns(const struct sequences *sequences
     uint64_t *keys = arena_alloc(arena, all->n, sizeof *keys);
     row_t *kernel = arena_alloc(arena, all->n, sizeof *kernel), n = 0;
     uint32_t *names = arena_alloc(arena, (size_t)all->n + 1, sizeof *names);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < all->n; i++) { /* by start, then by file position */
         row_t root = root_of_kernel(sequences, all->event[i]);
         if (root == ROW_NONE)
@@ -474,8 +466,7 @@ static enum sutra_status make_sequence_table(struct sequences *sequences, struct
     const struct hta_input *input = sequences->input;
     const struct strings *strings = input->rows.strings;
     sequences->matches = arena_alloc(arena, strings->n, sizeof *sequences->matches);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t string = 0; string < strings->n; string++)
         sequences->matches[string] = text_compare(strings, string, TEXT_HAS, input->options.sequences_of);
     TRY(call_tree_make(&sequences->tree, input, arena, error));

@@ -180,8 +180,7 @@ static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct e
                                      struct sutra_error *error) {
     row_t n = bandwidth->n;
     double *now = arena_zeros(arena, bandwidth->kinds.n, sizeof *now);
-    if (!now)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < 2 * n; i++)
         bandwidth->order[i] = i;
     struct sort_keys_step step = {bandwidth->keys, bandwidth->order, 2 * n};
@@ -244,8 +243,7 @@ static enum sutra_status partition_changes(struct bandwidth *bandwidth, struct a
     uint32_t *rank = arena_alloc(arena, n_lines, sizeof *rank);
     row_t *next = arena_zeros(arena, (size_t)n_lines + 2, sizeof *next), n = bandwidth->n;
     *changes = arena_alloc(arena, n, 2 * sizeof **changes);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t i = 0; i < n_lines; i++)
         lines[i] = i;
     qsort_r(lines, n_lines, sizeof *lines, compare_lines, bandwidth);
@@ -394,8 +392,7 @@ static enum sutra_status collect_changes(struct queue *queue, const struct hta_i
     row_t *group = arena_alloc(arena, rows->n, sizeof *group);
     row_t *last = arena_alloc(arena, correlated->n, sizeof *last); /* by group: its last launch, or ROW_NONE */
     value_key *keys = arena_alloc(arena, rows->n, sizeof *keys);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++)
         if (is_launch(input, rows->list[i])) {
             launch[n] = rows->list[i];
@@ -489,8 +486,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
     int64_t *streams = arena_alloc(arena, n_streams, sizeof *streams);
     struct description *descriptions = arena_alloc(arena, n_streams, sizeof *descriptions);
     const struct queue_times times = {n, ns, length, lane, streams};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++) {
         row_t change = queue->series.change[i];
         ns[i] = input->rows.start[queue->event[change]];

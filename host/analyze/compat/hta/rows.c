@@ -149,8 +149,7 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     row_t *times = arena_alloc(scratch, rows->n, sizeof *times);
     row_t *n_equal = arena_zeros(scratch, rows->n, sizeof *n_equal);
     uint64_t total = 0;
-    if (scratch->failed)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     int64_t cut = find_cut(reading);
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
@@ -164,8 +163,7 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     if (once)
         rows->warning = "many launches share a correlation: their kernels count once";
     row_t *list = arena_alloc(arena, (size_t)(once ? gpu.n : total) + cpu.n, sizeof *list);
-    if (!list)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     row_t n = 0;
     for (row_t i = 0; i < gpu.n; i++)
         for (row_t k = 0; k < (once ? times[i] > 0 : times[i]); k++)
@@ -272,8 +270,7 @@ enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sut
                                     .of_name = arena_zeros(arena, rows->strings->n, sizeof *kernels->of_name)};
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (!(rows->state[event] & HTA_STREAM))
@@ -323,8 +320,7 @@ enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kerne
         .group = arena_alloc(arena, n_kernels, sizeof *correlated->group),
         .keys = arena_alloc(arena, n_kernels, sizeof *correlated->keys),
     };
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         if (!(rows->state[event] & HTA_STREAM) || !is_correlation(rows->events->correlation[event]))

@@ -63,8 +63,7 @@ static enum sutra_status find_intervals(const struct hta_rows *rows, const int64
     int64_t *times = arena_alloc(arena, n, 2 * sizeof *times);
     row_t n_started = 0;
     intervals->list = arena_alloc(arena, n, 2 * sizeof *intervals->list);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++) {
         starts[i] = (struct step_start){rows->start[steps[i]], i};
         times[2 * i] = rows->start[steps[i]];
@@ -120,8 +119,7 @@ enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct 
     iterations->of_event = arena_alloc(arena, rows->events->n, sizeof *iterations->of_event);
     struct arena_mark mark = arena_mark(arena);
     row_t *steps = arena_alloc(arena, rows->n_steps, sizeof *steps);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t string = 0; string < rows->strings->n; string++) {
         const char *text = strings_text(rows->strings, string);
         const char *digits = profiler_step_number(text, strings_length(rows->strings, string), STEPS_HTA);
@@ -156,8 +154,7 @@ static enum sutra_status measure_set(const struct hta_input *input, int set, con
     int64_t *start = arena_alloc(arena, kernels->n, sizeof *start), *end = arena_alloc(arena, kernels->n, sizeof *end);
     uint32_t *step = arena_alloc(arena, kernels->n, sizeof *step);
     row_t n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < kernels->n; i++) {
         bool compute = kernels->type[i] == KERNEL_COMPUTATION && set != WITH_COMMUNICATION;
         bool communication = kernels->type[i] == KERNEL_COMMUNICATION && set != WITH_COMPUTE;
@@ -184,8 +181,7 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
     const struct hta_kernels *kernels = &input->kernels;
     row_t *first = arena_alloc(arena, rows->n_steps, sizeof *first); /* by step: its first row */
     uint32_t *step_of = arena_alloc(arena, kernels->n, sizeof *step_of), n = 0;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n_steps; i++) {
         row_t event = rows->steps[i];
         int64_t number = input->iterations.of_name[rows->events->name[event]];
@@ -202,8 +198,7 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
         return SUTRA_OK;
 
     struct step_totals *totals = arena_zeros(arena, n, sizeof *totals);
-    if (!totals)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < kernels->n; i++) {
         bool is_work = rows->state[kernels->event[i]] & HTA_WORK;
         int64_t number = hta_iteration(input, kernels->event[i]);

@@ -215,8 +215,7 @@ static enum sutra_status list_kernels(struct kernel_table *table, struct arena *
     table->op = arena_alloc(arena, devices->n, sizeof(row_t));
     table->index = arena_alloc(arena, devices->n, sizeof(row_t));
     table->ops = arena_alloc(arena, devices->n, sizeof(row_t));
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < hosts->n; row++)
         table->any_operator |= is_operator[row] = hosts->kind[row] == HOST_OPERATOR;
     find_enclosing(model, is_operator, enclosing);
@@ -368,8 +367,7 @@ static enum sutra_status sum_groups(const struct kernel_table *from, const struc
                                       arena_alloc(arena, groups->n, sizeof(double)),
                                       arena_alloc(arena, groups->n, sizeof(double)),
                                       0};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t g = 0; g < groups->n; g++) {
         sums->key[g] = &keys[groups->member[groups->first[g]]];
         sorted[g] = g;

@@ -449,8 +449,7 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
     const struct device_events *events = model->events;
     struct arena_mark mark = arena_mark(scratch);
     row_t *rows = arena_alloc(scratch, events->n, sizeof *rows), n = 0;
-    if (!rows)
-        return error_memory(error);
+    TRY(arena_status(scratch, error));
     for (row_t event = 0; event < events->n; event++)
         if (events->phase[event] == 'M')
             rows[n++] = event;

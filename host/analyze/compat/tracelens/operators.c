@@ -219,8 +219,7 @@ enum sutra_status tracelens_modules(const struct tracelens_input *input, struct 
     walk.host = arena_alloc(arena, n_hosts, sizeof *walk.host);
     walk.enclosing = arena_alloc(arena, n_hosts, sizeof *walk.enclosing);
     walk.n_children = arena_zeros(arena, n_hosts, sizeof *walk.n_children);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     mark_modules(model, is_module);
     find_enclosing(model, is_module, walk.enclosing);
     for (row_t row = 0; row < n_hosts; row++) {
@@ -232,8 +231,7 @@ enum sutra_status tracelens_modules(const struct tracelens_input *input, struct 
     }
     walk.busy = arena_alloc(arena, walk.n, sizeof *walk.busy);
     walk.own = arena_alloc(arena, walk.n, sizeof *walk.own);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     TRY(launch_model_busy_time(model, walk.host, walk.n, arena, walk.busy, error));
     TRY(measure_own(&walk, arena, error));
 
@@ -523,8 +521,7 @@ enum sutra_status tracelens_module_operators(const struct tracelens_input *input
     uint8_t *is_module = arena_alloc(arena, model->hosts.n, sizeof *is_module);
     row_t *enclosing = arena_alloc(arena, model->hosts.n, sizeof *enclosing); /* by host: the innermost module */
     struct tuple *keys = arena_zeros(arena, attributions->n, sizeof *keys);   /* by launcher: name and kind */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     mark_modules(model, is_module);
     find_enclosing(model, is_module, enclosing);
     const uint8_t *categories = tracelens_categories(model, arena);

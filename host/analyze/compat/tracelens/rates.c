@@ -179,8 +179,7 @@ static enum sutra_status find_gradient_events(struct sutra_context *context, con
     uint32_t *number_of = arena_alloc(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
     struct tuples numbers = {0};
     struct requested_column column;
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     enum sutra_status status =
         event_columns_request(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
     for (row_t row = 0; row < rows->n && !status; row++) {
@@ -236,8 +235,7 @@ static enum sutra_status find_gradients(const struct tracelens_input *input, str
     models->gradient = arena_alloc(arena, n, sizeof *models->gradient);
     models->gradient_busy = arena_alloc(arena, n, sizeof *models->gradient_busy);
     models->gradient_flops = arena_alloc(arena, models->costs.groups.n, sizeof *models->gradient_flops);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     TRY(find_gradient_events(input->context, models->model, models->host, n, arena, models->gradient, error));
     for (row_t perf_model = 0; perf_model < n; perf_model++)
         if (models->gradient[perf_model] != ROW_NONE)
@@ -274,8 +272,7 @@ enum sutra_status tracelens_models_make(const struct tracelens_input *input, str
     models->model_of = rows_none(arena, model->hosts.n);
     models->start_rank = arena_alloc(arena, model->devices.n, sizeof *models->start_rank);
     models->link_event = arena_alloc(arena, links->n, sizeof *models->link_event);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < model->devices.n; i++)
         models->start_rank[model->devices.by_start[i]] = i;
     for (row_t row = 0; row < model->hosts.n; row++) {
@@ -289,8 +286,7 @@ enum sutra_status tracelens_models_make(const struct tracelens_input *input, str
     for (row_t perf_model = 0; perf_model < n; perf_model++)
         models->model_of[models->host[perf_model]] = perf_model;
     models->busy = arena_alloc(arena, n, sizeof *models->busy);
-    if (!models->busy)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     TRY(op_costs_read(input->context, model, models->host, n, FLOPS_TRACELENS, arena, &models->costs, error));
     TRY(launch_model_busy_time(model, models->host, n, arena, models->busy, error));
     TRY(find_variants(models, arena, error));

@@ -225,8 +225,7 @@ static enum sutra_status sheet_make(const struct tracelens_input *input, const s
     uint32_t n = sheet->groups.n, n_params = sheet->n_params;
     uint32_t *rank = arena_alloc(arena, n, sizeof *rank), *sorted = arena_alloc(arena, n, sizeof *sorted);
     sheet->cells = arena_alloc(arena, (size_t)n * n_params, sizeof *sheet->cells);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t g = 0; g < n; g++) {
         if (!find_params(sheet, g))
             return error_memory(error);
@@ -511,8 +510,7 @@ static enum sutra_status add_rows(struct sheet_rows *rows, struct sheet *sheet, 
     rows->shown = arena_alloc(arena, n, sizeof *rows->shown);
     rows->busy = arena_alloc(arena, n, sizeof *rows->busy);
     rows->scratch = arena_alloc(arena, (size_t)sheet->n * 2, sizeof *rows->scratch);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (uint32_t g = 0; g < n; g++) {
         const struct op_kind *kind = tracelens_model_kind(sheet->models, sheet_member(sheet, g, 0));
         bool is_moved = kind->tracelens == FORMULA_CONV_BACKWARD ||

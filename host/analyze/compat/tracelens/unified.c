@@ -192,8 +192,7 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
           *other = arena_alloc(arena, devices->n, sizeof *other);
     uint32_t *call = arena_alloc(arena, devices->n, sizeof *call);
     struct row_groups groups = {0};
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t row = 0; row < n_hosts; row++)
         marked[row] = is_operator(of, row);
     find_enclosing(of->model, marked, enclosing);
@@ -235,8 +234,7 @@ static enum sutra_status collect_ops(const struct tracelens_input *input, struct
     of.named = arena_alloc(arena, of.n, sizeof *of.named);
     row_t *roots = arena_alloc(arena, n, sizeof *roots), n_roots = 0;
     uint8_t *inside = arena_alloc(arena, n, sizeof *inside); /* by row: an operator encloses it */
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t perf_model = 0; perf_model < models->costs.n; perf_model++)
         if (models->gradient[perf_model] != ROW_NONE)
             of.forward[models->gradient[perf_model]] = perf_model;
@@ -356,8 +354,7 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
     of->figures = arena_alloc(arena, n, sizeof *of->figures);
     of->first = arena_alloc(arena, (size_t)n + 1, sizeof *of->first);
     of->device = arena_alloc(arena, (size_t)of->model->links.n + n, sizeof *of->device);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         hosts[i] = of->list[i].host;
     TRY(launch_model_busy_time(of->model, hosts, n, arena, ticks, error));
@@ -543,8 +540,7 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
     double *sums = arena_alloc(arena, n, sizeof *sums), so_far = 0;
     of->busy = arena_alloc(arena, n, sizeof *of->busy);
     of->scratch = arena_alloc(arena, (size_t)of->n * 2, sizeof *of->scratch);
-    if (arena->failed)
-        return error_memory(error);
+    TRY(arena_status(arena, error));
     of->order = pandas_group_order(of->groups.of, of->n, NULL);
     for (uint32_t g = 0; g < n; g++) {
         row_t first = of->groups.first[g], n_members = of->groups.first[g + 1] - first;
