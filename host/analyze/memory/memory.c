@@ -426,23 +426,24 @@ static enum sutra_status fill(struct sutra_memory *memory, struct sutra_context 
                               const struct memory_bytes *inputs, const size_t n[2],
                               const struct sutra_memory_options *options, struct sutra_error *error) {
     const bool has_ranks = n[1] && n[0] + n[1] > 2;
-    memory->n_inputs = has_ranks ? 2 : n[0] + n[1];
+    const size_t n_inputs = has_ranks ? 2 : n[0] + n[1];
+    memory->n_inputs = n_inputs;
     memory->is_comparison = n[1] > 0;
     memory->has_tables = options->tables;
     memory->has_threads = pool_threads(context->pool) > 1;
     memory->n_top = options->n_top ? options->n_top : 10;
-    memory->inputs = calloc(memory->n_inputs + 1, sizeof *memory->inputs);
+    memory->inputs = calloc(n_inputs + 1, sizeof *memory->inputs);
     if (!memory->inputs || !strings_init(&memory->names) ||
         !result_init(&memory->result, memory_table_specs, SUTRA_MEMORY_N_TABLES))
         return error_memory(error);
     memory->result.of_job = true;
     if (has_ranks)
         TRY(read_ranks(context, memory, inputs, n, options, error));
-    for (size_t i = 0; i < memory->n_inputs && !has_ranks; i++) {
+    for (size_t i = 0; i < n_inputs && !has_ranks; i++) {
         TRY(read_input(context, memory, &inputs[i], &memory->inputs[i], error));
         TRY(find_causes(memory, &memory->inputs[i], error));
     }
-    for (size_t i = 0; i < memory->n_inputs; i++)
+    for (size_t i = 0; i < n_inputs; i++)
         if (memory->inputs[i].warning)
             context_warn(context, "%s: %s", memory->inputs[i].path, memory->inputs[i].warning);
     return options->tables ? memory_make_tables(memory, error) : SUTRA_OK;

@@ -107,7 +107,7 @@ const char *finding_title(const struct overview_finding *finding) {
 }
 
 const struct remedy *finding_remedy(const struct overview_finding *finding) {
-    static const struct remedy none = {NULL};
+    static const struct remedy none = {0};
     for (int i = 0; i < REMEDIES_MOST; i++) {
         const struct remedy *remedy = &finding->rule->remedies[i];
         if ((finding->facts & remedy->needs) == remedy->needs && !(finding->facts & remedy->excludes))

@@ -431,8 +431,8 @@ enum sutra_status hta_making_begin(struct sutra_context *context, const struct s
     return SUTRA_OK;
 }
 
-void hta_making_do(void *arg) {
-    struct hta_making *making = arg;
+void hta_making_do(void *of) {
+    struct hta_making *making = of;
     struct hta_input *input = &making->input;
     struct sutra_hta *hta = making->made;
     struct arena *arena = &making->arena;

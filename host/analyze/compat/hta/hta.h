@@ -179,12 +179,12 @@ struct hta_making {
 
 /* On failure there is nothing to run or to end. */
 enum sutra_status hta_making_begin(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                   const struct sutra_hta_options *options, bool in_background,
-                                   struct hta_making **making, struct sutra_error *error);
-void hta_making_do(void *making);
+                                   const struct sutra_hta_options *options, bool in_background, struct hta_making **of,
+                                   struct sutra_error *error);
+void hta_making_do(void *of);
 /* The second part, on the caller's thread: reads texts of the trace, reports warnings, and frees the run. *hta is a
  * struct sutra_hta. */
-enum sutra_status hta_making_end(void *making, void **hta, struct sutra_error *error);
+enum sutra_status hta_making_end(void *of, void **hta, struct sutra_error *error);
 
 /* Checks options and fills in defaults. */
 enum sutra_status hta_options_init(const struct sutra_hta_options *given, struct sutra_hta_options *taken,

@@ -111,22 +111,23 @@ static enum sutra_status make_tables(struct tracelens_input *input, const struct
     static tracelens_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
                                               tracelens_module_operators, tracelens_modules,   tracelens_kernels,
                                               tracelens_unified,          tracelens_sheets,    tracelens_rates};
-    struct launch_model model, with_frames;
+    struct launch_model *model = arena_alloc(arena, 2, sizeof *model), *with_frames = model + 1;
     row_t n_skipped;
     bool has_frames = false;
-    TRY(tracelens_model_build(input->context, trace, false, arena, scratch, &model, &input->n_skipped, error));
-    made->n_untimed = model.n_untimed;
-    launch_model_warn(input->context, &model);
-    for (uint32_t string = 0; string < model.strings->n && !has_frames; string++)
-        has_frames = model.roles[string].category & CATEGORY_PYTHON;
-    if (has_frames) {
-        TRY(tracelens_model_build(input->context, trace, true, arena, scratch, &with_frames, &n_skipped, error));
-        input->with_frames = &with_frames;
-    }
-    input->model = &model;
-    input->categories = tracelens_categories(&model, arena);
     TRY(arena_status(arena, error));
-    input->integer_times = tracelens_has_integer_times(&model);
+    TRY(tracelens_model_build(input->context, trace, false, arena, scratch, model, &input->n_skipped, error));
+    made->n_untimed = model->n_untimed;
+    launch_model_warn(input->context, model);
+    for (uint32_t string = 0; string < model->strings->n && !has_frames; string++)
+        has_frames = model->roles[string].category & CATEGORY_PYTHON;
+    if (has_frames) {
+        TRY(tracelens_model_build(input->context, trace, true, arena, scratch, with_frames, &n_skipped, error));
+        input->with_frames = with_frames;
+    }
+    input->model = model;
+    input->categories = tracelens_categories(model, arena);
+    TRY(arena_status(arena, error));
+    input->integer_times = tracelens_has_integer_times(model);
     TRY(tracelens_models_make(input, arena, models, error));
     input->models = models;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
