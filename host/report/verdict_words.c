@@ -447,11 +447,8 @@ static void make_rest(struct words_maker *maker) {
 enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const struct sutra_finding *findings,
                                      size_t n_findings, struct arena *arena, struct verdict_words *words,
                                      struct sutra_error *error) {
-    struct words_maker maker = {.verdict = verdict,
-                                .findings = findings,
-                                .n_findings = MIN(n_findings, WORDS_FINDINGS),
-                                .arena = arena,
-                                .words = words};
+    struct words_maker maker = {.verdict = verdict, .findings = findings, .arena = arena, .words = words};
+    maker.n_findings = MIN(n_findings, WORDS_FINDINGS);
     for (size_t i = 0; i < maker.n_findings; i++) {
         maker.rules[i] = finding_rule_named(findings[i].rule);
         for (int k = 0; k < REMEDIES_MOST && !maker.remedies[i]; k++) {

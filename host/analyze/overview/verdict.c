@@ -193,7 +193,7 @@ static int compare_suspects(const void *left, const void *right) {
 }
 
 static void find_suspects(const struct diagnosis *d, struct rank_verdict *verdict) {
-    struct suspect_numbers found[FINDING_RULES_MOST];
+    struct suspect_numbers found[FINDING_RULES_MOST] = {0};
     unsigned n = 0;
     for (uint32_t i = 0; i < n_finding_rules; i++) {
         const struct finding_rule *rule = finding_rules[i];
