@@ -16,7 +16,6 @@
 #include "sutra/overview.h"
 
 OWNED_TYPE(collectives)
-OWNED_TYPE(context)
 OWNED_TYPE(diff)
 OWNED_TYPE(dlrm)
 OWNED_TYPE(dlrm_ranks)
