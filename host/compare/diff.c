@@ -84,6 +84,7 @@ static void read_alone(void *arg, size_t side) {
 
 /* Reads the sides sequentially with one thread, or with a GPU, which reads one trace at a time. */
 enum sutra_status diff_sides_read(struct sutra_context *context, struct diff_side sides[2], struct sutra_error *error) {
+    sides[1].side = 1;
     if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA) {
         unsigned n_threads = pool_threads(context->pool);
         for (unsigned side = 0; side < 2; side++) {
@@ -212,7 +213,6 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
     TRY(begin_diff(options, &taken, &made, error));
     struct diff_side sides[2] = {{.paths = paths_a, .n_paths = n_a}, {.paths = paths_b, .n_paths = n_b}};
     for (int side = 0; side < 2; side++) {
-        sides[side].side = side;
         sides[side].analysis = &part_analysis;
         sides[side].options = &taken;
         sides[side].tasks.restriction.ranks = taken.ranks;

@@ -23,7 +23,6 @@
 /* One side of a comparison. */
 struct diff_side {
     /* Set before. */
-    int side;
     const char *const *paths;
     size_t n_paths;
     const struct rank_analysis *analysis; /* reduces a trace to a result; its argument is the side */
@@ -32,6 +31,7 @@ struct diff_side {
 
     /* Of diff_sides_read(), which reads several sides concurrently, each with its own context, and reports the warnings
      * later. */
+    int side;                            /* 0: A, 1: B */
     const struct sutra_context *context; /* of the caller */
     unsigned n_threads;
     struct buffer warnings; /* lines, each with a NUL */

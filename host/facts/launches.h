@@ -102,8 +102,8 @@ row_t launch_index_find_before(const struct launch_index *index, value_key id, s
 
 /* call[i] = the call that launched activity gpu[i], by our rules: the last call of the runtime with its correlation,
  * else the last one of a driver, which another device's runtime may record with the same correlation; else ROW_NONE.
- * `calls` are events, of which those without usable times do not count; `roles` are of READER_TREE. O(n_calls + n), as
- * the engine joins. */
+ * `calls` are events; an event without usable times does not count. `roles` are of READER_TREE. O(n_calls + n), as the
+ * engine joins. */
 enum sutra_status calls_by_correlation(const struct device_events *events, const struct string_roles *roles,
                                        const row_t *calls, row_t n_calls, const row_t *gpu, row_t n,
                                        const struct engine *engine, struct arena *scratch, row_t *call,

@@ -348,7 +348,7 @@ static bool replace_kernels(struct et_nodes *nodes, const struct et_nodes *kerne
     return next == kernels->n;
 }
 
-/* Fails if the files of a rank are not those of the records of its job. */
+/* Fails if the files of a rank differ from the records of its job. */
 static enum sutra_status check_files(const struct streams_reading *reading, uint32_t r, const char *streams,
                                      struct sutra_error *error) {
     const size_t i = reading->rank_index[r];
@@ -367,7 +367,7 @@ static enum sutra_status check_files(const struct streams_reading *reading, uint
     return SUTRA_OK;
 }
 
-/* Replaces the kernels of `read` by those of the file `streams`, and changes the nodes for the job. */
+/* Replaces the kernels of `read` by the kernels of the file `streams`, and changes the nodes for the job. */
 static enum sutra_status replace_and_match(const struct streams_reading *reading, uint32_t r, const char *streams,
                                            struct pool *pool, struct et_file *kernels, struct et_nodes *read,
                                            struct et_nodes *made, struct sutra_error *error) {

@@ -23,7 +23,7 @@
 /*
  * ---- Operators of the host trace (host_ops.c) ----
  *
- * The operators that are matched are those of one iteration, ascending by id.
+ * Operators of one iteration are matched, ascending by id.
  *
  * Names of both traces are in one table, so that operators are compared by number. The facts about a name are computed
  * once per name.

@@ -82,7 +82,7 @@ void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out);
 void et_write_metadata(const struct et_nodes *nodes, struct buffer *out);
 
 /* Nodes that are made while they are written: encode() appends the nodes from `first` up to `end`, on any thread. It
- * returns false if memory ran out. `nodes` are those of et_write(). */
+ * returns false if memory ran out. `nodes` is the argument of et_write(). */
 struct et_supply {
     row_t n;
     const void *of;

@@ -72,8 +72,8 @@ static enum sutra_status make_devices(struct launch_model *model, const struct e
 
 /* ---- Calls that launched activities ----
  *
- * Correlations decide (calls_by_correlation() of facts/launches.h). If no call has the correlation of an
- * activity, or it has none, an arrow (category ac2g) from a call to the activity decides:
+ * Correlations decide (calls_by_correlation() of facts/launches.h). If no call has the correlation of an activity, or
+ * the activity has no correlation, an arrow (category ac2g) from a call to the activity decides:
  *
  *     thread 7      | cudaLaunchKernel |           1. ends: activities without a call, by stream and start
  *                   s id 5 --.                     2. ids: of arrows that end at them

@@ -58,7 +58,7 @@ struct sutra_operators {
 
 struct graph_captures;
 
-/* The rules by which the tables of a trace are made: sutra's, or those of another program (analyze/compat/). */
+/* The rules by which the tables of a trace are made: sutra's rules, or another program's (analyze/compat/). */
 struct operator_rules {
     const char *name;               /* partial results of other rules are refused */
     const struct table_spec *specs; /* names and columns of all tables */

@@ -335,7 +335,6 @@ enum sutra_status sutra_hta_compare_run(struct sutra_context *context, const cha
     TRY(options_copy(&form, options, &taken, error));
     struct diff_side sides[2] = {{.paths = paths_a, .n_paths = n_a}, {.paths = paths_b, .n_paths = n_b}};
     for (int side = 0; side < 2; side++) {
-        sides[side].side = side;
         sides[side].analysis = &names_analysis;
         sides[side].options = &taken;
         sides[side].tasks.restriction.ranks = taken.ranks;

@@ -157,8 +157,7 @@ void find_enclosing(const struct launch_model *model, const uint8_t *marked, row
 
 /* ---- GPU activities ---- */
 
-/* The class of an event; `cache`, by string of the name, of memsets and then of kernels: class + 1,
- * or 0. */
+/* The class of an event. `cache` has, by string of the name, of memsets and then of kernels: class + 1, or 0. */
 static uint8_t class_of(const struct launch_model *model, uint8_t *cache, row_t event) {
     uint32_t roles = category_roles(model->events, model->roles, event), name = model->events->name[event];
     uint8_t uncached = 0, *class = &uncached;
