@@ -29,8 +29,7 @@ static enum sutra_status check_fallback(struct cuda_engine *engine, const char *
                                         struct sutra_error *error) {
     const struct gpu *gpu = &engine->gpu;
     char text[400];
-    if (outcome == GPU_NO_MEMORY)
-        return error_memory(error);
+    TRY_ALLOC(outcome != GPU_NO_MEMORY, error);
     if (outcome == GPU_LEFT)
         return SUTRA_OK;
     engine->broken |= outcome == GPU_FAILED;

@@ -587,8 +587,7 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
             continue;
         }
         if (!by_comms_id && (key->is_message ? messages_by_order[key->group] : matches->by_order[key->group])) {
-            if (!number_by_order(calls, keys + begin, end - begin, arena))
-                return error_memory(error);
+            TRY_ALLOC(number_by_order(calls, keys + begin, end - begin, arena), error);
             continue;
         }
         for (row_t i = begin; i < end && !by_comms_id; i++)

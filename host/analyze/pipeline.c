@@ -171,8 +171,7 @@ static void add_step(const struct pipeline_job *job, uint32_t p, const struct pr
 static enum sutra_status find_bubbles(struct pipeline_job *job, struct sutra_pipeline *made,
                                       struct sutra_error *error) {
     struct pipeline_window *windows = find_windows(job);
-    if (!windows)
-        return error_memory(error);
+    TRY_ALLOC(windows, error);
     bool has_passes = false, has_stages = false;
     for (uint32_t p = 0; p < job->programs.n; p++) {
         has_stages = has_stages || job->stages[p] > 1;
@@ -345,8 +344,7 @@ static enum sutra_status make_tables(struct pipeline_job *job, struct sutra_pipe
     if (job->arena.failed || !programs_stages(&job->programs, &job->arena, job->stages))
         return error_memory(error);
     for (uint32_t p = 0; p < job->programs.n; p++) {
-        if (!program_units_find(&job->programs, &job->programs.list[p], &job->arena, &job->units[p]))
-            return error_memory(error);
+        TRY_ALLOC(program_units_find(&job->programs, &job->programs.list[p], &job->arena, &job->units[p]), error);
         for (uint32_t s = 0; s < job->units[p].n_steps; s++)
             job->n_steps = MAX(job->n_steps, (uint32_t)job->units[p].steps[s].step + 1);
     }
@@ -360,8 +358,7 @@ enum sutra_status sutra_pipeline_run(struct sutra_context *context, const struct
                                      struct sutra_pipeline **pipeline, struct sutra_error *error) {
     struct sutra_pipeline *made = calloc(1, sizeof *made);
     struct pipeline_job job = {.simulation = simulation};
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->summary = (struct sutra_pipeline_summary){
         .n_stages = 1, .bubble_percent = NAN, .ideal_percent = NAN, .experts_lost_us = NAN};
     stage_begin(context, "pipeline", simulation->n);

@@ -384,14 +384,12 @@ enum sutra_status rank_clocks_find(const struct collective_calls *calls, const s
         for (end = begin; end < n_differences && differences[end].from == first->from &&
                           differences[end].rank == first->rank && differences[end].rough == first->rough;)
             end++;
-        if (!arena_grow(arena, &edges, (uint64_t)n_edges + 1, &edge_capacity, sizeof *edges))
-            return error_memory(error);
+        TRY_ALLOC(arena_grow(arena, &edges, (uint64_t)n_edges + 1, &edge_capacity, sizeof *edges), error);
         edges[n_edges] = fit_line(first, end - begin, scratch);
         edges[n_edges + 1] = reverse_edge(&edges[n_edges]);
         n_edges += 2;
     }
-    if (!follow_shortest_paths(edges, n_edges, ranks, n_ranks, arena))
-        return error_memory(error);
+    TRY_ALLOC(follow_shortest_paths(edges, n_edges, ranks, n_ranks, arena), error);
     arena_release(arena, mark);
     *clocks = ranks;
     *n = n_ranks;

@@ -61,8 +61,7 @@ static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct 
     const struct rank_task *tasks = run->tasks->list;
     int64_t rank = tasks[number].rank;
     struct pair_entry *claim = pair_table_insert(&run->claims, (uint64_t)rank, 0);
-    if (!claim)
-        return error_memory(error);
+    TRY_ALLOC(claim, error);
     bool is_duplicate = claim->number != PAIR_NONE && (tasks[number].is_idle || !tasks[claim->number].is_idle);
     if (is_duplicate)
         return error_file(error, SUTRA_DATA, tasks[number].path, "duplicate rank %lld, also in %s", (long long)rank,
@@ -730,8 +729,7 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
     }
     if (!*any)
         return SUTRA_OK;
-    if (!pair_table_init(&claims))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&claims), error);
     enum sutra_status status = make_tasks(run, n, error);
     if (status) {
         pair_table_free(&claims);

@@ -159,8 +159,7 @@ enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *column
                                              struct ArrowSchema *schema, struct sutra_error *error) {
     struct ArrowDeviceArray made = {.device_id = columns->device, .device_type = ARROW_DEVICE_CUDA};
     const struct column_owner owner = {columns, hold_columns, leave_columns};
-    if (!batch_share(&made.array, &columns->array, &owner))
-        return error_memory(error);
+    TRY_ALLOC(batch_share(&made.array, &columns->array, &owner), error);
     if (schema && columns->stream.get_schema(&columns->stream, schema)) {
         made.array.release(&made.array);
         return error_memory(error);

@@ -86,8 +86,7 @@ static enum sutra_status make_time(const void *of, const struct column_maker *ma
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     uint8_t *is_present = column_new(events->n, sizeof *is_present);
-    if (!is_present)
-        return error_memory(error);
+    TRY_ALLOC(is_present, error);
     for (row_t i = 0; i < events->n; i++)
         is_present[i] = (events->flags[i] & maker->which) != 0;
     batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, is_present, 1,
@@ -111,8 +110,7 @@ static enum sutra_status make_name(const void *of, const struct column_maker *ma
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     uint32_t *names = column_new(events->n, sizeof *names);
-    if (!names)
-        return error_memory(error);
+    TRY_ALLOC(names, error);
     for (row_t i = 0; i < events->n; i++) {
         uint16_t flags = events->flags[i] & (EVENT_HAS_NAME | EVENT_NAME_NO_STRING);
         names[i] = flags == EVENT_HAS_NAME ? events->name[i] : STRING_NONE;

@@ -311,8 +311,7 @@ enum sutra_status makers_run(struct pool *pool, const struct column_maker *maker
                              struct sutra_error *error) {
     size_t n_max = options->names ? options->n_names : n;
     struct column_makings makings = {.source = source, .list = calloc(n_max + 1, sizeof *makings.list)};
-    if (!makings.list)
-        return error_memory(error);
+    TRY_ALLOC(makings.list, error);
     enum sutra_status status = choose_makers(&makings, makers, n, options, error);
     for (size_t i = 0; i < makings.n; i++)
         makings.list[i].batch.n_rows = batch->n_rows;

@@ -49,4 +49,12 @@ static inline enum sutra_status error_memory(struct sutra_error *error) {
             return try_status;                                                                                         \
     } while (0)
 
+/* Returns SUTRA_SYSTEM, "out of memory", unless a pointer or a bool says that the memory could be had. For the same
+ * functions as TRY(). */
+#define TRY_ALLOC(ok, error)                                                                                           \
+    do {                                                                                                               \
+        if (!(ok))                                                                                                     \
+            return error_memory(error);                                                                                \
+    } while (0)
+
 #endif

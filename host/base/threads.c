@@ -202,8 +202,7 @@ enum sutra_status pool_try(struct pool *pool, size_t n, pool_trial *task, void *
     if (!pool || n == 0)
         return status;
     struct trials trials = {task, arg, calloc(n, sizeof *trials.list)};
-    if (!trials.list)
-        return error_memory(error);
+    TRY_ALLOC(trials.list, error);
     pool_run(pool, n, run_trial, &trials);
     for (size_t i = 0; i < n && !status; i++)
         status = error_copy(error, trials.list[i].status, &trials.list[i].error);

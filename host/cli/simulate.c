@@ -407,8 +407,7 @@ static int check(struct job *job) {
 static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutra_error *error) {
     const struct job *job = &simulate->job;
     bool named = true, has_folder = false;
-    if (!(simulate->numbers = calloc(job->n_inputs + 1, sizeof *simulate->numbers)))
-        return error_memory(error);
+    TRY_ALLOC(simulate->numbers = calloc(job->n_inputs + 1, sizeof *simulate->numbers), error);
     for (unsigned i = 0; i < job->operands.n; i++)
         has_folder = has_folder || path_is_folder(job->operands.words[i]);
     for (size_t i = 0; i < job->n_inputs && named; i++) {
@@ -446,8 +445,7 @@ static enum sutra_status read_reference(struct simulate_job *simulate, struct su
     const struct trace_list *files = &simulate->reference_files;
     const char *folder = simulate->reference_folder;
     uint64_t *numbers = calloc(files->n + 1, sizeof *numbers);
-    if (!numbers)
-        return error_memory(error);
+    TRY_ALLOC(numbers, error);
     bool same = files->n == simulate->job.n_inputs;
     for (size_t i = 0; i < files->n && same; i++) {
         const char *digits, *end;

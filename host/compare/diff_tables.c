@@ -372,8 +372,7 @@ static enum sutra_status merge_sides(const struct part *whole, struct path_ids *
             path_tree_drop_modules(&trees[side], scratch);
         ok = !scratch->failed && path_tree_number(&trees[side], ids) && path_tree_name(&trees[side], ids);
     }
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     bool swapped = !is_in_order(whole, &trees[0], &trees[1]);
     const struct path_tree in_order[2] = {trees[swapped], trees[!swapped]};
     return path_tree_merge(in_order, ids, arena, scratch, merged, error);

@@ -386,8 +386,7 @@ enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_i
     if ((uint64_t)trees[0].n + trees[1].n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "too many call paths: select fewer steps or ranks (--step, --rank)");
     *merged = (struct path_tree){.nodes = arena_alloc(arena, (size_t)trees[0].n + trees[1].n, sizeof *merged->nodes)};
-    if (!merged->nodes || !make_slots(ids))
-        return error_memory(error);
+    TRY_ALLOC(merged->nodes && make_slots(ids), error);
     if (trees[0].n && trees[1].n)
         append_pair(&merge, (row_t[2]){0, 0}, ROW_NONE);
     else

@@ -107,8 +107,7 @@ static enum sutra_status part_collectives_find(struct part_work *work, uint32_t 
     struct collective_calls *calls = &work->side->calls;
     row_t *row_of = rows_none(&work->scratch, work->model.events->n);
     calls->keep_unrecorded = true;
-    if (!row_of)
-        return error_memory(error);
+    TRY_ALLOC(row_of, error);
     TRY(collective_calls_read(calls, work->context, work->trace, work->options->rank, error));
     for (row_t i = 0; i < devices->n; i++) {
         keys[i] = TUPLE_NONE;
@@ -387,8 +386,7 @@ static enum sutra_status add_hosts(struct part_work *work, const struct attribut
         if (work->host_sample[row] == ROW_NONE || (!is_operator && attribution == ROW_NONE))
             continue;
         key_of[row] = ledger_key(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
-        if (key_of[row] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(key_of[row] != TUPLE_NONE, error);
         struct ledger_sum *sum = &ledgers[LEDGER_OPERATORS].sums[key_of[row]];
         sum->calls++;
         if (attribution != ROW_NONE)

@@ -136,8 +136,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     if (status)
         return status;
     struct sutra_context *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->options = taken;
     made->part_bytes = PART_BYTES;
     unsigned n_threads = taken.n_threads;

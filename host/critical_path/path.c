@@ -225,8 +225,7 @@ static enum sutra_status list_shares(struct sutra_critical_path *path, const str
     for (uint32_t string = 0; string < strings->n; string++)
         n += (size_t)(totals[SUTRA_PATH_OPERATOR].n[string] > 0) + (totals[SUTRA_PATH_KERNEL].n[string] > 0);
     path->shares = calloc(n, sizeof *path->shares);
-    if (!path->shares)
-        return error_memory(error);
+    TRY_ALLOC(path->shares, error);
     struct sutra_critical_path_report *report = &path->report;
     for (int kind = SUTRA_PATH_OPERATOR; kind <= SUTRA_PATH_KERNEL; kind++)
         for (uint32_t string = 0; string < strings->n; string++)
@@ -260,8 +259,7 @@ static enum sutra_status breakdown_make(struct sutra_critical_path *path, struct
                                                        .hta_version = search->rules.newer ? SUTRA_HTA_VERSION_0_6
                                                                                           : SUTRA_HTA_VERSION_0_5};
     TRY(arena_status(arena, error));
-    if (!graph_count_edges(&search->graph, arena, &path->report.n_edges))
-        return error_memory(error);
+    TRY_ALLOC(graph_count_edges(&search->graph, arena, &path->report.n_edges), error);
 
     /* Add the time of each edge of the path to the totals of its kind, its name and, for kernels, its resource. */
     const struct strings *strings = &search->trace->strings;
@@ -425,8 +423,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     if ((unsigned)chosen.arrows >= SUTRA_N_ARROWS)
         return error_set(error, SUTRA_USAGE, "unknown choice of arrows %d", (int)chosen.arrows);
     struct sutra_critical_path *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->context = context;
     made->newer = chosen.hta_version == SUTRA_HTA_VERSION_0_6;
     made->only_critical = chosen.only_critical;

@@ -306,8 +306,7 @@ enum sutra_status processes_find(struct sutra_context *context, const struct sut
     enum sutra_status status = search_processes(&search, context, trace, error);
     struct trace_processes *made = status ? NULL : list_processes(&search);
     search_free(&search);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     *processes = made;
     return SUTRA_OK;
 }

@@ -441,8 +441,7 @@ static enum sutra_status number_streams(struct check *check, struct gpu_queues *
             const uint32_t n = queues->keys.n;
             key = (struct tuple){{pid, stream, device}};
             queue = tuples_number(&queues->keys, key);
-            if (queue == TUPLE_NONE)
-                return error_memory(error);
+            TRY_ALLOC(queue != TUPLE_NONE, error);
             if (queue == n) {
                 uint32_t roles = check->roles[events->category[event]].category;
                 queues->list[queue] = (struct gpu_queue){
@@ -505,8 +504,7 @@ static enum sutra_status find_duplicate(const struct check *check, const struct 
                              (value_key)events->ts.bits[event], (value_key)events->dur.bits[event],
                              events->correlation[event]}};
         uint32_t number = tuples_number(same_starts, key);
-        if (number == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(number != TUPLE_NONE, error);
         *is_duplicate = number < n;
     }
     return SUTRA_OK;
@@ -562,8 +560,7 @@ static enum sutra_status check_end(struct check *check, struct sutra_error *erro
     struct trace_defect *defect = &validity->defects[DEFECT_TRUNCATED];
     double *step_end = arena_alloc(&check->arena, strings->n, sizeof *step_end); /* by string, NaN: no step */
     double first = INFINITY, last = -INFINITY;
-    if (!step_end)
-        return error_memory(error);
+    TRY_ALLOC(step_end, error);
     for (uint32_t string = 0; string < strings->n; string++)
         step_end[string] = (double)NAN;
     for (row_t event = 0; event < events->n; event++) {
@@ -607,8 +604,7 @@ static enum sutra_status check_trace(struct sutra_context *context, struct sutra
     struct gpu_queues queues = {0};
     struct tuples same_starts = {0};
     check.validity = trace->validity = calloc(1, sizeof *trace->validity);
-    if (!check.validity)
-        return error_memory(error);
+    TRY_ALLOC(check.validity, error);
     enum sutra_status status = check_times(&check, error);
     check.validity->n_activities = check.n_gpu;
     if (!status && check.n_gpu)

@@ -122,8 +122,7 @@ static enum sutra_status find_absent_thread(const struct host_check *check, row_
     struct key_index index;
     value_key *below = arena_alloc(arena, nodes->n, sizeof *below);
     row_t n = 0;
-    if (!below)
-        return error_memory(error);
+    TRY_ALLOC(below, error);
     for (row_t node = 0; node < nodes->n; node++)
         if (check->relation[node] == RELATION_BELOW && node != root)
             below[n++] = thread_of_node(&fields, document, nodes->text[node]);
@@ -220,8 +219,7 @@ static enum sutra_status check_host_trace(struct sutra_context *context, struct 
     struct host_check check = {.context = context, .trace = trace, .nodes = &trace->nodes};
     static const enum trace_defect_kind kinds[] = {DEFECT_NOT_BELOW_ROOT, DEFECT_NO_ROOT, DEFECT_DUPLICATE_ID};
     check.validity = trace->validity = calloc(1, sizeof *trace->validity);
-    if (!check.validity)
-        return error_memory(error);
+    TRY_ALLOC(check.validity, error);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         check.validity->defects[kinds[i]].of = trace->nodes.n;
     enum sutra_status status = trace->nodes.n ? check_nodes(&check, error) : SUTRA_OK;

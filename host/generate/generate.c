@@ -29,8 +29,7 @@
 static enum sutra_status output_open(struct output *output, const char *path, const struct temp_file_options *options,
                                      struct sutra_error *error) {
     struct output made = {.path = path, .bytes = malloc(OUTPUT_CAPACITY)};
-    if (!made.bytes)
-        return error_memory(error);
+    TRY_ALLOC(made.bytes, error);
     enum sutra_status status = temp_file_open(&made.temp, path, options, error);
     if (status)
         free(made.bytes);
@@ -352,8 +351,7 @@ static enum sutra_status make_rank(struct job_maker *job, uint32_t rank, struct 
     struct generator *generator = &job->generators[rank];
     uint32_t host = rank / options->ranks_per_host;
     TRY(generator_make(generator, &job->run, rank ? &job->generators->lines : NULL, &job->arena, error));
-    if (!job_member_make(&job->members[rank], options, rank, &job->ends))
-        return error_memory(error);
+    TRY_ALLOC(job_member_make(&job->members[rank], options, rank, &job->ends), error);
     generator->member = &job->members[rank];
     generator->n_before = (options->n_ranks + 2 * (uint64_t)rank) * job->run.events;
     generator->n_all = 3 * (uint64_t)options->n_ranks * job->run.events;
@@ -424,8 +422,7 @@ static enum sutra_status run_job(struct job_maker *job, struct sutra_error *erro
     TRY(check_job(job->options, error));
     TRY(complete_options(&job->options->run, &job->run, error));
     TRY(make_ranks(job, error));
-    if (!play_together(job))
-        return error_memory(error);
+    TRY_ALLOC(play_together(job), error);
     for (uint32_t rank = 0; rank < job->options->n_ranks; rank++)
         if (rank != job->options->missing_rank)
             TRY(write_rank(job, rank, error));

@@ -629,8 +629,7 @@ static void find_problems(struct job_whole *whole) {
 
 enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error) {
     *whole = (struct job_whole){0};
-    if (!collective_calls_init(&whole->calls))
-        return error_memory(error);
+    TRY_ALLOC(collective_calls_init(&whole->calls), error);
     bool is_simulated = false;
     TRY(read_plan(whole, folder, error));
     for (size_t i = 0; i < whole->n_ranks; i++) {

@@ -375,8 +375,7 @@ enum sutra_status job_matches_find(const struct match_job *job, struct arena *ar
     struct match_search search = {.job = job, .made = matched_collectives, .arena = arena};
     *matched_collectives = (struct job_matches){0};
     int64_t *ends = arena_alloc(arena, job->n, sizeof *ends);
-    if (!allocate_columns(&search) || !ends)
-        return error_memory(error);
+    TRY_ALLOC(allocate_columns(&search) && ends, error);
     find_clocks(&search);
     find_starts(&search);
     row_t n;
@@ -385,8 +384,7 @@ enum sutra_status job_matches_find(const struct match_job *job, struct arena *ar
     for (row_t i = 0; i < n && ok; i++)
         ok = add_transfers(&search, &order[i]);
     pair_table_free(&search.pairs);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     for (row_t r = 0; r < job->n; r++)
         if (matched_collectives->ranks[r].n)
             qsort(matched_collectives->ranks[r].nodes, matched_collectives->ranks[r].n,

@@ -278,11 +278,9 @@ enum sutra_status job_network_find(const struct job_matches *matched_collectives
                                       .n_ranks = n_ranks,
                                       .world_size = world_size,
                                       .astra = &network->astra};
-    if (!list_matches(&fitting, arena))
-        return error_memory(error);
+    TRY_ALLOC(list_matches(&fitting, arena), error);
     find_dimensions(&fitting);
-    if (!number_fits(&fitting, arena))
-        return error_memory(error);
+    TRY_ALLOC(number_fits(&fitting, arena), error);
     add_transfers(&fitting, false);
     add_transfers(&fitting, true);
     fit_lines(&fitting);

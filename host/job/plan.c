@@ -60,8 +60,7 @@ static enum sutra_status read_head(struct job_plan *plan, const char *path, stru
                                    struct sutra_error *error) {
     *file =
         (struct trace_file){.path = arena_text(&plan->arena, path, strlen(path)), .number = trace_name_number(path)};
-    if (!file->path)
-        return error_memory(error);
+    TRY_ALLOC(file->path, error);
     return trace_head_read(path, plan->lenient, &file->head, error);
 }
 

@@ -162,8 +162,7 @@ static enum sutra_status read_and_link(struct sutra_context *context, const stru
                                        struct sutra_device_trace **device, struct rank_result *result,
                                        struct sutra_error *error) {
     struct pairing pairing = {0};
-    if (!collective_calls_init(&result->calls))
-        return error_memory(error);
+    TRY_ALLOC(collective_calls_init(&result->calls), error);
     TRY(sutra_host_trace_read(context, pair->host.path, host, error));
     TRY(sutra_device_trace_read(context, pair->device.path, device, error));
     result->validity = *(*host)->validity;

@@ -508,8 +508,7 @@ enum sutra_status record_finish(const struct record_lines *lines, const char *fo
     if (is_complete && !*lines->damage)
         return SUTRA_OK;
     char *path = record_path(folder, name);
-    if (!path)
-        return error_memory(error);
+    TRY_ALLOC(path, error);
     if (*lines->damage)
         error_file(error, SUTRA_DATA, path, "%s", lines->damage);
     else

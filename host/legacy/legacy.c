@@ -79,11 +79,9 @@ static enum sutra_status read_sides(struct legacy_sides *sides, struct sutra_con
                                     const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                     const struct sutra_legacy_options *options, struct legacy_log *log,
                                     struct arena *arena, struct sutra_error *error) {
-    if (!names_begin(&sides->names, &device->strings))
-        return error_memory(error);
+    TRY_ALLOC(names_begin(&sides->names, &device->strings), error);
     TRY(host_side_read(&sides->host, context, host, &sides->names, arena, error));
-    if (!names_finish(&sides->names, options->annotation, arena))
-        return error_memory(error);
+    TRY_ALLOC(names_finish(&sides->names, options->annotation, arena), error);
     TRY(host_side_choose(&sides->host, context, &sides->names, !options->exact, log, arena, error));
     return device_side_read(&sides->device, context, device, options->all_launches, arena, error);
 }
@@ -197,8 +195,7 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     TRY(pairing_check(&pairing, context, error));
     TRY(options_copy(&form, options, &chosen, error));
     struct sutra_legacy *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     if (!chosen.annotation)
         chosen.annotation = "DataLoader";
     struct linking linking = {.context = context, .host = host, .options = &chosen, .error = error};

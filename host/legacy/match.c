@@ -288,8 +288,7 @@ static enum sutra_status count_common(const struct legacy_ops *ops, const value_
                                       row_t *n_common, struct sutra_error *error) {
     struct pair_table table; /* of numbers and tokens */
     *n_common = 0;
-    if (!pair_table_init(&table))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&table), error);
     bool ok = true;
     for (row_t i = 0; i < ops->device.n && ok; i++)
         ok = device[i] == KEY_ABSENT || pair_table_insert(&table, (uint64_t)device[i], ops->device.token[i]);

@@ -18,8 +18,7 @@ static enum sutra_status count_ids(struct sutra_context *context, const struct s
     value_key *keys = arena_alloc(&scratch, device->events.n, sizeof *keys);
     struct key_index index = {0};
     row_t n = 0;
-    if (!keys)
-        return error_memory(error);
+    TRY_ALLOC(keys, error);
     for (row_t i = 0; i < device->events.n; i++)
         if (key_is_value(device->events.rf[i]) && device->events.rf[i] != 0)
             keys[n++] = device->events.rf[i];

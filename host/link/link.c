@@ -292,8 +292,7 @@ static enum sutra_status check_size(const struct sutra_linked *linked, struct su
     uint64_t bytes = linked_size(linked);
     double megabytes = (double)bytes / 1e6;
     bool too_large = most_bytes && bytes >= most_bytes;
-    if (bytes == 0)
-        return error_memory(error);
+    TRY_ALLOC(bytes != 0, error);
     if (too_large && !grows)
         return error_set(error, SUTRA_DATA, "the output would have about %.1f MB", megabytes);
     if (too_large)
@@ -310,8 +309,7 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
     struct sutra_link_options own;
     TRY(options_copy(&form, options, &own, error));
     struct sutra_linked *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->host = host;
     made->device = device;
     enum sutra_status status = link_all(made, context, &own, error);

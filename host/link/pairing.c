@@ -79,8 +79,7 @@ enum sutra_status pairing_inspect(const struct sutra_host_trace *host, const str
                                   struct pairing *pairing, struct sutra_error *error) {
     struct arena scratch = {0};
     const struct string_roles *roles = names_find(&device->strings, READER_LINKER, &scratch);
-    if (!roles)
-        return error_memory(error);
+    TRY_ALLOC(roles, error);
     struct number pid, base = number_integer(0);
     *pairing = (struct pairing){.host_name = host->document.source.name,
                                 .device_name = device->document.source.name,

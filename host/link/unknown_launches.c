@@ -150,8 +150,7 @@ enum sutra_status count_call_names(const struct sutra_device_trace *trace, const
                                    struct sutra_count **counts, row_t *n_counts, struct sutra_error *error) {
     struct sutra_count *made = calloc((size_t)trace->strings.n + 1, sizeof *made);
     row_t n_made = 0;
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     for (row_t i = 0; i < n; i++)
         if (call[i] != ROW_NONE)
             made[trace->events.name[call[i]]].count++;

@@ -88,8 +88,7 @@ enum sutra_status cpu_event_parents(void *pool, struct event_parents_step *step,
     (void)pool;
     const struct tree_events *events = step->events;
     struct stack *stacks = column_new(events->n_threads, sizeof *stacks);
-    if (!stacks)
-        return error_memory(error);
+    TRY_ALLOC(stacks, error);
     for (uint32_t thread = 0; thread < events->n_threads; thread++)
         stacks[thread].top = ROW_NONE;
     for (row_t row = 0; row < events->n; row++) {

@@ -77,8 +77,7 @@ static enum sutra_status sort_integers(struct key_index *index, const struct eng
         n_sorted += key_is_integer(keys[i]) && !is_direct(index, keys[i]);
     index->keys = malloc((n_sorted + 1) * sizeof *index->keys);
     index->rows = malloc((n_sorted + 1) * sizeof *index->rows);
-    if (!index->keys || !index->rows)
-        return error_memory(error);
+    TRY_ALLOC(index->keys && index->rows, error);
     for (row_t i = 0; i < n; i++)
         if (key_is_integer(keys[i]) && !is_direct(index, keys[i])) {
             index->keys[index->n_sorted] = integer_sort_key(keys[i]);

@@ -211,8 +211,7 @@ enum sutra_status cpu_sort_numbers(void *pool, struct sort_numbers_step *step, s
     if (sorted)
         return SUTRA_OK;
     struct sort_keys_step pairs = {reallocarray(NULL, step->n, sizeof *pairs.keys), step->order, step->n};
-    if (!pairs.keys)
-        return error_memory(error);
+    TRY_ALLOC(pairs.keys, error);
     enum sutra_status status = SUTRA_OK;
     if (doubles && large)
         status = sort_by(pool, number_rest_key, step->numbers, &pairs, error);

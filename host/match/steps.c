@@ -59,8 +59,7 @@ enum sutra_status cpu_thread_order(void *pool, struct thread_order_step *step, s
         row_t last;   /* the thread's last operator, or ROW_NONE */
         row_t before; /* the result of its group */
     } *states = reallocarray(NULL, (size_t)ops->n_threads + 1, sizeof *states);
-    if (!states)
-        return error_memory(error);
+    TRY_ALLOC(states, error);
     for (uint32_t t = 0; t < ops->n_threads; t++)
         states[t] = (struct thread_state){ROW_NONE, ROW_NONE};
 
@@ -122,8 +121,7 @@ enum sutra_status cpu_lane_neighbours(void *pool, struct lane_neighbours_step *s
 enum sutra_status cpu_queue_lengths(void *pool, struct queue_lengths_step *step, struct sutra_error *error) {
     (void)pool;
     uint32_t *current = calloc((size_t)step->n_lanes + 1, sizeof *current);
-    if (!current)
-        return error_memory(error);
+    TRY_ALLOC(current, error);
     for (row_t i = 0; i < step->n; i++)
         step->length[i] = current[step->lane[i]] += step->up[i] ? 1 : UINT32_MAX;
     free(current);
@@ -135,8 +133,7 @@ enum sutra_status cpu_match_frames(void *pool, struct match_frames_step *step, s
     (void)pool;
     const struct frame_tokens *tokens = step->tokens;
     row_t *open = malloc(((size_t)tokens->n + 1) * sizeof *open);
-    if (!open)
-        return error_memory(error);
+    TRY_ALLOC(open, error);
     for (uint32_t t = 0; t < tokens->n_threads; t++) {
         row_t n_open = 0;
         for (row_t i = tokens->thread_start[t]; i < tokens->thread_start[t + 1]; i++) {

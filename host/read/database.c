@@ -35,8 +35,7 @@ static int check_progress(void *arg) {
 }
 
 static enum sutra_status report_failure(const struct database *database, int code, struct sutra_error *error) {
-    if (code == SQLITE_NOMEM)
-        return error_memory(error);
+    TRY_ALLOC(code != SQLITE_NOMEM, error);
     if (code == SQLITE_INTERRUPT && context_is_cancelled(database->context))
         return context_early_end_error(database->context, error);
     const char *reason = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
@@ -214,8 +213,7 @@ enum sutra_status database_bounds(struct database *database, struct database_tab
     append_name(&query, table->name, strlen(table->name));
     buffer_append_text(&query, ")");
     int code = prepare(database, &query, &scan);
-    if (code == SQLITE_NOMEM)
-        return error_memory(error);
+    TRY_ALLOC(code != SQLITE_NOMEM, error);
     if (code != SQLITE_OK) /* a table without rowids */
         return SUTRA_OK;
     enum sutra_status status = database_step(database, scan, &more, error);

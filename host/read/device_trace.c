@@ -781,11 +781,9 @@ static enum sutra_status fill_trace(struct sutra_device_trace *trace, struct sut
     trace->events.keep_offsets = context->keep_offsets;
     trace->events.prefetch_columns = context->prefetch_columns;
     trace->columns = event_columns_new();
-    if (!trace->columns || !strings_init(&trace->strings))
-        return error_memory(error);
+    TRY_ALLOC(trace->columns && strings_init(&trace->strings), error);
     TRY(read_rows(trace, context, input, error));
-    if (!event_columns_keep(trace->columns, &trace->events))
-        return error_memory(error);
+    TRY_ALLOC(event_columns_keep(trace->columns, &trace->events), error);
     TRY(pair_begin_and_end(context, trace, error));
     TRY(mark_npu_events(trace, error));
     if (trace->n_not_objects && trace->n_not_objects == trace->events.n)
@@ -801,8 +799,7 @@ static enum sutra_status fill_trace(struct sutra_device_trace *trace, struct sut
 enum sutra_status device_trace_read(struct sutra_context *context, const struct source_input *input,
                                     struct sutra_device_trace **trace, struct sutra_error *error) {
     struct sutra_device_trace *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = fill_trace(made, context, input, error);
     if (status)
         sutra_device_trace_free(made);

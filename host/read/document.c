@@ -374,8 +374,7 @@ static bool parts_begin(struct document_parts *parts) {
 static enum sutra_status walk_parts(struct document_parts *parts, bool one, struct json_walker *walker,
                                     struct sutra_error *error) {
     parts_free(parts);
-    if (!document_cut(parts, one) || !parts_begin(parts))
-        return error_memory(error);
+    TRY_ALLOC(document_cut(parts, one) && parts_begin(parts), error);
     pool_run(parts->context->pool, parts->n, walk_part, parts);
     if (context_is_cancelled(parts->context))
         return context_early_end_error(parts->context, error);
@@ -430,8 +429,7 @@ static enum sutra_status walk_members(struct document *document, struct document
         if (document->n_members == document->members_capacity) {
             size_t capacity = document->members_capacity * 2 + 16;
             void *members = reallocarray(document->members, capacity, sizeof *document->members);
-            if (!members)
-                return error_memory(error);
+            TRY_ALLOC(members, error);
             document->members = members;
             document->members_capacity = capacity;
         }
@@ -674,8 +672,7 @@ enum sutra_status document_walk(struct document_parts *parts, struct sutra_error
 
 enum sutra_status document_join(struct document_parts *parts, struct document_part **all, struct sutra_error *error) {
     struct pool *pool = parts->context->pool;
-    if (!choose_columns(parts))
-        return error_memory(error);
+    TRY_ALLOC(choose_columns(parts), error);
     pool_run(pool, parts->n, finish_part, parts);
     pool_run(pool, parts->reader->n_columns, move_column, parts);
     TRY(context_check_cancelled(parts->context, error));

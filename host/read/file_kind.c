@@ -484,8 +484,7 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
     free(text);
     if (!standard)
         close(file);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     *head = made;
     return SUTRA_OK;
 }
@@ -493,8 +492,7 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
     char *file; /* of a report with several ranks, if the path names one of them */
     int64_t rank = NOT_RECORDED;
-    if (!rank_path_split(path, &file, &rank))
-        return error_memory(error);
+    TRY_ALLOC(rank_path_split(path, &file, &rank), error);
     enum sutra_status status = read_head(file ? file : path, lenient, head, error);
     if (!status && file)
         head->rank = rank;

@@ -263,8 +263,7 @@ static enum sutra_status choose_schema(const struct document_parts *parts, struc
     }
     trace->schema = strndup(schema, length);
     buffer_free(&reader.scratch);
-    if (!trace->schema)
-        return error_memory(error);
+    TRY_ALLOC(trace->schema, error);
     trace->flat = strcmp(trace->schema, "1.0.1") == 0;
     bool known = trace->flat;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
@@ -340,8 +339,7 @@ static enum sutra_status read_parts(struct document_parts *parts, struct sutra_e
 enum sutra_status host_trace_read(struct sutra_context *context, const struct source_input *input,
                                   struct sutra_host_trace **trace, struct sutra_error *error) {
     struct sutra_host_trace *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     struct document_parts parts = {
         .document = &made->document, .context = context, .reader = &host_reader, .trace = made};
     enum sutra_status status = source_read(&made->document.source, context, "open host trace", input, error);

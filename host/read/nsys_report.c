@@ -448,8 +448,7 @@ static enum sutra_status connect_events(struct nsys_report *report, struct sutra
     const struct engine *engine = &context->choice.cpu;
     TRY(sort_events(report, engine, error));
     uint32_t *process = column_new(report->events.n, sizeof *process), n_processes = 0;
-    if (!process)
-        return error_memory(error);
+    TRY_ALLOC(process, error);
     enum sutra_status status = number_processes(report, process, &n_processes, error);
     if (!status)
         status = find_launches(report, engine, process, n_processes, error);
@@ -486,8 +485,7 @@ static enum sutra_status read_tables(struct nsys_report *report, struct sutra_co
     struct database_table *tables = NULL;
     size_t n = 0;
     report->first_start = report->utc_offset = NSYS_NONE;
-    if (!strings_init(&report->names))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&report->names), error);
     enum sutra_status status = database_open(&database, file, context, error);
     if (!status)
         status = database_list(&database, &report->arena, &tables, &n, error);

@@ -513,8 +513,7 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             if (next < size && text[next] == 0x94) {
                 next++;
                 objects->containers[object_payload(value)].first = m->n_memo; /* for may_deliver(), while it is empty */
-                if (!memoize(m, m->n_memo, value))
-                    return error_memory(error);
+                TRY_ALLOC(memoize(m, m->n_memo, value), error);
             }
             break;
         case ')': /* EMPTY_TUPLE */
@@ -550,16 +549,14 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             if (m->event_list != CONTAINER_NONE && /* entries of events are not set */
                 (first < m->n_memo || object_type(m->stack[m->n - 1]) == OBJECT_EVENT))
                 RESTART;
-            if (!memoize(m, first, m->stack[m->n - 1]))
-                return error_memory(error);
+            TRY_ALLOC(memoize(m, first, m->stack[m->n - 1]), error);
             break;
         case 0x94: /* MEMOIZE */
             if (m->n == 0)
                 return refuse(source, at, error, "pickle stack underflow");
             if (object_type(m->stack[m->n - 1]) == OBJECT_EVENT)
                 RESTART;
-            if (!memoize(m, m->n_memo, m->stack[m->n - 1]))
-                return error_memory(error);
+            TRY_ALLOC(memoize(m, m->n_memo, m->stack[m->n - 1]), error);
             break;
         case 'j': /* LONG_BINGET */
         case 'h': /* BINGET: with LONG_BINGET most opcodes of a snapshot, many in a row or before an integer */
@@ -690,8 +687,7 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             }
             if (m->n == 0 || object_type(m->stack[m->n - 1]) != OBJECT_LIST)
                 return refuse(source, at, error, "pickle: APPEND without a list");
-            if (!objects_extend(objects, m->stack[m->n - 1], &value, 1))
-                return error_memory(error);
+            TRY_ALLOC(objects_extend(objects, m->stack[m->n - 1], &value, 1), error);
             break;
         case 's': /* SETITEM */
             NEED_VALUES(2);
@@ -702,8 +698,7 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                 return refuse(source, at, error, "pickle: dict key is neither text nor integer");
             if (m->n == 0 || object_type(m->stack[m->n - 1]) != OBJECT_DICT)
                 return refuse(source, at, error, "pickle: SETITEM without a dict");
-            if (!objects_update(objects, m->stack[m->n - 1], m->stack + m->n, 1))
-                return error_memory(error);
+            TRY_ALLOC(objects_update(objects, m->stack[m->n - 1], m->stack + m->n, 1), error);
             break;
 
         case 't': /* TUPLE */
@@ -736,9 +731,9 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                     return refuse(source, at, error, "pickle: %s",
                                   opcode == 'e' ? "APPENDS without a list" : "SETITEMS without a dict");
                 value = m->stack[--m->n];
-                if (!(opcode == 'e' ? objects_extend(objects, value, m->stack + first, n)
-                                    : objects_update(objects, value, m->stack + first, n / 2)))
-                    return error_memory(error);
+                TRY_ALLOC(opcode == 'e' ? objects_extend(objects, value, m->stack + first, n)
+                                        : objects_update(objects, value, m->stack + first, n / 2),
+                          error);
                 uint32_t shape = opcode == 'e' ? container_of(objects, value)->shape : 0;
                 if (shape & LIST_SHARED) {
                     struct shared_list *shared = &objects->shared_lists[shape & ~LIST_SHARED];
@@ -790,7 +785,6 @@ enum sutra_status pickle_read(struct objects *objects, const struct source *sour
         if (events)
             events->failed = true;
         objects_free(objects);
-        if (!objects_init(objects))
-            return error_memory(error);
+        TRY_ALLOC(objects_init(objects), error);
     }
 }

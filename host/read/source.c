@@ -90,8 +90,7 @@ static enum sutra_status too_large(const char *name, size_t size, size_t limit, 
 enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error) {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-    if (!decompressor)
-        return error_memory(error);
+    TRY_ALLOC(decompressor, error);
     enum libdeflate_result result = LIBDEFLATE_SUCCESS;
     size_t limit = expanded_limit(size, most);
     for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
@@ -133,8 +132,7 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
 enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error) {
     ZSTD_DCtx *stream = ZSTD_createDCtx();
-    if (!stream)
-        return error_memory(error);
+    TRY_ALLOC(stream, error);
     const ZSTD_bounds windows = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
     size_t left = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, windows.upperBound); /* as --long=31 writes */
     ZSTD_inBuffer in = {bytes, size, 0};
@@ -368,8 +366,7 @@ static enum sutra_status map_file(struct source *source, int file, size_t size, 
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size / page + 2) * page;
     /* cppcheck-suppress invalidFunctionArg; -1 is right for a mapping without a file */
     char *mapping = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED)
-        return error_memory(error);
+    TRY_ALLOC(mapping != MAP_FAILED, error);
     /* cppcheck-suppress leakReturnValNotUsed; it is `mapping` */
     if (mmap(mapping, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
         munmap(mapping, whole);
@@ -386,8 +383,7 @@ static enum sutra_status map_file(struct source *source, int file, size_t size, 
 /* Moves a buffer to the source and adds the padding. */
 static enum sutra_status keep_buffer(struct source *source, struct buffer *buffer, struct sutra_error *error) {
     char *end = buffer_reserve(buffer, SOURCE_PADDING);
-    if (!end)
-        return error_memory(error);
+    TRY_ALLOC(end, error);
     memset(end, 0, SOURCE_PADDING);
     source->memory = buffer->bytes;
     source->bytes = buffer->bytes;
@@ -495,8 +491,7 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
 
 enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error) {
     char *end = buffer_reserve(bytes, SOURCE_PADDING);
-    if (!end)
-        return error_memory(error);
+    TRY_ALLOC(end, error);
     drop_bytes(source);
     return keep_buffer(source, bytes, error);
 }
@@ -535,8 +530,7 @@ bool rank_path_split(const char *path, char **file, int64_t *rank) {
 enum sutra_status source_set_names(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
     source->rank = SOURCE_ALL_RANKS;
-    if (!rank_path_split(path, &source->path, &source->rank))
-        return error_memory(error);
+    TRY_ALLOC(rank_path_split(path, &source->path, &source->rank), error);
     if (source->path)
         path = source->path;
     else
@@ -590,8 +584,7 @@ enum sutra_status source_open_format(struct source *source, const char *path, so
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error) {
     *source = (struct source){.name = strdup(name), .rank = SOURCE_ALL_RANKS};
-    if (!source->name)
-        return error_memory(error);
+    TRY_ALLOC(source->name, error);
     struct buffer buffer = {0};
     buffer_append(&buffer, bytes, size);
     enum sutra_status status = buffer.failed ? error_memory(error) : keep_buffer(source, &buffer, error);

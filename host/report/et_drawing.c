@@ -257,8 +257,7 @@ static enum sutra_status select_nodes(struct et_drawing *drawing, const struct s
     drawing->centre = options->collectives ? ROW_NONE : row_of_id(nodes, options->node);
     drawing->only_ctrl = options->collectives;
     drawing->picked = picked;
-    if (!picked)
-        return error_memory(error);
+    TRY_ALLOC(picked, error);
     if (!options->collectives && drawing->centre == ROW_NONE)
         return error_file(error, SUTRA_DATA, file, "no node has the id %" PRIu64, options->node);
     drawn->n_nodes = options->collectives

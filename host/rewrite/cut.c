@@ -221,8 +221,7 @@ enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutr
     struct sutra_selection wish;
     TRY(selection_copy_options(selection, &wish, error));
     struct sutra_cut *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->device = device;
     made->host = host;
     enum sutra_status status = fill_cut(context, made, &wish, error);

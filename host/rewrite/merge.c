@@ -430,8 +430,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     struct sutra_merge_report *report = &merged->report;
     struct rank_clock *clocks = NULL;
     row_t n_clocks = 0;
-    if (!collective_calls_init(&merged->calls))
-        return error_memory(error);
+    TRY_ALLOC(collective_calls_init(&merged->calls), error);
     tasks->stage = "read ranks";
     tasks->keeps_truncated = true;
     tasks->keep_offsets = true;
@@ -442,13 +441,11 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     report->n_skipped = tasks->n - report->n_ranks;
     merged->points = calloc(merged->calls.n + 1, sizeof *merged->points);
     merged->ranks = calloc(report->n_ranks, sizeof *merged->ranks);
-    if (!merged->points || !merged->ranks)
-        return error_memory(error);
+    TRY_ALLOC(merged->points && merged->ranks, error);
     TRY(collective_matches_find(&merged->calls, &tasks->arena, &merged->matches, error));
     if (merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
         TRY(rank_clocks_find(&merged->calls, &merged->matches, &tasks->arena, &clocks, &n_clocks, error));
-    if (!set_clocks(merged, clocks, n_clocks))
-        return error_memory(error);
+    TRY_ALLOC(set_clocks(merged, clocks, n_clocks), error);
     TRY(write_all(merged, context, output, error));
     report->ranks = merged->ranks;
     for (size_t i = 0; i < report->n_ranks; i++) {
@@ -468,8 +465,7 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
                               struct sutra_merged **merged, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_merge_options, no_arrows);
     struct sutra_merged *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     made->options.memory = made->options.memory ? made->options.memory : HELD_BYTES;
     made->selects = !status && made->options.selection;

@@ -220,8 +220,7 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
                                    struct merge_lanes *lanes, struct sutra_error *error) {
     *lanes = (struct merge_lanes){.lane = arena_alloc(arena, trace->events.n, sizeof *lanes->lane)};
     struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
-    if (!roles || !lanes->lane || !number_lanes(&trace->events, lanes->lane, &lanes->n_lanes))
-        return error_memory(error);
+    TRY_ALLOC(roles && lanes->lane && number_lanes(&trace->events, lanes->lane, &lanes->n_lanes), error);
     lanes->process = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->process);
     lanes->on_gpu = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->on_gpu);
     lanes->processes = arena_alloc(arena, lanes->n_lanes, sizeof *lanes->processes);
@@ -232,8 +231,7 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
     for (uint32_t i = 0; i < lanes->n_lanes; i++)
         activities[i].first = ROW_NONE;
     find_activities(trace, roles, kept, lanes->lane, activities);
-    if (!list_processes(&trace->events, activities, lanes))
-        return error_memory(error);
+    TRY_ALLOC(list_processes(&trace->events, activities, lanes), error);
     sort_processes(lanes, position);
     /* metadata of CPU threads stay if the thread has events */
     for (row_t event = 0; event < trace->events.n; event++)

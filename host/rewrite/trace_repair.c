@@ -61,8 +61,7 @@ static enum sutra_status finish(struct sutra_context *context, struct sutra_repa
 enum sutra_status sutra_repair_read(struct sutra_context *context, const char *path, struct sutra_repair **repair,
                                     struct sutra_error *error) {
     struct sutra_repair *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     stage_begin(context, "open", 0);
     enum sutra_status status = source_open_rest(&made->document.source, path, context->options.most_input_bytes, error);
     return finish(context, made, status, repair, error);
@@ -71,8 +70,7 @@ enum sutra_status sutra_repair_read(struct sutra_context *context, const char *p
 enum sutra_status sutra_repair_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                      struct sutra_repair **repair, struct sutra_error *error) {
     struct sutra_repair *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = source_copy(&made->document.source, name, bytes, size, error);
     return finish(context, made, status, repair, error);
 }

@@ -801,8 +801,7 @@ enum sutra_status sutra_et_check_create(struct sutra_context *context, const str
                                         struct sutra_et_check **check, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_check_options, groups);
     struct sutra_et_check *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->context = context;
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status && !strings_init(&made->names))
@@ -846,8 +845,7 @@ static enum sutra_status add_finding(struct sutra_et_check *check, struct et_fou
     TRY(arena_status(&check->arena, error));
     if (found->count == 0)
         return SUTRA_OK;
-    if (!column_grow(&check->found, check->n_found, &check->found_capacity, sizeof *check->found))
-        return error_memory(error);
+    TRY_ALLOC(column_grow(&check->found, check->n_found, &check->found_capacity, sizeof *check->found), error);
     found->file = file ? strdup(file) : NULL;
     if (file && !found->file)
         return error_memory(error);
@@ -901,12 +899,10 @@ static enum sutra_status read_groups(struct sutra_et_check *check, struct et_che
 static enum sutra_status add_member(struct sutra_et_check *check, const struct et_checking *checking,
                                     struct sutra_error *error) {
     struct et_member member = {.rank = checking->rank};
-    if (!column_grow(&check->members, check->n_members, &check->members_capacity, sizeof *check->members))
-        return error_memory(error);
+    TRY_ALLOC(column_grow(&check->members, check->n_members, &check->members_capacity, sizeof *check->members), error);
     TRY(read_member(check, checking, &member, error));
     member.name = strdup(checking->file->source.name);
-    if (!member.name)
-        return error_memory(error);
+    TRY_ALLOC(member.name, error);
     check->members[check->n_members++] = member;
     return SUTRA_OK;
 }

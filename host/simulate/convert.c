@@ -379,8 +379,7 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     if (status)
         return status;
     struct sutra_converted *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     status = read_input(made, context, input, &used_options, error);
     if (!status) {
         stage_begin(context, "order nodes", made->et_plus.nodes.n);

@@ -153,8 +153,7 @@ static enum sutra_status read_new(struct sutra_context *context, const char *nam
     struct sutra_et_read_options used_options;
     TRY(options_copy(&form, options, &used_options, error));
     struct sutra_et *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     struct source *source = &made->file.source;
     enum sutra_status status = bytes ? source_copy_any(source, name, bytes, size, error)
                                      : et_open(&made->file, name, context->options.most_input_bytes, error);

@@ -16,8 +16,7 @@ enum sutra_status et_nodes_begin(struct et_nodes *nodes, struct sutra_error *err
 #undef X
     };
     *nodes = (struct et_nodes){0};
-    if (!strings_init(&nodes->names))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&nodes->names), error);
     for (size_t i = 0; i < ET_N_NAMES; i++)
         if (strings_intern(&nodes->names, known[i], strlen(known[i])) != i)
             return error_memory(error);

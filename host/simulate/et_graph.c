@@ -148,8 +148,7 @@ enum sutra_status et_groups_take(struct et_groups *groups, struct et_text inputs
     enum sutra_status status = source_copy_any(&source, "process groups", inputs.bytes + 2, inputs.length - 4, &reason);
     if (!status)
         status = read_source(groups, &source, read_described_groups, arena, &reason);
-    if (status == SUTRA_SYSTEM)
-        return error_memory(error);
+    TRY_ALLOC(status != SUTRA_SYSTEM, error);
     *understood = status == SUTRA_OK;
     if (status)
         groups->n = n_before;

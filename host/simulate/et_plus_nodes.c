@@ -351,8 +351,7 @@ enum sutra_status et_plus_linked_arguments(struct sutra_context *context, const 
     const struct document *document = &linked->device->document;
     struct requested_column columns[5] = {{0}};
     row_t *kernels = malloc(((size_t)ops->n_grouped + 1) * sizeof *kernels), n = 0;
-    if (!kernels)
-        return error_memory(error);
+    TRY_ALLOC(kernels, error);
     for (row_t i = 0; i < ops->n_grouped; i++)
         if (is_nccl(linked, ops->grouped_event[i]))
             kernels[n++] = ops->grouped_event[i];

@@ -407,8 +407,7 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
             making->sources[making->n++] = (struct source_node){k, making->kernel_row[k]};
     making->timeline = one->per_stream;
     making->made = &made->nodes;
-    if (!measure_parts(making))
-        return error_memory(error);
+    TRY_ALLOC(measure_parts(making), error);
     TRY(fill(making, error));
     made->plain = making->plain_of;
     TRY(copy_metadata(&made->nodes, making->plain, 2, error));
@@ -421,9 +420,9 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
 static enum sutra_status make_nodes(struct timeline_making *making, const struct engine *engine,
                                     struct measured_nodes *made, struct measured_nodes *streams,
                                     struct sutra_error *error) {
-    if (!pair_rows(making) || !list_sources(making, engine, error) || !find_first_parts(making) ||
-        !measure_parts(making))
-        return error_memory(error);
+    TRY_ALLOC(pair_rows(making) && list_sources(making, engine, error) && find_first_parts(making) &&
+                  measure_parts(making),
+              error);
     TRY(fill(making, error));
     TRY(copy_metadata(&made->nodes, making->plain, 1, error));
     set_gpu_attribute(&made->nodes, making->plain->metadata.n, making->input->options.per_stream);

@@ -387,8 +387,7 @@ static enum sutra_status find_window(struct path_making *making, const struct su
     const struct device_events *events = &making->trace->events;
     const char *name = options->annotation ? options->annotation : STEP_NAME;
     struct string_roles *roles = names_find(&making->trace->strings, READER_SIMULATE, &making->arena);
-    if (!roles)
-        return error_memory(error);
+    TRY_ALLOC(roles, error);
     if (options->step)
         profiler_steps_mark(&making->trace->strings, roles, options->step, NAME_OWN);
     else
@@ -506,8 +505,7 @@ static enum sutra_status follow_path(struct path_making *making, struct sutra_er
     for (row_t node = last; node != ROW_NONE; node = making->times.cause[node].row)
         n++;
     row_t *nodes = arena_alloc(&making->arena, n, sizeof *nodes);
-    if (!nodes || !op_spans_make(&making->input.ops, &making->arena, &making->spans))
-        return error_memory(error);
+    TRY_ALLOC(nodes && op_spans_make(&making->input.ops, &making->arena, &making->spans), error);
     row_t at = n;
     for (row_t node = last; node != ROW_NONE; node = making->times.cause[node].row)
         nodes[--at] = node;
@@ -526,8 +524,7 @@ static enum sutra_status sum_shares(struct path_making *making, struct sutra_err
     const uint64_t n = path->n_steps;
     struct full_path_step *sorted = arena_alloc(&making->arena, n, sizeof *sorted);
     path->shares = arena_zeros(&path->arena, n, sizeof *path->shares);
-    if (!sorted || !path->shares)
-        return error_memory(error);
+    TRY_ALLOC(sorted && path->shares, error);
     for (uint64_t i = 0; i < n; i++)
         sorted[i] = path->steps[i];
     if (n)
@@ -574,8 +571,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
     row_t *waiters = arena_alloc(arena, nodes->n_deps, sizeof *waiters);
     uint32_t *resource = arena_alloc(arena, nodes->n, sizeof *resource);
-    if (!replay_times_alloc(&making->times, nodes->n, arena))
-        return error_memory(error);
+    TRY_ALLOC(replay_times_alloc(&making->times, nodes->n, arena), error);
     for (row_t i = 0; i < nodes->n; i++) {
         resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
         dur_ns[i] = nodes->duration_us[i] * 1000;
@@ -625,8 +621,7 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
     if (used_options.step && (used_options.annotation || used_options.instance))
         return error_set(error, SUTRA_USAGE, "a step and an annotation exclude each other");
     struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};
-    if (!making.path)
-        return error_memory(error);
+    TRY_ALLOC(making.path, error);
     making.path->trace = trace;
     making.path->annotation = ROW_NONE;
     stage_begin(context, "critical path", trace->events.n);

@@ -211,8 +211,7 @@ static enum sutra_status read_graph(struct rank_sources *sources, uint32_t r, st
 static enum sutra_status make_rank(struct rank_sources *sources, uint32_t r, struct pool *pool) {
     struct rank_names *names = &sources->names[r];
     struct sutra_error *error = &sources->errors[r];
-    if (!pool || !strings_init(&names->names) || !strings_init(&names->groups))
-        return error_memory(error);
+    TRY_ALLOC(pool && strings_init(&names->names) && strings_init(&names->groups), error);
     return sources->ets ? make_graph(sources, r, &sources->ets[r]->file.nodes, pool, error)
                         : read_graph(sources, r, pool, error);
 }
@@ -266,8 +265,7 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     }
     for (uint32_t r = 0; r < made->n; r++)
         made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
-    if (!join_names(made, sources->names))
-        return error_memory(error);
+    TRY_ALLOC(join_names(made, sources->names), error);
     if (made->n > 1)
         TRY(rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena,
                               &made->n_matched_collectives, error));
@@ -302,8 +300,7 @@ static enum sutra_status make_ranks(struct rank_sources *sources, const uint64_t
                                     struct sutra_et_ranks **ranks, struct sutra_error *error) {
     struct arena scratch = {0};
     struct sutra_et_ranks *made = sources->made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->n = n;
     enum sutra_status status = begin(sources, numbers, &scratch) ? make_all(sources, error) : error_memory(error);
     if (!status)

@@ -365,8 +365,7 @@ enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node
                                    struct sutra_error *error) {
     const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     *groups = (struct comm_groups){0};
-    if (!strings_init(&groups->names) || !strings_init(&groups->uids) || !add_names(groups, graph))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&groups->names) && strings_init(&groups->uids) && add_names(groups, graph), error);
     groups->n_used = groups->names.n;
     struct et_plus_texts texts;
     bool read =

@@ -190,8 +190,7 @@ static enum sutra_status make_program(struct programs *programs, struct program 
         return error_memory(error);
     program->n_resources = number_streams(graph, resource);
     row_t *counts = arena_zeros(scratch, program->n_resources, sizeof *counts); /* items so far, by resource */
-    if (!program->n_resources || !counts)
-        return error_memory(error);
+    TRY_ALLOC(program->n_resources && counts, error);
 
     /* GPU nodes follow the last node of the chain that they depend on. */
     row_t n_gpu = 0;
@@ -239,8 +238,7 @@ static enum sutra_status make_program(struct programs *programs, struct program 
             item->receives = item_is_message(graph, item) && (receives || graph->transfers[item->transfer].receives);
             if (item->is_mark)
                 continue;
-            if (!append_refs(programs, graph, item, resource, number, counts))
-                return error_memory(error);
+            TRY_ALLOC(append_refs(programs, graph, item, resource, number, counts), error);
             number[row] = ++counts[item->resource];
         }
     }
@@ -495,8 +493,7 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
     if (is_too_long)
         return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": the durations of all nodes exceed 146 years",
                          program->rank);
-    if (!done)
-        return error_memory(error);
+    TRY_ALLOC(done, error);
     graph->first_dep[items->n] = graph->n_deps;
     graph->waiters = arena_alloc(arena, graph->n_deps, sizeof *graph->waiters);
     TRY(arena_status(arena, error));

@@ -202,8 +202,7 @@ static enum sutra_status set_blocks(struct programs *programs, struct program *p
     struct arena scratch = {0};
     struct program_items edited = {0};
     enum sutra_status status = SUTRA_OK;
-    if (!pair_table_init(&symbols))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&symbols), error);
     bool done = program_units_find(programs, program, &scratch, &units);
     struct unit_blocks *blocks = arena_alloc(&scratch, units.n, sizeof *blocks);
     done = done && blocks;
@@ -371,8 +370,7 @@ static enum sutra_status find_warmups(const struct programs *programs, const str
                                       uint32_t *warmup, struct arena *scratch, struct sutra_error *error) {
     bool confirmed;
     uint32_t *after = arena_alloc(scratch, programs->n, sizeof *after);
-    if (!after || !count_later_stages(programs, units, after, &confirmed, scratch))
-        return error_memory(error);
+    TRY_ALLOC(after && count_later_stages(programs, units, after, &confirmed, scratch), error);
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct program_step *step = &units[p].steps[0];
         const struct schedule schedule = schedule_find(&units[p], step);

@@ -439,8 +439,7 @@ static enum sutra_status find_new_group(struct programs *programs, struct replic
     const struct program_group *before = &programs->groups[recorded];
     const bool is_reducing = replicas->reduces[recorded], is_world = before->n == programs->n && !is_reducing;
     struct pair_entry *entry = pair_table_insert(&replicas->groups, recorded, is_reducing || is_world ? 0 : replica);
-    if (!entry)
-        return error_memory(error);
+    TRY_ALLOC(entry, error);
     if (entry->number != PAIR_NONE) {
         *group = entry->number;
         return SUTRA_OK;
@@ -463,9 +462,9 @@ static enum sutra_status find_new_group(struct programs *programs, struct replic
                          " ranks per host), so the time of the new ones is unknown; "
                          "add --network alpha=...,beta=...",
                          level ? "crosses hosts" : "stays on a host", network->ranks_per_host);
-    if (!arena_grow(programs->arena, &programs->groups, programs->n_groups, &programs->groups_capacity,
-                    sizeof *programs->groups))
-        return error_memory(error);
+    TRY_ALLOC(arena_grow(programs->arena, &programs->groups, programs->n_groups, &programs->groups_capacity,
+                         sizeof *programs->groups),
+              error);
     *group = entry->number = programs->n_groups;
     programs->groups[programs->n_groups++] = made;
     return SUTRA_OK;

@@ -359,8 +359,7 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
             return error_set(error, SUTRA_DATA,
                              "node %llu: the durations of all nodes up to this node exceed 146 years",
                              (unsigned long long)nodes->id[i]);
-    if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena))
-        return error_memory(error);
+    TRY_ALLOC(sort_nodes(graph, nodes, arena) && describe_nodes(graph, nodes, pool, arena), error);
     struct name_search search = {graph, nodes, names ? &names->names : NULL, false};
     struct background_call background_call;
     background_call_begin(&background_call, names && pool_threads(pool) > 1, number_names, &search);
@@ -382,8 +381,7 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
 enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bool per_stream, struct arena *arena,
                                    struct sutra_error *error) {
     struct pair_table lanes;
-    if (!pair_table_init(&lanes))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&lanes), error);
     graph->resource = arena_alloc(arena, graph->n, sizeof *graph->resource);
     graph->resource_work = arena_alloc(arena, (size_t)graph->n + 1, sizeof *graph->resource_work);
     graph->n_resources = 0;

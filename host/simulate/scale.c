@@ -168,8 +168,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
     if (options->data_parallel)
         TRY(find_replicas_and_network(&programs, options, ranks->ranks_per_host, &replicas, error));
     *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
-    if (!*made)
-        return error_memory(error);
+    TRY_ALLOC(*made, error);
     bool has_tables =
         pair_table_init(&counts.counts) && pair_table_init(&counts.numbers) && pair_table_init(&replicas.groups);
     enum sutra_status status = !has_tables              ? error_memory(error)
@@ -259,8 +258,7 @@ static enum sutra_status simulate_bound(struct sutra_context *context, const str
     if (bound >= 0) {
         copy.graphs = arena_alloc(arena, ranks->n, sizeof *copy.graphs);
         for (uint32_t r = 0; r < ranks->n; r++)
-            if (!copy.graphs || !bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], arena))
-                return error_memory(error);
+            TRY_ALLOC(copy.graphs && bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], arena), error);
         TRY(network_fit(&copy.network, &ranks->network, copy.graphs, copy.n, arena, error));
     }
     TRY(sutra_simulate_ranks(context, &copy, options, &simulation, error));

@@ -493,16 +493,14 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
         simulation->runs[r] = rank_graph_replay(graph, dur_ns);
     }
     simulation->times = alloc_times(simulation, &simulation->arena);
-    if (!simulation->times)
-        return error_memory(error);
+    TRY_ALLOC(simulation->times, error);
     const struct replay_job job = {simulation->n, simulation->runs, simulation->n_matched_collectives, pool};
     TRY(replay(&job, simulation->times, error));
     for (uint32_t r = 0; r < simulation->n; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
     if (simulation->n_stuck)
         TRY(simulation_find_stuck(simulation, error));
-    if (!find_waits(simulation) || !find_matches(simulation))
-        return error_memory(error);
+    TRY_ALLOC(find_waits(simulation) && find_matches(simulation), error);
     TRY(find_critical_path(simulation, error));
     return sum_by_name(simulation, error);
 }
@@ -516,8 +514,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
     if (status)
         return status;
     struct sutra_simulation *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     stage_begin(context, "simulate", 0);
     made->job = ranks;
     made->n = ranks->n;

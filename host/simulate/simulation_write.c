@@ -115,8 +115,7 @@ static enum sutra_status make_copies(struct et_nodes *made, const struct et_node
         n_attributes += recorded->attr_first[graph->node[i] + 1] - recorded->attr_first[graph->node[i]];
     }
     TRY(et_nodes_take(made, graph->n, graph->n, graph->n_deps, n_attributes, error));
-    if (!pair_table_init(&orders))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&orders), error);
     made->version = recorded->version;
     made->metadata = recorded->metadata;
     uint64_t n_ctrl = 0, n_data = 0, n = 0;
@@ -511,8 +510,7 @@ static enum sutra_status find_measured(const struct rank_graph *graph, struct me
     *measured = (struct measured_rank){.first_us = UINT64_MAX,
                                        .track = arena_alloc(arena, graph->n, sizeof *measured->track),
                                        .node = arena_alloc(arena, graph->n, sizeof *measured->node)};
-    if (!pair_table_init(&tracks))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&tracks), error);
     bool done = !arena->failed;
     for (row_t i = 0; i < graph->n && done; i++) {
         struct pair_entry *entry = pair_table_insert(&tracks, (uint64_t)graph->lane[i], graph->work[i] != WORK_CPU);

@@ -248,11 +248,11 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
         orders->call_start[i] = timeline_event_start(sources, call);
         orders->record_start[i] = timeline_event_start(sources, record);
         /* Streams without kernels get numbers, too. */
-        if (!number_key(&sources->stream_of, (uint64_t)sources->events->stream[sync], 0, &sources->n_streams,
-                        &orders->stream[i]) ||
-            !number_key(&sources->stream_of, (uint64_t)sources->wait_on_stream.key[sync], 0, &sources->n_streams,
-                        &orders->awaited[i]))
-            return error_memory(error);
+        TRY_ALLOC(number_key(&sources->stream_of, (uint64_t)sources->events->stream[sync], 0, &sources->n_streams,
+                             &orders->stream[i]) &&
+                      number_key(&sources->stream_of, (uint64_t)sources->wait_on_stream.key[sync], 0,
+                                 &sources->n_streams, &orders->awaited[i]),
+                  error);
         orders->n++;
     }
     orders->n_streams = sources->n_streams;
@@ -319,8 +319,7 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, const do
     for (row_t event = 0; event < events->n; event++) {
         if (!is_kernel(sources, window, event))
             continue;
-        if (!add_kernel(sources, kernels, event, event))
-            return error_memory(error);
+        TRY_ALLOC(add_kernel(sources, kernels, event, event), error);
         if (kernel_class_of_event(&sources->kinds, event) == DEVICE_COMMUNICATION)
             kernels->traits[kernels->n - 1] |= KERNEL_COMMUNICATES;
     }

@@ -80,8 +80,7 @@ static void add_squares(struct line_sums *sums, double bytes, double ns) {
 enum sutra_status network_fit(struct network *network, const struct network *recorded, const struct rank_graph *graphs,
                               uint32_t n, struct arena *arena, struct sutra_error *error) {
     *network = (struct network){0};
-    if (!number_links(network, graphs, n, arena))
-        return error_memory(error);
+    TRY_ALLOC(number_links(network, graphs, n, arena), error);
     struct line_sums *sums = arena_zeros(arena, network->n, sizeof *sums);
     TRY(arena_status(arena, error));
     for_each(graphs, n, sums, add_means);
@@ -228,8 +227,7 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
     bool done = !work->arena.failed;
     for (uint32_t r = 0; r < n && done; r++)
         done = add_rank(work, &graphs[r], r);
-    if (!done)
-        return error_memory(error);
+    TRY_ALLOC(done, error);
     if (work->n)
         qsort(work->means, work->n, sizeof *work->means, compare_means);
     /* Sum the times of each rank, its own times and the times of the median rank. */
@@ -399,8 +397,7 @@ static bool read_work(const char *text, struct change *change) {
 static enum sutra_status change_read(const char *word, const struct strings *names, struct arena *arena,
                                      struct change *change, struct sutra_error *error) {
     char *text = arena_text(arena, word, strlen(word)), *rest;
-    if (!text)
-        return error_memory(error);
+    TRY_ALLOC(text, error);
 
     /* Parse the factor after the last colon. */
     char *colon = strrchr(text, ':'), *end;

@@ -383,8 +383,7 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
     enum sutra_status status = SUTRA_OK;
     TRY(options_copy(&form, options, &chosen, error));
     struct sutra_correlation *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->profile = profile;
     made->report.size = sizeof made->report;
     made->kind = chosen.kind;

@@ -55,8 +55,7 @@ enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input
     if (inputs->in_list && tag == SUTRA_INPUT_LIST)
         return error_set(error, SUTRA_USAGE, "a list of inputs is nested in a list");
     if (!dropped) {
-        if (!reserve(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags))
-            return error_memory(error);
+        TRY_ALLOC(reserve(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags), error);
         inputs->tags[inputs->n_tags++] = (uint8_t)tag;
     }
     inputs->in_list = tag == SUTRA_INPUT_LIST || (inputs->in_list && tag != SUTRA_INPUT_END);
@@ -73,10 +72,10 @@ enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const str
     uint64_t n = (uint64_t)tensor->dim * (strided ? 2 : 1);
     uint32_t dtype =
         inputs_dtype(inputs, tensor->dtype ? tensor->dtype : "", tensor->dtype ? strlen(tensor->dtype) : 0);
-    if (dtype == STRING_NONE ||
-        !reserve(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) ||
-        !reserve(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes))
-        return error_memory(error);
+    TRY_ALLOC(dtype != STRING_NONE &&
+                  reserve(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) &&
+                  reserve(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes),
+              error);
     TRY(sutra_inputs_add(inputs, SUTRA_INPUT_TENSOR, error));
     struct sutra_tensor *added = &inputs->tensors[inputs->n_tensors++];
     *added = *tensor;
@@ -95,9 +94,9 @@ enum sutra_status sutra_inputs_add_scalar(struct sutra_inputs *inputs, const cha
     if (is_skipped(inputs))
         return SUTRA_OK;
     uint32_t string = strings_intern(&inputs->strings, text, length);
-    if (string == STRING_NONE ||
-        !reserve(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars))
-        return error_memory(error);
+    TRY_ALLOC(string != STRING_NONE &&
+                  reserve(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars),
+              error);
     TRY(sutra_inputs_add(inputs, SUTRA_INPUT_SCALAR, error));
     inputs->scalars[inputs->n_scalars++] = string;
     return SUTRA_OK;

@@ -202,8 +202,7 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
         buffer_free(&reading.blocks[i].fields.scratch);
     }
     arena_release(arena, mark);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
 
     /* Number threads by process and tid, in the order of events. */
     struct event_threads threads;
@@ -574,8 +573,7 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
                                        row_t n, struct arena *arena, struct sutra_error *error) {
     uint64_t *keys = arena_alloc(arena, n, sizeof *keys);
     row_t n_indexed = 0, n_repeated = 0;
-    if (!keys)
-        return error_memory(error);
+    TRY_ALLOC(keys, error);
     for (row_t i = 0; i < n; i++) {
         n_indexed += rows->index[order[i]] >= 0;
         keys[i] = (uint64_t)rows->index[order[i]];
@@ -600,8 +598,7 @@ static enum sutra_status append_events(struct sutra_profile *profile, struct sut
                                        const struct trace_rows *rows, struct arena *arena, struct sutra_error *error) {
     const struct device_events *events = &profile->trace->events;
     profile->n_threads = rows->n_threads;
-    if (!profile_reserve(profile, events->n + 1))
-        return error_memory(error);
+    TRY_ALLOC(profile_reserve(profile, events->n + 1), error);
     struct arena_mark mark = arena_mark(arena);
     row_t n = 0, *order = arena_alloc(arena, events->n, sizeof *order);
     for (row_t event = 0; event < events->n && order; event++)
@@ -669,8 +666,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
     TRY(options_copy(&form, options, &chosen, error));
     struct arena arena = {0};
     struct sutra_profile *made = profile_new();
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->trace = trace;
     made->strings = &trace->strings;
     context_expect(context, trace->events.n);

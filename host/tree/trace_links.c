@@ -328,8 +328,7 @@ enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events
     struct pair_table starts; /* flow id -> row */
     if (events->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
-    if (!pair_table_init(&starts))
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&starts), error);
     enum sutra_status status = SUTRA_OK;
     for (uint64_t row = 0; row < events->n && !status; row++) {
         if (!in_flow(events, row, SUTRA_FLOW_START))

@@ -69,8 +69,7 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
                                        struct sutra_error *error) {
     struct arena scratch = {0};
     uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's previous operator, + 1 */
-    if (!last)
-        return error_memory(error);
+    TRY_ALLOC(last, error);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t before = last[thread[i]];
         last[thread[i]] = i + 1;
@@ -471,8 +470,7 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
                                    enum sutra_torch_version torch_version, struct sutra_tree **tree,
                                    struct sutra_error *error) {
     struct sutra_tree *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->profile = profile;
     context_expect(context, profile->n);
     stage_begin(context, "event tree", profile->n);

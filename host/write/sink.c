@@ -226,8 +226,7 @@ enum sutra_status output_error_missing(const char *path, struct sutra_error *err
     while (length > 1 && path[length - 1] == '/')
         length--;
     char *folder = strndup(path, length);
-    if (!folder)
-        return error_memory(error);
+    TRY_ALLOC(folder, error);
     length = (size_t)(path_file_name(folder) - folder);
     folder[length > 1 ? length - 1 : length] = 0;
     enum sutra_status status = SUTRA_OK;
@@ -295,8 +294,7 @@ enum sutra_status temp_file_open(struct temp_file *temp, const char *path, const
     if (!options->force && is_read_only(path, &info))
         return refuse(path, error);
     temp->target = options->own_name ? strdup(path) : resolve(path);
-    if (!temp->target)
-        return error_memory(error);
+    TRY_ALLOC(temp->target, error);
     temp->file = create_temporary(temp->target, &temp->temporary, options);
     if (temp->file < 0) {
         enum sutra_status status = cannot_create(path, error);
@@ -337,8 +335,7 @@ enum sutra_status sutra_output_check(const char *path, struct sutra_error *error
     if (is_read_only(path, &info))
         return refuse(path, error);
     char *target = resolve(path);
-    if (!target)
-        return error_memory(error);
+    TRY_ALLOC(target, error);
     enum sutra_status status = can_create(target) ? SUTRA_OK : cannot_create(path, error);
     free(target);
     return status;
@@ -412,8 +409,7 @@ static void sink_free(struct sink *sink) {
 enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, const char *path,
                             struct sutra_error *error) {
     struct sink *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->turn, NULL);
     made->context = context;

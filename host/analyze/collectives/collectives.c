@@ -55,8 +55,7 @@ enum sutra_status collective_part_read(struct collective_part *part, struct sutr
                                        struct sutra_error *error) {
     part->n_devices = trace_device_count(&trace->document);
     part->link_gb_per_s = device_link_of(&trace->document) / 1e9;
-    if (!collective_calls_init(&part->calls))
-        return error_memory(error);
+    TRY_ALLOC(collective_calls_init(&part->calls), error);
     part->calls.keep_unrecorded = true;
     TRY(collective_calls_read(&part->calls, context, trace, rank, error));
     return sum_activity(part, trace, error);
@@ -315,8 +314,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
     /* join the calls of all parts, and find the shape of the job */
     for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
         struct collective_part *part = collective_part_at(of, i);
-        if (!collective_calls_append(&of->calls, &part->calls))
-            return error_memory(error);
+        TRY_ALLOC(collective_calls_append(&of->calls, &part->calls), error);
         collective_calls_free(&part->calls);
         of->link_gb_per_s = part->link_gb_per_s > 0 ? part->link_gb_per_s : of->link_gb_per_s;
         int64_t n = part->n_devices; /* a process that sees one device does not know the number of devices */
@@ -330,8 +328,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
     TRY(rank_clocks_find(&of->calls, &of->matches, &of->arena, &of->clocks, &of->n_clocks, error));
     uint64_t n_impossible[2];
     of->clock_set = rank_clocks_set(&of->calls, &of->matches, of->clocks, of->n_clocks, &of->arena, n_impossible);
-    if (!of->clock_set)
-        return error_memory(error);
+    TRY_ALLOC(of->clock_set, error);
     of->summary.n_impossible = n_impossible[0];
     of->summary.n_impossible_aligned = n_impossible[1];
     for (row_t i = 0; i < of->n_clocks; i++)
@@ -414,8 +411,7 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
         of->summary.n_ranks += !task->status;
         of->summary.n_skipped += task->status && !task->is_unselected;
     }
-    if (!result_init(&of->result, collective_table_specs, SUTRA_COLLECTIVES_N_TABLES))
-        return error_memory(error);
+    TRY_ALLOC(result_init(&of->result, collective_table_specs, SUTRA_COLLECTIVES_N_TABLES), error);
     of->result.of_job = true;
     of->result.defects = of->tasks.defects;
     of->result.n_defects = of->tasks.n_defects;
@@ -438,8 +434,7 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
                                         const struct sutra_collectives_options *options,
                                         struct sutra_collectives **collectives, struct sutra_error *error) {
     struct sutra_collectives *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = collectives_options_init(options, &made->options, error);
     if (!status && !collective_calls_init(&made->calls))
         status = error_memory(error);

@@ -300,8 +300,7 @@ static enum sutra_status find_iterations(const struct launch_model *model, const
     const struct host_rows *rows = &model->hosts;
     uint8_t *needs = arena_zeros(arena, model->strings->n, sizeof *needs); /* by name: 1 no, 2 yes */
     bool any = false;
-    if (!needs)
-        return error_memory(error);
+    TRY_ALLOC(needs, error);
     for (row_t i = 0; i < n; i++) {
         uint8_t *known = &needs[rows->name[hosts[i]]];
         if (!*known) {

@@ -91,8 +91,7 @@ static enum sutra_status list_calls(const struct capture_build *build, uint8_t r
     for (row_t row = 0; row < hosts->n; row++)
         *n += hosts->kind[row] == HOST_CALL && build->roles[hosts->name[row]] & role;
     *list = arena_alloc(build->arena, *n, sizeof **list);
-    if (!*list)
-        return error_memory(error);
+    TRY_ALLOC(*list, error);
     *n = 0;
     for (row_t row = 0; row < hosts->n; row++)
         if (hosts->kind[row] == HOST_CALL && build->roles[hosts->name[row]] & role)
@@ -141,8 +140,7 @@ static enum sutra_status read_fields(struct capture_build *build, struct sutra_e
         if (!key_is_integer(node) || node == 0)
             continue;
         struct pair_entry *entry = pair_table_insert(&capture->nodes, (uint64_t)node, 0);
-        if (!entry)
-            return error_memory(error);
+        TRY_ALLOC(entry, error);
         if (entry->number == PAIR_NONE || hosts->event[entry->number] < hosts->event[row]) /* the last in the file */
             entry->number = row;
     }
@@ -185,8 +183,7 @@ static enum sutra_status list_dispatches(struct capture_build *build, struct sut
         if (build->symbol[i] != GRAPH_UNNAMED || name == STRING_NONE)
             continue;
         uint32_t number = strings_intern(&capture->names, strings_text(recorded, name), strings_length(recorded, name));
-        if (number == STRING_NONE)
-            return error_memory(error);
+        TRY_ALLOC(number != STRING_NONE, error);
         build->symbol[i] = GRAPH_N_SYMBOLS + number;
     }
     return SUTRA_OK;
@@ -230,8 +227,7 @@ static enum sutra_status add_segments(struct capture_build *build, struct sutra_
         TRY(add_segment(build, hosts->stop[begins[i]], hosts->start[ends[i]], error));
     if (n_begins)
         return SUTRA_OK;
-    if (!profiler_steps_find(&rows, STEPS_OVERVIEW, build->scratch, &steps))
-        return error_memory(error);
+    TRY_ALLOC(profiler_steps_find(&rows, STEPS_OVERVIEW, build->scratch, &steps), error);
     for (row_t i = 0; i < steps.n; i++)
         TRY(add_segment(build, hosts->start[steps.row[i]], hosts->stop[steps.row[i]], error));
     return steps.n ? SUTRA_OK : add_segment(build, INT64_MIN, INT64_MAX, error);
@@ -282,8 +278,7 @@ static enum sutra_status read_capture(struct sutra_context *context, const char 
     enum sutra_status status = sutra_device_trace_read(context, path, &capture->trace, error);
     context->prefetch_columns = PREFETCH_NOTHING;
     TRY(status);
-    if (!strings_init(&capture->names) || !pair_table_init(&capture->nodes))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&capture->names) && pair_table_init(&capture->nodes), error);
     status = read_segments(&build, error);
     arena_free(&scratch);
     TRY(status);

@@ -49,8 +49,7 @@ static enum sutra_status list_launches(const struct launch_model *model, struct 
     *launches = (struct graph_launches){.n = 0};
     uint8_t *is_graph = arena_zeros(scratch, model->strings->n, sizeof *is_graph); /* by name: 1 no, 2 yes */
     row_t n_kernels = 0;
-    if (!is_graph)
-        return error_memory(error);
+    TRY_ALLOC(is_graph, error);
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
         if (call == ROW_NONE || devices->class[i] == DEVICE_NO_WORK)
@@ -193,8 +192,7 @@ static enum sutra_status list_segments(struct capture_search *search, struct sut
     search->sets = arena_alloc(search->scratch, captures->n + 1, sizeof *search->sets);
     uint64_t n_segments = 0;
     size_t n_sized = 0, n_used = 0;
-    if (!sized || !search->sets)
-        return error_memory(error);
+    TRY_ALLOC(sized && search->sets, error);
     for (uint32_t c = 0; c < captures->n; c++) {
         if (!uses_capture(search, c))
             continue;
@@ -271,8 +269,7 @@ static enum sutra_status number_sequences(struct capture_search *search, struct 
             uint32_t roles = category_roles(model->events, model->roles, event) & CATEGORY_WORK;
             const struct tuple step = {{before, model->events->name[event], model->events->stream[event], roles}};
             uint32_t number = tuples_number(&search->steps, step);
-            if (number == TUPLE_NONE)
-                return error_memory(error);
+            TRY_ALLOC(number != TUPLE_NONE, error);
             search->sequence[i] = number;
             before = (value_key)number + 1;
         }
@@ -342,8 +339,7 @@ static enum sutra_status match_segments(struct capture_search *search, row_t lau
             continue;
         const struct segment_at *segment = &search->segments[set->first + at];
         const struct aligned *result = try_segment(search, launch, set->first + at);
-        if (!result)
-            return error_memory(error);
+        TRY_ALLOC(result, error);
         if (result->method == GRAPH_UNMATCHED)
             continue;
         for (row_t i = launches->first[launch]; i < launches->first[launch + 1]; i++) {
@@ -397,8 +393,7 @@ static enum sutra_status read_nodes(const struct capture_search *search, const v
     row_t *events = any ? arena_alloc(search->scratch, n, sizeof *events) : NULL;
     if (!any)
         return SUTRA_OK;
-    if (!events)
-        return error_memory(error);
+    TRY_ALLOC(events, error);
     for (row_t k = 0; k < n; k++)
         events[k] = search->model->devices.event[launches->device[k]];
     TRY(event_columns_request(search->context, search->model->trace, &field, 1, events, n, &column, error));
@@ -511,8 +506,7 @@ static enum sutra_status name_owners_of(struct graph_names *names, uint32_t capt
             ok = row_name(names, capture, row, false, numbers) != STRING_NONE;
             row = capture->enclosing[row];
         }
-        if (!ok)
-            return error_memory(error);
+        TRY_ALLOC(ok, error);
     }
     arena_release(scratch, mark);
     return SUTRA_OK;
@@ -528,8 +522,7 @@ static enum sutra_status name_owners(struct launch_model *model, struct graph_ke
     if (model->strings->n == n_strings)
         return SUTRA_OK;
     struct string_roles *roles = arena_zeros(arena, model->strings->n, sizeof *roles); /* new names have no roles */
-    if (!roles)
-        return error_memory(error);
+    TRY_ALLOC(roles, error);
     memcpy(roles, model->roles, n_strings * sizeof *roles);
     model->roles = roles;
     return SUTRA_OK;

@@ -232,8 +232,7 @@ enum sutra_status graph_kernels_attach(struct launch_model *model, struct graph_
     }
     qsort(insertion.kernels, insertion.n_kernels, sizeof *insertion.kernels, compare_owned);
     TRY(name_captures(&insertion, &name_of, error));
-    if (!make_rows(&insertion, name_of))
-        return error_memory(error);
+    TRY_ALLOC(make_rows(&insertion, name_of), error);
     if (insertion.n + model->hosts.n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA,
                          "graphs replay more than %u operators: select fewer steps (--step, --from-us, --to-us)",

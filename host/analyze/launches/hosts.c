@@ -237,8 +237,7 @@ enum sutra_status make_host_rows(struct sutra_context *context, struct launch_mo
             model->n_untimed_hosts += !(events->flags[event] & EVENT_UNUSABLE); /* reported with the trace */
     }
     uint32_t n_threads, *thread = arena_alloc(arena, n, sizeof *thread);
-    if (!thread || !number_threads(events, listed, n, thread, &n_threads))
-        return error_memory(error);
+    TRY_ALLOC(thread && number_threads(events, listed, n, thread, &n_threads), error);
 
     /* `thread` and `listed` become a column of rows, and scratch memory, once the events are distributed. */
     struct host_build build = {.model = model,
@@ -326,8 +325,7 @@ enum sutra_status find_arrow_rows(struct launch_model *model, const struct exact
             starts[n++] = (struct arrow_start){host_thread[thread], exact_start_ns(model->trace, times, arrow), i};
     }
     event_threads_free(&threads);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     for (row_t row = 0; row < hosts->n; row++) {
         row_t parent = hosts->parent[row];
         bool counts = parent != ROW_NONE && hosts->kind[parent] <= HOST_CALL;

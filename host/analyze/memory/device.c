@@ -36,8 +36,7 @@ uint32_t memory_name(struct sutra_memory *memory, const char *bytes, size_t n) {
 }
 
 enum sutra_status memory_name_error(const struct sutra_memory *memory, struct sutra_error *error) {
-    if (!memory->names_are_full)
-        return error_memory(error);
+    TRY_ALLOC(memory->names_are_full, error);
     return error_set(error, SUTRA_DATA, "frames and stacks exceed %.0f MB of text", (double)memory->names_limit / 1e6);
 }
 
@@ -365,8 +364,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
     }
     struct memory_grouping grouping = {arena_alloc(scratch, device->n_live, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
-    if (!live || !grouping.list || !grouping.slot)
-        return error_memory(error);
+    TRY_ALLOC(live && grouping.list && grouping.slot, error);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->category[rows[i]], allocs->size[rows[i]]);
     device->categories = sort_groups(memory, &grouping, scratch);
@@ -394,8 +392,7 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
                                          struct sutra_error *error) {
     struct memory_grouping grouping = {arena_alloc(scratch, memory->names.n, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
-    if (!grouping.list || !grouping.slot)
-        return error_memory(error);
+    TRY_ALLOC(grouping.list && grouping.slot, error);
     for (uint32_t i = 0; i < allocs->n; i++) {
         if (allocs->before[i])
             continue;
@@ -467,9 +464,9 @@ static uint32_t events_before(const uint32_t *events, uint32_t n, uint32_t event
 static enum sutra_status fill_steps(struct memory_device *device, const struct memory_facts *facts,
                                     struct arena *scratch, struct sutra_error *error) {
     struct range_peaks active, reserved;
-    if (!range_peaks_init(&active, scratch, device->active, device->n_events + 1) ||
-        !range_peaks_init(&reserved, scratch, device->reserved, device->n_events + 1))
-        return error_memory(error);
+    TRY_ALLOC(range_peaks_init(&active, scratch, device->active, device->n_events + 1) &&
+                  range_peaks_init(&reserved, scratch, device->reserved, device->n_events + 1),
+              error);
     for (uint32_t i = 0; i < device->n_steps; i++) {
         struct memory_step *step = &device->steps[i];
         uint32_t a = memory_event_at(device, step->start_ns), b = memory_event_at(device, step->end_ns);
@@ -539,8 +536,7 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     int64_t *changes = arena_alloc(scratch, (size_t)n_steps + 1, sizeof *changes);
     int64_t *live = arena_alloc(scratch, n_steps, sizeof *live);
     struct named_growth *found = arena_alloc(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
-    if (!ends || !first || !rows || !crossing || !changes || !live || !found)
-        return error_memory(error);
+    TRY_ALLOC(ends && first && rows && crossing && changes && live && found, error);
     for (uint32_t i = 0; i < n_steps; i++)
         ends[i] = (struct step_end){device->steps[i].end_event, i};
     qsort(ends, n_steps, sizeof *ends, compare_ends);
@@ -615,8 +611,7 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
     layers->n = MEMORY_N_BINS;
     layers->points = arena_zeros(&memory->arena, layers->n, sizeof *layers->points);
     uint8_t *layer_of = arena_zeros(scratch, memory->names.n, 1); /* plus 1 */
-    if (!layers->points || !layer_of)
-        return error_memory(error);
+    TRY_ALLOC(layers->points && layer_of, error);
     /* Select the point with most active bytes of each bin; a bin without points repeats the last point before it. */
     uint32_t n_events = device->n_events;
     const int64_t *times = device->time_ns;
@@ -641,8 +636,7 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
     for (uint32_t i = 0; i < device->frames.n && i < MEMORY_N_LAYERS; i++) {
         layers->names[i] = device->frames.list[i].name;
         layer_of[layers->names[i]] = (uint8_t)++layers->n_layers;
-        if (!(layers->bytes[i] = arena_zeros(&memory->arena, (size_t)layers->n + 1, sizeof(int64_t))))
-            return error_memory(error);
+        TRY_ALLOC(layers->bytes[i] = arena_zeros(&memory->arena, (size_t)layers->n + 1, sizeof(int64_t)), error);
     }
     for (uint32_t i = 0; i < allocs->n; i++) {
         if (!layer_of[allocs->frame[i]])
@@ -678,8 +672,7 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
     }
     struct timeline_checksum checksum = {.device = device, .n_pieces = device->n_events / PIECE_POINTS + 1};
     struct background_call thread;
-    if (!(checksum.pieces = arena_alloc(scratch, checksum.n_pieces, sizeof *checksum.pieces)))
-        return error_memory(error);
+    TRY_ALLOC(checksum.pieces = arena_alloc(scratch, checksum.n_pieces, sizeof *checksum.pieces), error);
     background_call_begin(&thread, memory->has_threads && device->n_events >= MEMORY_THREAD_EVENTS, checksum_timeline,
                           &checksum);
     enum sutra_status status = group_peak(memory, device, facts, scratch, error);

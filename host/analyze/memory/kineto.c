@@ -289,8 +289,7 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     }
     pair_table_free(&pids);
     pair_table_free(&tids);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     TRY(sort_by(k, order, n, keys, ranges->end_ns, true, error));
     TRY(sort_by(k, order, n, keys, ranges->start_ns, false, error));
     TRY(sort_by(k, order, n, keys, threads, false, error));
@@ -352,9 +351,9 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
     k->optimizer = arena_alloc(k->arena, n, sizeof *k->optimizer);
     k->optimizer_ends = arena_alloc(k->arena, n, sizeof *k->optimizer_ends);
     int64_t(*pairs)[2] = arena_alloc(k->arena, n, sizeof *pairs);
-    if (!k->backward || !k->modules || !k->optimizer || !k->optimizer_ends || !pairs ||
-        !profiler_steps_find(&rows, STEPS_MEMORY, k->arena, &k->steps))
-        return error_memory(error);
+    TRY_ALLOC(k->backward && k->modules && k->optimizer && k->optimizer_ends && pairs &&
+                  profiler_steps_find(&rows, STEPS_MEMORY, k->arena, &k->steps),
+              error);
     for (row_t i = 0; i < n; i++) {
         uint32_t name = k->trace->events.name[k->ranges.event[i]];
         uint8_t flags = classify(k, name), kind = k->ranges.kind[i];
@@ -422,8 +421,7 @@ static enum sutra_status match_events(struct kineto *k, const row_t *positions, 
 #undef COLUMN
     struct pair_table live = {0};
     row_t *of = arena_alloc(k->arena, n, sizeof *of); /* position of each allocation */
-    if (!of || !pair_table_init(&live))
-        return error_memory(error);
+    TRY_ALLOC(of && pair_table_init(&live), error);
     enum sutra_status status = SUTRA_OK;
     for (uint32_t i = 0; i < n && !status; i++) {
         row_t event = k->memory_events[positions[i]];
@@ -488,8 +486,7 @@ static enum sutra_status make_points(struct kineto *k, const row_t *positions, c
     uint32_t n = device->n_events, *segment_allocs = arena_alloc(k->arena, n, sizeof *segment_allocs);
     device->active = device->allocated = arena_zeros(arena, (size_t)n + 1, sizeof *device->allocated);
     device->reserved = arena_zeros(arena, (size_t)n + 1, sizeof *device->reserved);
-    if (!segment_allocs || !device->allocated || !device->reserved)
-        return error_memory(error);
+    TRY_ALLOC(segment_allocs && device->allocated && device->reserved, error);
     bool has_totals = type != 0;
     for (uint32_t i = 0; i < n; i++) {
         row_t event = k->memory_events[positions[i]];
@@ -537,8 +534,7 @@ static enum sutra_status copy_ooms(struct kineto *k, int64_t type, int64_t id, s
     row_t n = 0, *order = arena_alloc(k->arena, k->n_ooms, sizeof *order);
     uint64_t *keys = arena_alloc(k->arena, k->n_ooms, sizeof *keys);
     device->ooms = arena_zeros(&k->memory->arena, k->n_ooms, sizeof *device->ooms);
-    if (!order || !keys || !device->ooms)
-        return error_memory(error);
+    TRY_ALLOC(order && keys && device->ooms, error);
     for (row_t i = 0; i < k->n_ooms; i++) {
         row_t event = k->oom_events[i];
         if (integer_of(k->device_type.key[event], 0) != type || integer_of(k->device_id.key[event], -1) != id)
@@ -597,8 +593,7 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
         device->step_source =
             k->steps.n ? memory_name(k->memory, "ProfilerStep", 12) : memory_name(k->memory, "Optimizer.step", 14);
         device->steps = arena_zeros(&k->memory->arena, n_steps, sizeof *device->steps);
-        if (!device->steps || device->step_source == STRING_NONE)
-            return error_memory(error);
+        TRY_ALLOC(device->steps && device->step_source != STRING_NONE, error);
         device->n_steps = n_steps;
     }
     for (row_t i = 0; i < k->steps.n; i++) {
@@ -655,8 +650,7 @@ static enum sutra_status read_trace(struct kineto *k, struct memory_input *input
     k->before = memory_name(k->memory, "<before recording>", 18);
     for (size_t i = 0; i < sizeof category_names / sizeof *category_names; i++)
         k->categories[i] = memory_name(k->memory, category_names[i], strlen(category_names[i]));
-    if (k->categories[7] == STRING_NONE)
-        return error_memory(error);
+    TRY_ALLOC(k->categories[7] != STRING_NONE, error);
     TRY(arena_status(k->arena, error));
     TRY(exact_times_find(k->context, k->trace, NULL, k->arena, &k->times, error));
     TRY(list_events(k, error));

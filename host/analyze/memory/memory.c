@@ -271,8 +271,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     struct source source;
     size_t length = strlen(from->name) + 1;
     char *kept = arena_alloc(&memory->arena, length, 1);
-    if (!kept)
-        return error_memory(error);
+    TRY_ALLOC(kept, error);
     input->path = memcpy(kept, from->name, length);
     input->rank = -1;
     stage_begin(context, "open snapshot", 0);
@@ -433,9 +432,9 @@ static enum sutra_status fill(struct sutra_memory *memory, struct sutra_context 
     memory->has_threads = pool_threads(context->pool) > 1;
     memory->n_top = options->n_top ? options->n_top : 10;
     memory->inputs = calloc(n_inputs + 1, sizeof *memory->inputs);
-    if (!memory->inputs || !strings_init(&memory->names) ||
-        !result_init(&memory->result, memory_table_specs, SUTRA_MEMORY_N_TABLES))
-        return error_memory(error);
+    TRY_ALLOC(memory->inputs && strings_init(&memory->names) &&
+                  result_init(&memory->result, memory_table_specs, SUTRA_MEMORY_N_TABLES),
+              error);
     memory->result.of_job = true;
     if (has_ranks)
         TRY(read_ranks(context, memory, inputs, n, options, error));
@@ -453,8 +452,7 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
                              const struct sutra_memory_options *options, struct sutra_memory **memory,
                              struct sutra_error *error) {
     struct sutra_memory *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = fill(made, context, inputs, n, options, error);
     stage_end(context);
     if (status)
@@ -485,8 +483,7 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
                          "directories of all ranks",
                          n[0], n[1]);
     struct memory_bytes *inputs = calloc(n[0] + n[1] + 1, sizeof *inputs);
-    if (!inputs)
-        return error_memory(error);
+    TRY_ALLOC(inputs, error);
     for (size_t i = 0; i < n[0] + n[1]; i++)
         inputs[i].name = i < n[0] ? paths[i] : against[i - n[0]];
     enum sutra_status status = run(context, inputs, n, &known, memory, error);

@@ -176,8 +176,7 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
     struct segment_key *keys = arena_zeros(s->arena, n, sizeof *keys);
     device->segment_list = arena_alloc(&s->memory->arena, n, sizeof *device->segment_list);
     device->segment_groups = arena_alloc(&s->memory->arena, n, sizeof *device->segment_groups);
-    if (!keys || !device->segment_list || !device->segment_groups)
-        return error_memory(error);
+    TRY_ALLOC(keys && device->segment_list && device->segment_groups, error);
     for (uint32_t i = 0; i < n; i++) {
         object_t stream = dict_get(o, segments[i], WORD_STREAM), type = dict_get(o, segments[i], WORD_SEGMENT_TYPE),
                  pool = dict_get(o, segments[i], WORD_SEGMENT_POOL_ID);
@@ -541,8 +540,7 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
             return snapshot_malformed(s, error, "\"allocator_settings\" is not a dict");
     }
     object_t empty = objects_list(s->objects, OBJECT_LIST, NULL, 0);
-    if (!empty)
-        return error_memory(error);
+    TRY_ALLOC(empty, error);
     segments = is_falsy(s, segments) ? empty : segments;
     traces = is_falsy(s, traces) ? empty : traces;
     if (!is_list(segments) || !is_list(traces))
@@ -599,8 +597,7 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     if (is_pickle(source->bytes, source->size)) {
         struct pickle_events events;
         bool has_threads = s->memory->has_threads && source->size >= MEMORY_THREAD_BYTES;
-        if (!(s->stream = stream_begin(s, has_threads, &events)))
-            return error_memory(error);
+        TRY_ALLOC(s->stream = stream_begin(s, has_threads, &events), error);
         status = pickle_read(o, source, &events, &root, end, error);
         bool has_objects = events.failed; /* of the events */
         stream_end(s->stream);

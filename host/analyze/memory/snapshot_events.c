@@ -424,8 +424,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     if (s->n_annotations > s->source->size)
         return error_file(error, SUTRA_DATA, s->source->name,
                           "repeated annotations: more annotations of all devices than bytes in the file");
-    if (!list || !ranges)
-        return error_memory(error);
+    TRY_ALLOC(list && ranges, error);
     for (uint32_t i = 0; i < n; i++) {
         object_t value = items_of(o, annotations)[i];
         if (object_type(value) != OBJECT_DICT)
@@ -485,8 +484,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     qsort(ranges, n_of, sizeof *ranges, n_steps ? compare_starts : compare_range_ends);
     device->steps = arena_zeros(&s->memory->arena, n_of, sizeof *device->steps);
     device->step_source = n_steps ? memory_name(s->memory, "ProfilerStep", 12) : snapshot_copy_name(s, kept_name);
-    if (!device->steps)
-        return error_memory(error);
+    TRY_ALLOC(device->steps, error);
     if (device->step_source == STRING_NONE)
         return memory_name_error(s->memory, error);
     device->n_steps = n_of;
@@ -617,8 +615,7 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, struct memory_device *d
     h.names = arena_alloc(s->arena, (size_t)a->n + 1, sizeof *h.names);
     device->ooms = arena_zeros(&s->memory->arena, n_ooms, sizeof *device->ooms);
     uint32_t *freed = arena_alloc(s->arena, n_events, sizeof *freed); /* allocation that an event frees */
-    if (!h.slot || !h.names || !device->ooms || !freed)
-        return error_memory(error);
+    TRY_ALLOC(h.slot && h.names && device->ooms && freed, error);
     for (uint32_t i = 0; i < a->n; i++)
         if (!h.slot[a->frame[i]]++)
             h.names[h.n++] = a->frame[i];
@@ -627,8 +624,7 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, struct memory_device *d
         h.slot[h.names[i]] = i;
     h.counts = arena_zeros(s->arena, h.n, sizeof *h.counts);
     h.bytes = arena_zeros(s->arena, h.n, sizeof *h.bytes);
-    if (!peak_tree_init(&h.tree, s->arena, h.n ? h.n : 1) || !h.counts || !h.bytes)
-        return error_memory(error);
+    TRY_ALLOC(peak_tree_init(&h.tree, s->arena, h.n ? h.n : 1) && h.counts && h.bytes, error);
 
     memset(freed, 0xff, n_events * sizeof *freed);
     for (uint32_t i = 0; i < a->n; i++) {

@@ -50,9 +50,9 @@ static bool enlarge_allocs(struct snapshot_trace *trace, uint64_t capacity) {
 enum sutra_status trace_begin(struct snapshot_trace *trace, struct arena *points_arena, struct arena *arena, uint32_t n,
                               struct sutra_error *error) {
     *trace = (struct snapshot_trace){.points_arena = points_arena, .arena = arena, .has_time = true};
-    if (!pair_table_init(&trace->live) || !enlarge_points(trace, n) || !enlarge_allocs(trace, n) || !trace->time_ns ||
-        !trace->allocated || !trace->active || !trace->reserved)
-        return error_memory(error);
+    TRY_ALLOC(pair_table_init(&trace->live) && enlarge_points(trace, n) && enlarge_allocs(trace, n) && trace->time_ns &&
+                  trace->allocated && trace->active && trace->reserved,
+              error);
     trace->time_ns[0] = trace->allocated[0] = trace->active[0] = trace->reserved[0] = 0;
     return SUTRA_OK;
 }
@@ -139,8 +139,7 @@ enum sutra_status trace_add_event(const struct snapshot *s, struct snapshot_trac
     bool is_alloc = event->action == WORD_ALLOC, is_request = event->action == WORD_FREE_REQUESTED;
     if (is_alloc || is_request || event->action == WORD_FREE_COMPLETED) {
         struct pair_entry *entry = pair_table_insert(&trace->live, event->address, !event->has_address);
-        if (!entry)
-            return error_memory(error);
+        TRY_ALLOC(entry, error);
         uint32_t row = entry->number;
         if (row == PAIR_NONE && !is_alloc && (entry->number = row = add_alloc(trace, event->size, 0)) == EVENT_NONE)
             return error_memory(error);
@@ -169,8 +168,7 @@ enum sutra_status trace_add_event(const struct snapshot *s, struct snapshot_trac
             trace->segment_capacity = GROWTH * trace->segment_capacity + 64;
             trace->segment_events = enlarged(trace->arena, trace->segment_events, trace->n_segment_events,
                                              trace->segment_capacity, sizeof *trace->segment_events);
-            if (!trace->segment_events)
-                return error_memory(error);
+            TRY_ALLOC(trace->segment_events, error);
         }
         trace->segment_events[trace->n_segment_events++] =
             (struct segment_event){i, event->action, event->size, event->frames, event->free_value};

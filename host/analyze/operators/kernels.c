@@ -722,8 +722,7 @@ enum sutra_status operators_counters(const struct op_input *input, struct arena 
     struct arena_mark mark = arena_mark(arena);
     struct string_roles *roles = arena_zeros(arena, model->strings->n, sizeof *roles);
     bool any = false;
-    if (!roles)
-        return error_memory(error);
+    TRY_ALLOC(roles, error);
     for (uint32_t string = 0; string < model->strings->n; string++)
         for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
             if (strings_length(model->strings, string) == strlen(categories[i]) &&

@@ -240,8 +240,7 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
     struct op_input input = {.context = context, .options = options};
     struct sutra_operators *made = operators_new(&own_operator_rules, &options);
     struct arena arena = {0};
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = make_tables(&input, model, &arena, scratch, true, true, made, error);
     arena_free(&arena);
     if (status)
@@ -262,8 +261,7 @@ enum sutra_status operators_run(struct sutra_context *context, const struct sutr
                                 const struct graph_captures *captures, struct sutra_operators **operators,
                                 struct sutra_error *error) {
     struct sutra_operators *made = operators_new(rules, options);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = rules->make(context, trace, captures, made, error);

@@ -107,8 +107,7 @@ static void rank_free(void *result) {
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_operators_ranks *ranks = arg;
     (void)context;
-    if (!result_init(&ranks->result, ranks->rules->specs, ranks->rules->n_tables))
-        return error_memory(error);
+    TRY_ALLOC(result_init(&ranks->result, ranks->rules->specs, ranks->rules->n_tables), error);
     ranks->result.of_job = true;
     ranks->result.defects = ranks->tasks.defects;
     ranks->result.n_defects = ranks->tasks.n_defects;
@@ -159,8 +158,7 @@ enum sutra_status operators_ranks_run(struct sutra_context *context, const char 
                                       struct sutra_operators_ranks **ranks, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, arg);
     struct sutra_operators_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->rules = rules;
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
@@ -187,8 +185,7 @@ enum sutra_status operators_ranks_run(struct sutra_context *context, const char 
 enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t offset,
                                        struct sutra_operators_ranks **ranks, struct sutra_error *error) {
     struct sutra_operators_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     made->rules = &own_operator_rules;
     enum sutra_status status =
         rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct operators_rank, operators), tasks, offset, error);

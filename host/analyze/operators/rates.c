@@ -133,8 +133,7 @@ static enum sutra_status make_rows(struct rates_run *run, struct arena *arena, s
         if (known != ROW_NONE)
             key = (struct tuple){{run->costs.groups.of[run->index[known]], 0, 0, 0}};
         run->row_of[i] = tuples_number(&run->keys, key);
-        if (run->row_of[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(run->row_of[i] != TUPLE_NONE, error);
     }
     run->rows = arena_zeros(arena, run->keys.n, sizeof *run->rows);
     TRY(arena_status(arena, error));
@@ -234,9 +233,9 @@ static enum sutra_status list_steps(const struct launch_model *model, struct are
     const struct host_rows *hosts = &model->hosts;
     const struct step_rows rows = host_step_rows(model, 1u << HOST_ANNOTATION);
     struct profiler_steps found;
-    if (!profiler_steps_find(&rows, STEPS_RATES, arena, &found) ||
-        !(*steps = arena_zeros(arena, (size_t)found.n + 1, sizeof **steps)))
-        return error_memory(error);
+    TRY_ALLOC(profiler_steps_find(&rows, STEPS_RATES, arena, &found) &&
+                  (*steps = arena_zeros(arena, (size_t)found.n + 1, sizeof **steps)),
+              error);
     *n = found.n;
     for (row_t i = 0; i < found.n; i++) {
         row_t row = found.row[i];

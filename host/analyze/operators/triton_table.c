@@ -111,8 +111,7 @@ static enum sutra_status make_rows(struct triton_rows *of, struct arena *arena, 
             key = (struct tuple){{name, (value_key)of->arguments.of[at] + 1,
                                   of->fields[FIELD_HASH].string[model->hosts.event[launcher]], 0}};
         uint32_t n = of->keys.n, number = tuples_number(&of->keys, key);
-        if (number == TUPLE_NONE || !arena_grow(arena, &of->rows, number, &of->capacity, sizeof *of->rows))
-            return error_memory(error);
+        TRY_ALLOC(number != TUPLE_NONE && arena_grow(arena, &of->rows, number, &of->capacity, sizeof *of->rows), error);
         if (number == n)
             of->rows[n] = (struct triton_row){.name = name, .member = at};
         struct triton_row *row = &of->rows[number];

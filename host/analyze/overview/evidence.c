@@ -38,8 +38,7 @@ static enum sutra_status select_step(const struct diagnosis *d, const struct spa
     struct arena_mark mark = arena_mark(d->arena);
     struct evidence_step *steps = arena_alloc(d->arena, (size_t)window->n_steps + 1, sizeof *steps);
     row_t n = 0, next = 0;
-    if (!steps)
-        return error_memory(error);
+    TRY_ALLOC(steps, error);
     for (row_t i = 0; i < window->n_steps; i++) {
         if (hosts->stop[window->steps[i]] <= window->from)
             continue;
@@ -123,8 +122,7 @@ static enum sutra_status find_ids(const struct diagnosis *d, int64_t from, int64
     }
     const uint32_t n = numbers.n;
     tuples_free(&numbers);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     range->n_streams = name_ids(values, streams, stream_ticks, n, range->streams);
     range->n_threads = name_ids(values, threads, thread_ticks, hosts->n_threads, range->threads);
     arena_release(d->arena, mark);

@@ -179,8 +179,7 @@ static enum sutra_status select_streams(struct excerpt_lanes *lanes, struct aren
     }
     const uint32_t n = numbers.n;
     tuples_free(&numbers);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     for (; lanes->n_streams < EXCERPT_STREAMS; lanes->n_streams++) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < n; i++)

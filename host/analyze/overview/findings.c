@@ -102,8 +102,7 @@ static enum sutra_status measure_states(const struct diagnosis *d, const struct 
     struct arena_mark mark = arena_mark(d->arena);
     row_t *rows = arena_alloc(d->arena, list->n, sizeof *rows), n = 0;
     struct spans spans;
-    if (!rows)
-        return error_memory(error);
+    TRY_ALLOC(rows, error);
     for (row_t i = 0; i < list->n; i++)
         if (list->states[i] & any && (list->states[i] & needed) == needed)
             rows[n++] = list->rows[i];

@@ -217,8 +217,7 @@ static enum sutra_status find_cold_calls(const struct overview *overview, struct
         if (n_cold == 0 || n_cold > COLD_MOST)
             continue;
         *cold = *cold ? *cold : arena_zeros(scratch, hosts->n, 1);
-        if (!*cold)
-            return error_memory(error);
+        TRY_ALLOC(*cold, error);
         for (row_t k = 0; k < n_cold; k++)
             (*cold)[found[k]] = 1;
     }

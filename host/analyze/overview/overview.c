@@ -29,8 +29,7 @@ static enum sutra_status find_window(struct overview *overview, struct arena *ar
     struct overview_window *window = &overview->window;
     const struct step_rows rows = host_step_rows(model, ~(1u << HOST_CALL));
     struct profiler_steps steps;
-    if (!profiler_steps_find(&rows, STEPS_OVERVIEW, arena, &steps))
-        return error_memory(error);
+    TRY_ALLOC(profiler_steps_find(&rows, STEPS_OVERVIEW, arena, &steps), error);
     window->steps = steps.row;
     window->n_steps = steps.n;
     if (window->n_steps == 0) {
@@ -242,8 +241,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct laun
     const struct strings *strings = model->strings;
     struct string_roles *roles = names_find(strings, READER_OVERVIEW, arena);
     *overview = (struct overview){.model = model, .first_event = find_first_event(model), .roles = roles};
-    if (!roles)
-        return error_memory(error);
+    TRY_ALLOC(roles, error);
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_CAPTURES);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_CAPTURED);

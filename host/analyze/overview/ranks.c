@@ -321,8 +321,7 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
         overview.device.n_lost = 0; /* their activities are not selected */
     /* Before the findings, which may crop the overview. */
     TRY(overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error));
-    if (!result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
-        return error_memory(error);
+    TRY_ALLOC(result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
     TRY(rank_collectives_read(context, &overview, task->rank, &rank->collectives, error));
     TRY(find_findings(context, model, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena, scratch,
@@ -460,8 +459,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     struct sutra_overview *overview = arg;
     struct sutra_result *result = &overview->result;
     (void)context;
-    if (!result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
-        return error_memory(error);
+    TRY_ALLOC(result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     result->of_job = true;
     result->defects = overview->tasks.defects;
     result->n_defects = overview->tasks.n_defects;
@@ -512,8 +510,7 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
                                      struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_overview_options, peaks);
     struct sutra_overview *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);

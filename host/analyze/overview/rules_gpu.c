@@ -62,8 +62,7 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
     *added = NULL;
-    if (!ticks)
-        return error_memory(error);
+    TRY_ALLOC(ticks, error);
     TRY(spans_of_devices(d->overview, marked, d->kept, &spans, error));
     if (spans.n == 0)
         return SUTRA_OK;
@@ -100,8 +99,7 @@ static enum sutra_status add_family_finding(struct diagnosis *d, const struct fi
                                             struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
     const uint8_t *marked = mark_kernels(d, words, without);
-    if (!marked)
-        return error_memory(error);
+    TRY_ALLOC(marked, error);
     TRY(add_kernel_finding(d, rule, marked, saving, added, error));
     if (*added)
         copy_finding_name(d, main_name, (*added)->where.frame, sizeof(*added)->where.frame);

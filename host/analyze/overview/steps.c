@@ -305,8 +305,7 @@ static enum sutra_status find_repetitions(const struct overview *overview, struc
     if (!selected)
         return SUTRA_OK;
     *begin = arena_alloc(scratch, selected->n, sizeof **begin);
-    if (!*begin)
-        return error_memory(error);
+    TRY_ALLOC(*begin, error);
     for (row_t i = 0; i < n; i++)
         if (list[i].name == selected->name)
             (*begin)[(*n_begin)++] = list[i].time;
@@ -463,8 +462,7 @@ enum sutra_status overview_steps_make(const struct overview *overview, const cha
     /* The host's time: the step without the spans in which a thread synchronizes or loads. */
     uint8_t *marked = arena_alloc(scratch, hosts->n, 1);
     struct spans spans;
-    if (!marked)
-        return error_memory(error);
+    TRY_ALLOC(marked, error);
     for (row_t row = 0; row < hosts->n; row++)
         marked[row] = overview->blocks[row] || overview_name(overview, row) & NAME_LOADS_BATCH;
     TRY(make_host_spans(overview, marked, scratch, &spans, error));

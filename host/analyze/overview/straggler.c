@@ -23,8 +23,7 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
     collectives->n_steps = overview->window.n_steps;
     collectives->first_ns = overview->first_event + trace_base_ns(trace);
     collectives->link = device_link_of(&trace->document);
-    if (!collective_calls_init(&collectives->calls))
-        return error_memory(error);
+    TRY_ALLOC(collective_calls_init(&collectives->calls), error);
     collectives->calls.keep_unrecorded = true;
     return collective_calls_read(&collectives->calls, context, trace, rank, error);
 }

@@ -309,8 +309,7 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
                           .arena = scratch,
                           .findings = findings};
     *verdict = (struct rank_verdict){.kind = SUTRA_VERDICT_STEPS};
-    if (!findings)
-        return error_memory(error);
+    TRY_ALLOC(findings, error);
     if (model->devices.n == 0) {
         make_verdict_without_activity(&d, verdict);
         arena_release(scratch, mark);

@@ -353,8 +353,7 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
     uint64_t n_pieces = 0, capacity = 0;
     int64_t phases[SUTRA_N_PHASES] = {0}, whole = 0;
     row_t skipped = 0;
-    if (!sums)
-        return error_memory(error);
+    TRY_ALLOC(sums, error);
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         const uint32_t thread = row->gap == ROW_NONE ? THREAD_UNKNOWN : overview->gaps[row->gap].thread;
@@ -382,8 +381,7 @@ enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, co
             phases[backward ? SUTRA_PHASE_BACKWARD : flat.class_of[name]] += to - from;
             sums[2 * (size_t)name + backward] += to - from;
             if (is_forward && !backward && d->measures.has_frames) {
-                if (!arena_grow(d->arena, &pieces, n_pieces, &capacity, sizeof *pieces))
-                    return error_memory(error);
+                TRY_ALLOC(arena_grow(d->arena, &pieces, n_pieces, &capacity, sizeof *pieces), error);
                 pieces[n_pieces++] = (struct forward_piece){from, to, thread};
             }
             begin = to;
@@ -420,8 +418,7 @@ enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *t
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *sums = arena_zeros(d->arena, n_strings, sizeof *sums), whole = 0;
     struct unit_list units = {.n = 0};
-    if (!sums)
-        return error_memory(error);
+    TRY_ALLOC(sums, error);
     for (row_t i = 0; i < devices->n; i++) {
         if (ticks[i] <= 0)
             continue;

@@ -293,8 +293,7 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     for (row_t begin = 0, end; begin < breaking->n; begin = end) {
         for (end = begin; end < breaking->n && sorted[end].stream == sorted[begin].stream;)
             end++;
-        if (!break_stream(breaking, sorted + begin, end - begin, host_us))
-            return error_memory(error);
+        TRY_ALLOC(break_stream(breaking, sorted + begin, end - begin, host_us), error);
     }
     struct sutra_dlrm_row *rows = arena_alloc(arena, made->n_rows, sizeof *rows);
     made->by_time = arena_alloc(arena, made->n_rows, sizeof *made->by_time);

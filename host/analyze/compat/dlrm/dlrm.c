@@ -151,8 +151,7 @@ static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dl
         return SUTRA_OK;
     value_key *external = arena_alloc(&work->scratch, work->events->n, sizeof *external);
     work->external = external;
-    if (!external)
-        return error_memory(error);
+    TRY_ALLOC(external, error);
     static const struct requested_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
     const struct device_events *events = work->events;
     struct arena_mark mark = arena_mark(&work->scratch);
@@ -334,8 +333,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     struct dlrm_work work = {0};
     TRY(dlrm_options_take(options, &taken, error));
     struct sutra_dlrm *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     *made = (struct sutra_dlrm){.context = context, .trace = trace, .events = &trace->events, .options = taken};
     made->report.size = sizeof made->report;
     made->report.compat = made->options.compat;

@@ -491,8 +491,7 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
         bool is_op = (forest->flags[node] & NODE_OPERATOR) && !event_is(work, event, DLRM_LABEL);
         if (is_op) {
             ops->name[ops->n] = dlrm_name(work, work->events->name[event]);
-            if (ops->name[ops->n] == STRING_NONE)
-                return error_memory(error);
+            TRY_ALLOC(ops->name[ops->n] != STRING_NONE, error);
             ops->id[ops->n] = work->external[event];
             ops->node[ops->n++] = node;
         }

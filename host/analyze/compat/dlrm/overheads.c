@@ -356,8 +356,7 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct a
         struct number us = sample->us;
         statistics->group[i] =
             tuples_number(&statistics->groups, (struct tuple){{sample->kind, sample->name, sample->shapes}});
-        if (statistics->group[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(statistics->group[i] != TUPLE_NONE, error);
         if (statistics->by_shape && number_compare(us, number_integer(0)) < 0)
             us = number_integer(0);
         number_set(statistics->us, (row_t)i, number_double(number_as_double(us)));
@@ -411,8 +410,7 @@ static enum sutra_status describe_samples(struct dlrm_work *work, const struct d
 enum sutra_status dlrm_overheads_measure(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
                                          struct dlrm_overheads *overheads, struct sutra_error *error) {
     *overheads = (struct dlrm_overheads){0};
-    if (!collect_samples(work, tree, by_shape, overheads))
-        return error_memory(error);
+    TRY_ALLOC(collect_samples(work, tree, by_shape, overheads), error);
     return describe_samples(work, &tree->ops, by_shape, overheads, error);
 }
 
@@ -487,8 +485,7 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
         memcpy(raw->us + n_copied, dlrm->by_shape.kept + copy->first[copy->order[i]], row->n * sizeof *raw->us);
         n_copied += row->n;
     }
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     const struct dlrm_launches *from = &copy->dlrm->by_shape.launches;
     struct dlrm_launches *to = &copy->raw->launches;
     to->lists = arena_alloc(&copy->raw->arena, from->n_lists, sizeof *to->lists);
@@ -503,8 +500,7 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
         to->names[to->n_names] = copy_text(copy, from->names[to->n_names]);
         ok = to->names[to->n_names] != STRING_NONE;
     }
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     return SUTRA_OK;
 }
 

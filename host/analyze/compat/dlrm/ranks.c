@@ -330,8 +330,7 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
     struct sutra_dlrm_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
         status = dlrm_options_take(made->options.dlrm, &made->rules, error);

@@ -329,8 +329,7 @@ static double device_time(const struct dlrm_work *work, const row_t *rows, row_t
 enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
                                    struct dlrm_window *window, struct sutra_error *error) {
     *window = (struct dlrm_window){.rows = arena_alloc(work->arena, trimmed->n, sizeof *window->rows)};
-    if (!window->rows)
-        return error_memory(error);
+    TRY_ALLOC(window->rows, error);
     for (row_t i = 0; i < trimmed->n; i++) {
         row_t event = dlrm_trimmed_at(trimmed, i);
         /* Count the reasons for skipping an event. */

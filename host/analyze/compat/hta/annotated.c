@@ -74,8 +74,7 @@ static enum sutra_status sort_kernels(struct annotated *annotated, struct arena 
         keys[i] = integer_sort_key(rows->start[annotated->event[i]]);
         annotated->order[i] = i;
         annotated->thread[i] = tuples_number(&annotated->threads, thread_of(annotated, annotated->event[i]));
-        if (annotated->thread[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(annotated->thread[i] != TUPLE_NONE, error);
     }
     struct sort_keys_step step = {keys, annotated->order, n};
     enum sutra_status status = engine->sort_keys(engine->state, &step, error);

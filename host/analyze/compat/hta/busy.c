@@ -47,8 +47,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
         if (!(rows->state[event] & HTA_WORK) || kernels->end[i] < kernels->start[i])
             continue;
         uint32_t device = tuples_number(devices, (struct tuple){{pids[event]}});
-        if (device == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(device != TUPLE_NONE, error);
         if (device == n_devices)
             first[device] = event;
         last_end = n == 0 || kernels->end[i] > last_end ? kernels->end[i] : last_end;

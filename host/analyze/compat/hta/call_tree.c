@@ -39,8 +39,7 @@ static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *are
     for (row_t i = 0; i < tree->n; i++) {
         row_t event = tree->event[i];
         keys[i] = tuples_number(&tree->threads, (struct tuple){{rows->events->pid[event], rows->events->tid[event]}});
-        if (keys[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(keys[i] != TUPLE_NONE, error);
     }
     TRY(sort_by(tree, keys, error));
     tree->first = arena_zeros(arena, (size_t)tree->threads.n + 1, sizeof *tree->first);

@@ -77,16 +77,14 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
     }
 
     struct strings counters;
-    if (!strings_init(&counters))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&counters), error);
     for (row_t i = 0; i < n && ok; i++)
         ok = collect_counters(rows, range[i], &counters);
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_COUNTERS);
     for (uint32_t i = 0; i < counters.n && ok; i++)
         table_string(table, &counters, i);
     strings_free(&counters);
-    if (!ok)
-        return error_memory(error);
+    TRY_ALLOC(ok, error);
     if (n != n_launches) {
         hta->result.reasons[SUTRA_HTA_RANGES] =
             "the numbers of " RANGE_CATEGORY " events and of kernel launches differ";

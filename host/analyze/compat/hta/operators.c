@@ -193,8 +193,7 @@ static enum sutra_status gather_operators(struct operators *operators, struct ar
     TRY(sort_by(operators, keys, error));
     for (row_t i = 0; i < n; i++) {
         keys[i] = tuples_number(&operators->threads, thread_of(operators, event[i]));
-        if (keys[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(keys[i] != TUPLE_NONE, error);
     }
     operators->first = arena_zeros(arena, (size_t)operators->threads.n + 1, sizeof *operators->first);
     TRY(arena_status(arena, error));
@@ -313,9 +312,9 @@ static enum sutra_status make_operator_table(struct operators *operators, struct
                     : "no ATen operator launches a kernel";
         return SUTRA_OK;
     }
-    if (!add_operator_patterns(patterns, rows, &found, arena) ||
-        !patterns_sort(patterns, rows->strings, '\0', " -> ", arena))
-        return error_memory(error);
+    TRY_ALLOC(add_operator_patterns(patterns, rows, &found, arena) &&
+                  patterns_sort(patterns, rows->strings, '\0', " -> ", arena),
+              error);
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_OPERATORS);
     for (uint32_t i = 0; i < patterns->keys.n; i++) {
         const struct pattern *pattern = &patterns->list[patterns->order[i]];
@@ -453,8 +452,7 @@ static enum sutra_status add_sequence_patterns(const struct sequences *sequences
         if (end - first < sequences->input->options.sequence_kernels)
             continue;
         struct pattern *pattern = patterns_add(patterns, names, 1 + (size_t)(end - first), arena);
-        if (!pattern)
-            return error_memory(error);
+        TRY_ALLOC(pattern, error);
         pattern->ns[KERNELS] += ns;
         pattern->ns[CALLS] += hta_end(rows, root) - rows->start[root];
     }
@@ -472,8 +470,7 @@ static enum sutra_status make_sequence_table(struct sequences *sequences, struct
     TRY(call_tree_make(&sequences->tree, input, arena, error));
     TRY(find_roots(sequences, arena, error));
     TRY(add_sequence_patterns(sequences, patterns, arena, error));
-    if (!patterns_sort(patterns, strings, '|', "|", arena))
-        return error_memory(error);
+    TRY_ALLOC(patterns_sort(patterns, strings, '|', "|", arena), error);
     if (patterns->keys.n == 0) {
         hta->result.reasons[SUTRA_HTA_SEQUENCES] = "no operator with this name launches that many kernels";
         return SUTRA_OK;

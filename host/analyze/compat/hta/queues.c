@@ -270,8 +270,7 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
     for (row_t i = 0; i < bandwidth->n && bandwidth->line; i++) {
         value_key pid = input->options.compat ? 0 : events->pid[bandwidth->event[i]];
         bandwidth->line[i] = tuples_number(&bandwidth->lines, (struct tuple){{bandwidth->kind[i], pid}});
-        if (bandwidth->line[i] == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(bandwidth->line[i] != TUPLE_NONE, error);
     }
     double *gbps = arena_zeros(arena, bandwidth->lines.n, sizeof *gbps); /* by line */
     row_t *n_running = arena_zeros(arena, bandwidth->lines.n, sizeof *n_running);
@@ -300,8 +299,7 @@ static enum sutra_status read_copies(struct bandwidth *bandwidth, const struct h
     static const struct requested_field field = {"memory bandwidth (GB/s)", ASK_NUMBER, false};
     const struct hta_rows *rows = &input->rows;
     struct requested_column gbps;
-    if (!strings_init(&bandwidth->kinds))
-        return error_memory(error);
+    TRY_ALLOC(strings_init(&bandwidth->kinds), error);
     for (row_t i = 0; i < rows->n; i++)
         if (is_copy(input, rows->list[i]))
             bandwidth->event[bandwidth->n++] = rows->list[i];
@@ -315,8 +313,7 @@ static enum sutra_status read_copies(struct bandwidth *bandwidth, const struct h
         bandwidth->keys[n + i] = integer_sort_key(time_of(rows, event, false));
         bandwidth->kind[i] =
             kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
-        if (bandwidth->kind[i] == STRING_NONE)
-            return error_memory(error);
+        TRY_ALLOC(bandwidth->kind[i] != STRING_NONE, error);
     }
     return SUTRA_OK;
 }
@@ -493,8 +490,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
         length[i] = (int32_t)queue->series.length[i]; /* below 0 if a kernel starts before its launch */
         streams[lane[i]] = input->rows.stream[queue->kernel[change]];
     }
-    if (!queue_list_add(&hta->queues, hta->options.rank, &times))
-        return error_memory(error);
+    TRY_ALLOC(queue_list_add(&hta->queues, hta->options.rank, &times), error);
     if (!input->options.only_joined)
         add_series(hta, input, queue, &times);
     TRY(describe_integers(input->engine, arena, lane, length, n, n_streams, 1, descriptions, error));

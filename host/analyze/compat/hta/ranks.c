@@ -341,8 +341,7 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, struct sut
 
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = arg;
-    if (!hta_result_init(&ranks->result))
-        return error_memory(error);
+    TRY_ALLOC(hta_result_init(&ranks->result), error);
     ranks->result.of_job = true;
     ranks->result.defects = ranks->tasks.defects;
     ranks->result.n_defects = ranks->tasks.n_defects;
@@ -358,14 +357,12 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
                                              .summary = &rank->summary,
                                              .reason = task->status ? task->error.message : NULL};
     }
-    if (!hta_ranks_find_stragglers(ranks, NULL, 0, &ranks->stragglers, &ranks->arena))
-        return error_memory(error);
+    TRY_ALLOC(hta_ranks_find_stragglers(ranks, NULL, 0, &ranks->stragglers, &ranks->arena), error);
     /* The longest queues, in the time of the joined tables. */
     for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
         const struct sutra_hta *hta = hta_at(ranks, i);
         int64_t later = series_wait(ranks) ? hta->base - ranks->stragglers.base_ns : 0;
-        if (!queue_list_join(&ranks->queues, &hta->queues, us_of(later)))
-            return error_memory(error);
+        TRY_ALLOC(queue_list_join(&ranks->queues, &hta->queues, us_of(later)), error);
     }
     enum sutra_status status = SUTRA_OK;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
@@ -421,8 +418,7 @@ static void companion_free(void *result) {
 static enum sutra_status companion_join(const struct rank_tasks *tasks, size_t offset, void **joined,
                                         struct sutra_error *error) {
     struct sutra_hta_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = hta_options_init(NULL, &made->rules, error);
     if (!status)
         status = rank_tasks_reuse(&made->tasks, &analysis, offsetof(struct hta_rank, hta), tasks, offset, error);
@@ -458,8 +454,7 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
                                       struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
     struct sutra_hta_ranks *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     if (!status)
         status = hta_options_init(made->options.hta, &made->rules, error);

@@ -189,8 +189,7 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
             !(category_roles(rows->events, rows->roles, event) & CATEGORY_ANNOTATION))
             continue;
         uint32_t step = tuples_number(numbers, (struct tuple){{number}});
-        if (step == TUPLE_NONE)
-            return error_memory(error);
+        TRY_ALLOC(step != TUPLE_NONE, error);
         if (step == n)
             first[n++] = event;
     }

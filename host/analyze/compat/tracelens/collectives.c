@@ -688,8 +688,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     (void)context;
     for (size_t i = 0; i < of->tasks.n; i++)
         ((struct nccl_part *)task_result(&of->tasks, i))->rank = collectives_rank_of(&of->tasks.list[i]);
-    if (!result_init(&of->result, specs, SUTRA_TRACELENS_NCCL_N_TABLES))
-        return error_memory(error);
+    TRY_ALLOC(result_init(&of->result, specs, SUTRA_TRACELENS_NCCL_N_TABLES), error);
     of->result.of_job = true;
     of->result.defects = of->tasks.defects;
     of->result.n_defects = of->tasks.n_defects;
@@ -710,8 +709,7 @@ enum sutra_status sutra_tracelens_collectives_run(struct sutra_context *context,
                                                   struct sutra_error *error) {
     struct sutra_collectives_options taken;
     struct sutra_tracelens_collectives *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
+    TRY_ALLOC(made, error);
     enum sutra_status status = collectives_options_init(options, &taken, error);
     if (!status)
         status = restriction_copy(taken.restriction, &made->tasks.restriction, error);

@@ -213,9 +213,9 @@ static enum sutra_status add_link(struct link_search *search, row_t call, row_t 
     uint64_t capacity = search->capacity;
     if (search->n == ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u launches", ROW_LIMIT);
-    if (!arena_grow(search->scratch, &search->call, search->n, &capacity, sizeof *search->call) ||
-        !arena_grow(search->scratch, &search->device, search->n, &search->capacity, sizeof *search->device))
-        return error_memory(error);
+    TRY_ALLOC(arena_grow(search->scratch, &search->call, search->n, &capacity, sizeof *search->call) &&
+                  arena_grow(search->scratch, &search->device, search->n, &search->capacity, sizeof *search->device),
+              error);
     search->call[search->n] = call;
     search->device[search->n++] = device;
     search->model->devices.call[device] = call;
@@ -468,8 +468,7 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
                                      : pair_table_insert(&reader->of[kind], (uint64_t)events->tid[event], process);
             uint32_t text =
                 strings_intern(&reader->labels->texts, strings_text(asked, string), strings_length(asked, string));
-            if (!entry || text == STRING_NONE)
-                return error_memory(error);
+            TRY_ALLOC(entry && text != STRING_NONE, error);
             entry->number = text;
         }
     }

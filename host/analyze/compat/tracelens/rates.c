@@ -194,8 +194,7 @@ static enum sutra_status find_gradient_events(struct sutra_context *context, con
     struct autograd_sequence *list = arena_alloc(arena, n_numbers, sizeof *list);
     if (status)
         return status;
-    if (!list)
-        return error_memory(error);
+    TRY_ALLOC(list, error);
     for (uint32_t i = 0; i < n_numbers; i++)
         list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
 

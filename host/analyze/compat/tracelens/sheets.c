@@ -220,18 +220,15 @@ static enum sutra_status sheet_make(const struct tracelens_input *input, const s
     *sheet = (struct sheet){
         .input = input, .model = input->model, .models = input->models, .spec = spec, .gradients = gradients};
     TRY(group_operators(sheet, arena, error));
-    if (!(find_columns(sheet) && strings_init(&sheet->texts)))
-        return error_memory(error);
+    TRY_ALLOC(find_columns(sheet) && strings_init(&sheet->texts), error);
     uint32_t n = sheet->groups.n, n_params = sheet->n_params;
     uint32_t *rank = arena_alloc(arena, n, sizeof *rank), *sorted = arena_alloc(arena, n, sizeof *sorted);
     sheet->cells = arena_alloc(arena, (size_t)n * n_params, sizeof *sheet->cells);
     TRY(arena_status(arena, error));
     for (uint32_t g = 0; g < n; g++) {
-        if (!find_params(sheet, g))
-            return error_memory(error);
+        TRY_ALLOC(find_params(sheet, g), error);
         for (uint32_t i = 0; i < n_params; i++)
-            if (!find_cell(sheet, &sheet->params[i], &sheet->cells[(size_t)g * n_params + i]))
-                return error_memory(error);
+            TRY_ALLOC(find_cell(sheet, &sheet->params[i], &sheet->cells[(size_t)g * n_params + i]), error);
     }
     /* pandas adds up in an order that depends on the groups' sorted names and parameters */
     for (uint32_t g = 0; g < n; g++)

@@ -378,8 +378,7 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
             of->device[n_devices] = op->device;
         else
             n_below = tracelens_kernels_below(of->models, op->host, KERNELS_BY_CALL, of->device + n_devices);
-        if (n_below == ROW_NONE)
-            return error_memory(error);
+        TRY_ALLOC(n_below != ROW_NONE, error);
         n_devices += n_below;
     }
     of->first[n] = n_devices;
