@@ -28,10 +28,6 @@ static inline char *write_varint(char *to, uint64_t value) {
     return to;
 }
 
-static inline size_t key_size(unsigned field) {
-    return field < 16 ? 1 : 2;
-}
-
 static inline char *write_key(char *to, unsigned field, enum wire_type wire) {
     return write_varint(to, field << 3 | (unsigned)wire);
 }

@@ -102,11 +102,6 @@ static inline bool get_unsigned(const struct snapshot *s, object_t object, uint6
     return s->objects->wide[object_payload(object)].high == 0;
 }
 
-/* A size that may be added to others: check_input() checked the sum. */
-static inline bool get_size(const struct snapshot *s, object_t object, int64_t *value) {
-    return get_integer(s, object, value) && *value >= 0;
-}
-
 /* Values that Python treats as false, and absent ones. */
 static inline bool is_falsy(const struct snapshot *s, object_t object) {
     double real;
