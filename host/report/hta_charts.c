@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/hta_ranks.h"
 #include "base/arena.h"
 #include "columns/strings.h"
 #include "report/sections.h"

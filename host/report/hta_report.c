@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/hta_ranks.h"
 #include "report/sections.h"
 #include "text/quantities.h"
 

@@ -4,7 +4,7 @@
  */
 #include "analyze/codec.h"
 #include "analyze/compat/dlrm/overheads.h"
-#include "analyze/compat/tracelens/collectives.h"
+#include "analyze/compat/tracelens/nccl_collectives.h"
 #include "fuzz.h"
 
 /* The decoded prefix of the input is encoded as the same bytes. */

@@ -1,7 +1,7 @@
 /*
- * arguments.c - implements arguments.h: shapes, types, strides and values of
- * operators' inputs, as texts that are equal if Python's values are. Reading the trace has interned the text of all
- * arguments of an event, so each distinct text is parsed once.
+ * arguments.c - implements arguments.h: shapes, types, strides and values of operators' inputs, as texts that are equal
+ * if Python's values are. Reading the trace has interned the text of all arguments of an event, so each distinct text
+ * is parsed once.
  */
 #include <math.h>
 #include <string.h>

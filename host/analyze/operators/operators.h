@@ -111,7 +111,7 @@ op_maker operators_timeline, operators_by_name, operators_by_arguments, operator
 enum sutra_status graph_table_add(const struct launch_model *model, int64_t rank, bool by_operator, struct arena *arena,
                                   struct sutra_table *table, struct sutra_error *error);
 
-/* ---- Many ranks (ranks.c) ---- */
+/* ---- Many ranks (operator_ranks.c) ---- */
 
 struct rank_tasks;
 struct codec;

@@ -149,7 +149,7 @@ enum sutra_status attribute_idle_time(struct sutra_context *context, struct over
 /* Sorts n keys and returns the median, 0 if there are none; `rows` is scratch (idle_causes.c). */
 enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error);
 
-/* Names and columns of all tables (ranks.c). */
+/* Names and columns of all tables (overview_ranks.c). */
 extern const struct table_spec overview_table_specs[];
 
 /* The activity of each stream in the window. Leaves `scratch` as it was. */

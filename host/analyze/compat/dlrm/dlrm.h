@@ -6,7 +6,7 @@
  *     device_time.c      shapes of operators; device time of operators, by stream, kernel and shape; stream times
  *     breakdown.c        device time of labels and modules: rows of a tree for each stream; dominating operators; charts
  *     overheads.c        samples of T1..T5, their means and deviations
- *     ranks.c            the overheads of many ranks together
+ *     dlrm_ranks.c       the overheads of many ranks together
  *     write.c            the files; write_overheads.c the files of T1..T5
  *
  * A node is a CPU event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages are
@@ -16,8 +16,8 @@
  * The output of a stage is in the arena of the result. Its temporary memory is in another arena, and is released when
  * it returns.
  */
-#ifndef ANALYZE_DLRM_DLRM_H
-#define ANALYZE_DLRM_DLRM_H
+#ifndef ANALYZE_COMPAT_DLRM_DLRM_H
+#define ANALYZE_COMPAT_DLRM_DLRM_H
 
 #include "base/arena.h"
 #include "columns/column.h"

@@ -1,8 +1,8 @@
 /*
  * overheads.h - samples of the CPU overheads as a table, and their statistics.
  */
-#ifndef ANALYZE_DLRM_OVERHEADS_H
-#define ANALYZE_DLRM_OVERHEADS_H
+#ifndef ANALYZE_COMPAT_DLRM_OVERHEADS_H
+#define ANALYZE_COMPAT_DLRM_OVERHEADS_H
 
 #include "analyze/codec.h"
 #include "analyze/compat/dlrm/dlrm.h"

@@ -1,8 +1,8 @@
 /*
  * write.h - writers of the files of sutra_dlrm_write(). They append to the text, whose buffer records a failure.
  */
-#ifndef ANALYZE_DLRM_WRITE_H
-#define ANALYZE_DLRM_WRITE_H
+#ifndef ANALYZE_COMPAT_DLRM_WRITE_H
+#define ANALYZE_COMPAT_DLRM_WRITE_H
 
 #include "analyze/compat/dlrm/dlrm.h"
 #include "write/json.h"

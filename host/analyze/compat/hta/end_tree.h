@@ -6,8 +6,8 @@
  * Each node holds the latest end in its range. The search climbs from the bound to the first subtree on its left that
  * ends late enough, and descends in it. O(n) to make, O(log n) to search and to remove.
  */
-#ifndef ANALYZE_HTA_END_TREE_H
-#define ANALYZE_HTA_END_TREE_H
+#ifndef ANALYZE_COMPAT_HTA_END_TREE_H
+#define ANALYZE_COMPAT_HTA_END_TREE_H
 
 #include "base/arena.h"
 #include "base/shared.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analyze/compat/hta/hta.h"
-#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/hta_ranks.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "text/numbers.h"

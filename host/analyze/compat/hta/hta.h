@@ -3,7 +3,7 @@
  *
  *     device trace --> rows.c: rows, kernels by start, kernels by correlation --> struct hta_input
  *                                                                                       |
- *                           annotated.c busy.c kernels.c ...: one hta_metric each  <----+
+ *                       annotated.c busy.c hta_kernels.c ...: one hta_metric each  <----+
  *                                           |
  *                                           +--> tables of struct sutra_hta
  *
@@ -13,8 +13,8 @@
  * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. As in HTA,
  * starts are rounded up and ends down to whole microseconds if any start has a fraction.
  */
-#ifndef ANALYZE_HTA_HTA_H
-#define ANALYZE_HTA_HTA_H
+#ifndef ANALYZE_COMPAT_HTA_HTA_H
+#define ANALYZE_COMPAT_HTA_HTA_H
 
 #include <stdbool.h>
 
@@ -85,7 +85,7 @@ struct hta_correlated {
     value_key *keys;         /* and their correlations */
 };
 
-/* The profiler step of each row, see steps.c. */
+/* The profiler step of each row, see hta_steps.c. */
 #define ITERATION_NONE (-1) /* no step; HTA's column has this value, too */
 #define ITERATION_NAN  (-2) /* HTA's column has NaN */
 
@@ -228,7 +228,7 @@ hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, ht
 hta_metric hta_ranges, hta_row_table, hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators,
     hta_sequences, hta_collectives;
 
-/* steps.c: the steps of all rows. */
+/* hta_steps.c: the steps of all rows. */
 enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
                                       struct arena *arena, struct hta_iterations *iterations,
                                       struct sutra_error *error);
@@ -258,7 +258,8 @@ void table_describe(struct sutra_table *table, const struct description *descrip
 enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n);
 void table_id(struct sutra_table *table, const struct values *values, value_key id);
 
-/* kernels.c: a name without template and function arguments, as HTA shortens it. Overwrites the buffer. O(length). */
+/* hta_kernels.c: a name without template and function arguments, as HTA shortens it. Overwrites the buffer.
+ * O(length). */
 void hta_short_name(const char *name, size_t length, struct buffer *shortened);
 
 /* Nanoseconds as microseconds. */

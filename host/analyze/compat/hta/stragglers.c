@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/hta_ranks.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"

@@ -1,10 +1,10 @@
 /*
- * collectives.c - TraceLens' tables of collectives: reads the rows of all traces, finds collectives among them, and
- * makes the long tables; nodes of ranks and columns of integers in all tables.
+ * nccl_collectives.c - TraceLens' tables of collectives: reads the rows of all traces, finds collectives among them,
+ * and makes the long tables; nodes of ranks and columns of integers in all tables.
  *
  *     kernels of each trace --> rows --> ids: the i-th row of a group on each rank --> long tables
- *                                                                                  --> collectives_sync.c
- *                                                                                  --> collectives_exchange.c
+ *                                                                                  --> nccl_sync.c
+ *                                                                                  --> nccl_exchange.c
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/tracelens/collectives.h"
+#include "analyze/compat/tracelens/nccl_collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /*
- * tree.c - call trees and correlations as columns. Arrays of the tree are not copied; their columns hold a reference.
+ * tree_columns.c - call trees and correlations as columns. Arrays of the tree are not copied; their columns hold a
+ * reference.
  */
 #include "tree/tree.h"
 

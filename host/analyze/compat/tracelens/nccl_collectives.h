@@ -1,5 +1,5 @@
 /*
- * collectives.h - inside of TraceLens' tables of collectives, with TraceLens' rules and arithmetic.
+ * nccl_collectives.h - inside of TraceLens' tables of collectives, with TraceLens' rules and arithmetic.
  *
  *     kernels of each trace --> rows, by trace --> ids: the i-th row of a group's name on each rank
  *                                                                  --> runs of one id --> tables
@@ -10,8 +10,8 @@
  *
  * Cost: O(n log n).
  */
-#ifndef ANALYZE_COMPAT_TRACELENS_COLLECTIVES_H
-#define ANALYZE_COMPAT_TRACELENS_COLLECTIVES_H
+#ifndef ANALYZE_COMPAT_TRACELENS_NCCL_COLLECTIVES_H
+#define ANALYZE_COMPAT_TRACELENS_NCCL_COLLECTIVES_H
 
 #include "analyze/collectives/collectives.h"
 #include "sutra/tracelens.h"

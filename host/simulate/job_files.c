@@ -1,5 +1,6 @@
 /*
- * job.c - reads the files of a job into the graphs of its ranks, and writes the files that ASTRA-sim needs in addition.
+ * job_files.c - reads the files of a job into the graphs of its ranks, and writes the files that ASTRA-sim needs in
+ * addition.
  *
  * With fewer files than threads, all threads read each file, one file after the other; else each thread reads one.
  */

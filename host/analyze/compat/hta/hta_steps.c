@@ -1,5 +1,5 @@
 /*
- * steps.c - the profiler's steps: the step of each row, and the GPU's busy time in each step.
+ * hta_steps.c - the profiler's steps: the step of each row, and the GPU's busy time in each step.
  *
  *     host      [ step 10 ....... ][ step 11 ....... ]
  *     kernels        [10]  [10][10]  [10] [11] [11]  [11]        busy: time in which one of the step's kernels runs

@@ -1,5 +1,5 @@
 /*
- * collectives_exchange.c - TraceLens' tables of all-to-all-v: each exchange, totals by group and type, and the bytes
+ * nccl_exchange.c - TraceLens' tables of all-to-all-v: each exchange, totals by group and type, and the bytes
  * that each rank sends to each rank of its group.
  *
  *     ids --> struct nccl_exchange each: sizes, durations, throughputs --> tables;   split sizes of rows --> heat map
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/tracelens/collectives.h"
+#include "analyze/compat/tracelens/nccl_collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 

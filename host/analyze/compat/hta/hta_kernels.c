@@ -1,5 +1,5 @@
 /*
- * kernels.c - durations of kernels by type and name, and of user annotations by name.
+ * hta_kernels.c - durations of kernels by type and name, and of user annotations by name.
  *
  * As in HTA: names by descending total. If there are more names than requested, the names after that number and the
  * names whose running total exceeds its own quantile (80 % by default) become "others", except names with a total below

@@ -1,5 +1,5 @@
 /*
- * operators.c - the kernels that operators launch: how often an operator launches the same kernels, and the delays.
+ * hta_operators.c - the kernels that operators launch: how often an operator launches the same kernels, and the delays.
  *
  *     hta_operators()   ATen operators with the kernels of their own launches, in launch order
  *     hta_sequences()   outermost operators with some text in their names, with all kernels below, in start order

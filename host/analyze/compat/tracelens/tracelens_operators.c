@@ -1,5 +1,5 @@
 /*
- * operators.c - TraceLens' tables of operators (by name and arguments, by name, by category, by kind of
+ * tracelens_operators.c - TraceLens' tables of operators (by name and arguments, by name, by category, by kind of
  * module), of modules, and the timeline.
  */
 #include <math.h>

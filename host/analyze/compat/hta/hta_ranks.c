@@ -1,5 +1,5 @@
 /*
- * ranks.c - the HTA tables of many ranks, and of all ranks together.
+ * hta_ranks.c - the HTA tables of many ranks, and of all ranks together.
  *
  * A rank keeps all tables except the tables of single launches, which only the visitor gets. With --compat, the tables
  * of several ranks wait for the first time of all ranks.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analyze/compat/hta/hta.h"
-#include "analyze/compat/hta/ranks.h"
+#include "analyze/compat/hta/hta_ranks.h"
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"

@@ -1,5 +1,5 @@
 /*
- * collectives_sync.c - TraceLens' tables of collectives in which all ranks wait: each collective, totals by kind and
+ * nccl_sync.c - TraceLens' tables of collectives in which all ranks wait: each collective, totals by kind and
  * size, and waits of each rank.
  *
  *     ids --> struct nccl_sync each: latency, skew, bandwidths --> three tables
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compat/tracelens/collectives.h"
+#include "analyze/compat/tracelens/nccl_collectives.h"
 #include "analyze/statistics.h"
 #include "analyze/table.h"
 #include "base/shared.h"

@@ -1,5 +1,5 @@
 /*
- * ranks.c - the operator tables of many ranks. The joined tables have the rows of all ranks.
+ * operator_ranks.c - the operator tables of many ranks. The joined tables have the rows of all ranks.
  */
 #include <stddef.h>
 #include <stdlib.h>

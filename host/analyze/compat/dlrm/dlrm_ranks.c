@@ -1,5 +1,5 @@
 /*
- * ranks.c - the traces of many ranks, and their overheads merged.
+ * dlrm_ranks.c - the traces of many ranks, and their overheads merged.
  *
  * A rank keeps its figures and the samples of its overheads, eight bytes each. Merged, samples of one kind and operator
  * are one list, regardless of shapes and in the order of the traces. Of the launches of an operator the longest list

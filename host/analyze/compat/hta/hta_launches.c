@@ -1,5 +1,5 @@
 /*
- * launches.c - durations of launch calls and of their kernels, and launch delays.
+ * hta_launches.c - durations of launch calls and of their kernels, and launch delays.
  *
  *     hta_calls()     totals by the name of the call
  *     hta_launches()  HTA's table of launches, and a histogram of unusual ones

@@ -1,11 +1,11 @@
 /*
- * ranks.h - all ranks: which ranks arrive late at collectives, and the inside of struct sutra_hta_ranks for pages.
+ * hta_ranks.h - all ranks: which ranks arrive late at collectives, and the inside of struct sutra_hta_ranks for pages.
  *
  *     rank 0 -- hta_collectives(), hta_spans() --+
  *     rank 1 -- hta_collectives(), hta_spans() --+-- stragglers_collect() --> HTA's metric and lists; table of lateness
  */
-#ifndef ANALYZE_HTA_RANKS_H
-#define ANALYZE_HTA_RANKS_H
+#ifndef ANALYZE_COMPAT_HTA_RANKS_H
+#define ANALYZE_COMPAT_HTA_RANKS_H
 
 #include "analyze/compat/hta/hta.h"
 #include "analyze/ranks.h"
@@ -67,7 +67,7 @@ void stragglers_add_metric(const struct hta_stragglers *stragglers, struct sutra
 /* False: out of memory. Without collectives on two ranks the table is empty. */
 bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, struct arena *arena);
 
-/* ---- ranks.c ---- */
+/* ---- hta_ranks.c ---- */
 
 /* The tables of the i-th analyzed rank, ascending by rank, without the freed ones; NULL: there is none. */
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i);
