@@ -302,7 +302,7 @@ static bool array_share(struct ArrowArray *to, const struct ArrowArray *from, co
     struct array_memory *memory = to->private_data;
     for (int64_t i = 0; i < from->n_buffers; i++)
         memory->buffers[i] = from->buffers[i];
-    owner->hold(owner->thing);
+    refcount_add(owner->holders);
     memory->leave = owner->leave;
     memory->owner = owner->thing;
     to->null_count = from->null_count;
@@ -473,7 +473,7 @@ void batch_strings_but(struct batch *batch, const char *name, const uint32_t *nu
     struct valid_rows valid = valid_new(n);
     uint32_t *place = column_new(strings->n, sizeof *place); /* in the dictionary, + 1 */
     int32_t *made = column_new(n, sizeof *made);
-    for (uint64_t i = 0; i < n && place && made && !valid.failed; i++) {
+    for (uint64_t i = 0; i < n && numbers && place && made && !valid.failed; i++) {
         uint32_t string = numbers[i];
         bool is_valid = string != STRING_NONE && string != empty;
         valid_append(&valid, i, is_valid);
@@ -485,7 +485,7 @@ void batch_strings_but(struct batch *batch, const char *name, const uint32_t *nu
         }
         made[i] = (int32_t)(place[string] - 1);
     }
-    batch->failed |= !place;
+    batch->failed |= !numbers || !place;
     free(place);
     batch_dictionary(batch, name, made, false, &texts, valid);
 }
@@ -498,7 +498,8 @@ void batch_words(struct batch *batch, const char *name, const uint8_t *numbers, 
                  uint32_t n_words) {
     struct text_list texts = {0};
     int8_t *made = column_new(batch->n_rows, sizeof *made);
-    if (made)
+    batch->failed |= !numbers;
+    if (made && numbers)
         memcpy(made, numbers, batch->n_rows);
     for (uint32_t i = 0; i < n_words; i++)
         text_list_add(&texts, words[i], strlen(words[i]));

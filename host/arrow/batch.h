@@ -44,10 +44,10 @@ static inline void valid_append(struct valid_rows *valid, uint64_t row, bool is_
         valid_write_word(valid, row, 64);
 }
 
-/* The owner of the memory of columns: `hold` adds a reference, `leave` releases one. */
+/* The owner of the memory of columns; `leave` releases a reference. */
 struct column_owner {
     void *thing;
-    void (*hold)(void *thing);
+    struct holders *holders;
     void (*leave)(void *thing);
 };
 
@@ -99,14 +99,15 @@ void batch_texts(struct batch *batch, const char *name, struct text_list *texts,
 void batch_dictionary(struct batch *batch, const char *name, void *numbers, bool small, struct text_list *texts,
                       struct valid_rows valid);
 
-/* Strings by number, STRING_NONE for null; the dictionary contains the strings that occur. */
+/* Strings by number, STRING_NONE for null; the dictionary contains the strings that occur. Of this and the next two
+ * functions `numbers` is borrowed; NULL: out of memory. */
 void batch_strings(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings);
 
 /* The same, but `empty`, the number of a string, is null as well. */
 void batch_strings_but(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings,
                        uint32_t empty);
 
-/* A few words by number, below n_words, all of which are in the dictionary; `numbers` is borrowed. */
+/* A few words by number, below n_words, all of which are in the dictionary. */
 void batch_words(struct batch *batch, const char *name, const uint8_t *numbers, const char *const *words,
                  uint32_t n_words);
 
@@ -138,19 +139,27 @@ void batch_join(struct batch *batch, struct batch *part);
 /* A column that can be requested. `make` adds it to the batch. */
 struct column_maker {
     const char *name;
-    enum sutra_status (*make)(const void *source, const struct column_maker *maker, struct batch *batch,
-                              struct sutra_error *error);
+    void (*make)(const void *source, const struct column_maker *maker, struct batch *batch);
     uint32_t which; /* for `make` */
     bool on_request;
 };
 
-/* Makes the requested columns; in parallel, unless `pool` is NULL: then makers may use the pool. */
-enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
-                             const struct sutra_columns_options *options, struct batch *batch,
-                             struct sutra_error *error);
+/* The columns of a kind of rows. */
+struct column_set {
+    const struct column_maker *makers;
+    size_t n;
+    /* Adds the requested args; NULL: there are none. */
+    enum sutra_status (*make_args)(const void *source, const struct sutra_columns_options *options, struct batch *batch,
+                                   struct sutra_error *error);
+};
 
-/* Copies and checks the caller's options. */
-enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
-                                       struct sutra_columns_options *taken, struct sutra_error *error);
+#define COLUMN_SET(makers, make_args)                                                                                  \
+    { makers, sizeof(makers) / sizeof *(makers), make_args }
+
+/* Checks the caller's options, makes the requested columns, and moves them to a stream. In parallel, unless `pool` is
+ * NULL: then makers may use the pool. `batch` has its number of rows; `failed`: the source ran out of memory. */
+enum sutra_status columns_stream(struct pool *pool, const struct column_set *set, const void *source,
+                                 const struct sutra_columns_options *options, struct batch *batch,
+                                 struct ArrowArrayStream *stream, struct sutra_error *error);
 
 #endif

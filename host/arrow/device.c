@@ -148,9 +148,6 @@ void sutra_device_columns_free(struct sutra_device_columns *columns) {
 
 /* ---- Exports ---- */
 
-static void hold_columns(void *columns) {
-    refcount_add(&((struct sutra_device_columns *)columns)->holders);
-}
 static void leave_columns(void *columns) {
     sutra_device_columns_free(columns);
 }
@@ -158,7 +155,7 @@ static void leave_columns(void *columns) {
 enum sutra_status sutra_device_columns_arrow(struct sutra_device_columns *columns, struct ArrowDeviceArray *array,
                                              struct ArrowSchema *schema, struct sutra_error *error) {
     struct ArrowDeviceArray made = {.device_id = columns->device, .device_type = ARROW_DEVICE_CUDA};
-    const struct column_owner owner = {columns, hold_columns, leave_columns};
+    const struct column_owner owner = {columns, &columns->holders, leave_columns};
     TRY_ALLOC(batch_share(&made.array, &columns->array, &owner), error);
     if (schema && columns->stream.get_schema(&columns->stream, schema)) {
         made.array.release(&made.array);

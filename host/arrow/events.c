@@ -18,10 +18,6 @@ struct event_source {
     struct column_owner owner;
 };
 
-static void hold_trace(void *trace) {
-    refcount_add(&((struct sutra_device_trace *)trace)->holders);
-}
-
 static void leave_trace(void *trace) {
     device_trace_unref(trace);
 }
@@ -47,88 +43,70 @@ static const value_key *ids_of(const struct device_events *events, uint32_t whic
     }
 }
 
-static enum sutra_status make_ids(const void *of, const struct column_maker *maker, struct batch *batch,
-                                  struct sutra_error *error) {
+static void make_ids(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
-    (void)error;
     bool minus_one = maker->which == ID_CORRELATION || maker->which == ID_EXTERNAL;
     batch_keys(batch, maker->name, ids_of(&source->trace->events, maker->which), minus_one ? -1 : KEY_ABSENT,
                &source->owner);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_id_texts(const void *of, const struct column_maker *maker, struct batch *batch,
-                                       struct sutra_error *error) {
+static void make_id_texts(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
-    (void)error;
     batch_key_texts(batch, maker->name, ids_of(&source->trace->events, maker->which), &source->context->values);
-    return SUTRA_OK;
 }
 
 /* An absent tid is 0, with a flag. */
-static enum sutra_status make_tid(const void *of, const struct column_maker *maker, struct batch *batch,
-                                  struct sutra_error *error) {
+static void make_tid(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
-    (void)error;
     struct batch_values values = values_held(events->tid, &source->owner);
     values.valid = valid_new(batch->n_rows);
     for (row_t i = 0; i < events->n && !values.valid.failed; i++)
         valid_append(&values.valid, i, events->flags[i] & EVENT_HAS_TID && key_is_integer(events->tid[i]));
     batch_values(batch, maker->name, "l", NULL, values);
-    return SUTRA_OK;
 }
 
 /* ---- Times, names and other fields ---- */
 
-static enum sutra_status make_time(const void *of, const struct column_maker *maker, struct batch *batch,
-                                   struct sutra_error *error) {
+static void make_time(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     uint8_t *is_present = column_new(events->n, sizeof *is_present);
-    TRY_ALLOC(is_present, error);
-    for (row_t i = 0; i < events->n; i++)
+    batch->failed |= !is_present;
+    for (row_t i = 0; i < events->n && is_present; i++)
         is_present[i] = (events->flags[i] & maker->which) != 0;
-    batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, is_present, 1,
-                  &source->owner);
+    if (is_present)
+        batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, is_present, 1,
+                      &source->owner);
     free(is_present);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_category(const void *of, const struct column_maker *maker, struct batch *batch,
-                                       struct sutra_error *error) {
+static void make_category(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct strings *strings = &source->trace->strings;
-    (void)error;
     batch_strings_but(batch, maker->name, source->trace->events.category, strings, strings_find(strings, "", 0));
-    return SUTRA_OK;
 }
 
 /* Names that exist and are strings. */
-static enum sutra_status make_name(const void *of, const struct column_maker *maker, struct batch *batch,
-                                   struct sutra_error *error) {
+static void make_name(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     uint32_t *names = column_new(events->n, sizeof *names);
-    TRY_ALLOC(names, error);
-    for (row_t i = 0; i < events->n; i++) {
+    for (row_t i = 0; i < events->n && names; i++) {
         uint16_t flags = events->flags[i] & (EVENT_HAS_NAME | EVENT_NAME_NO_STRING);
         names[i] = flags == EVENT_HAS_NAME ? events->name[i] : STRING_NONE;
     }
     batch_strings(batch, maker->name, names, &source->trace->strings);
     free(names);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_phase(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_phase(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     struct text_list texts = {0};
     struct valid_rows valid = valid_new(events->n);
     int8_t *numbers = column_new(events->n, sizeof *numbers);
     uint8_t number_of[256] = {0}; /* number in the dictionary + 1 */
-    (void)error;
     for (row_t i = 0; i < events->n && numbers && !valid.failed; i++) {
         uint8_t phase = events->phase[i];
         bool plain = phase > PHASE_END;
@@ -140,11 +118,9 @@ static enum sutra_status make_phase(const void *of, const struct column_maker *m
         numbers[i] = (int8_t)(plain ? number_of[phase] - 1 : 0);
     }
     batch_dictionary(batch, maker->name, numbers, true, &texts, valid);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_kind(const void *of, const struct column_maker *maker, struct batch *batch,
-                                   struct sutra_error *error) {
+static void make_kind(const void *of, const struct column_maker *maker, struct batch *batch) {
     static const char *const words[SUTRA_N_CLASSES] = {
         [SUTRA_CLASS_OTHER] = "other",
         [SUTRA_CLASS_CPU_OPERATOR] = "cpu_operator",
@@ -166,25 +142,20 @@ static enum sutra_status make_kind(const void *of, const struct column_maker *ma
     struct arena arena = {0};
     struct string_roles *roles = names_find(&source->trace->strings, READER_LINKER, &arena);
     uint8_t *numbers = arena_alloc(&arena, events->n, sizeof *numbers);
-    enum sutra_status status = arena_status(&arena, error);
-    for (row_t i = 0; i < events->n && !status; i++)
+    for (row_t i = 0; i < events->n && !arena.failed; i++)
         numbers[i] = class_of[event_classify(events, roles, i)];
-    if (!status)
-        batch_words(batch, maker->name, numbers, words, SUTRA_N_CLASSES);
+    batch_words(batch, maker->name, arena.failed ? NULL : numbers, words, SUTRA_N_CLASSES);
     arena_free(&arena);
-    return status;
 }
 
 /* Devices of events with a stream; null for other events. */
-static enum sutra_status make_device(const void *of, const struct column_maker *maker, struct batch *batch,
-                                     struct sutra_error *error) {
+static void make_device(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
     struct field_reader fields = {.source = &source->trace->document.source, .values = &source->context->values};
     struct event_forms learned = {0};
     value_key *keys = column_new(events->n, sizeof *keys);
     struct batch_values values = {.data = keys, .valid = valid_new(events->n)};
-    (void)error;
     for (row_t i = 0; i < events->n && keys && !values.valid.failed && !fields.failed; i++) {
         bool is_there = events->device[i] != DEVICE_ABSENT && events->stream[i] != KEY_ABSENT;
         value_key key = is_there ? events->device[i] : KEY_ABSENT;
@@ -201,7 +172,6 @@ static enum sutra_status make_device(const void *of, const struct column_maker *
     event_forms_free(&learned);
     buffer_free(&fields.scratch);
     batch_values(batch, maker->name, "l", NULL, values);
-    return SUTRA_OK;
 }
 
 static const struct column_maker makers[] = {
@@ -227,8 +197,9 @@ static const struct column_maker makers[] = {
 };
 
 /* Members of args, ASK_MAX at a time. */
-static enum sutra_status make_args(const struct event_source *source, const struct sutra_columns_options *options,
-                                   struct batch *batch, struct sutra_error *error) {
+static enum sutra_status make_args(const void *of, const struct sutra_columns_options *options, struct batch *batch,
+                                   struct sutra_error *error) {
+    const struct event_source *source = of;
     struct requested_field fields[ASK_MAX];
     struct requested_column columns[ASK_MAX];
     for (size_t first = 0; first < options->n_args; first += ASK_MAX) {
@@ -246,19 +217,12 @@ static enum sutra_status make_args(const struct event_source *source, const stru
 enum sutra_status sutra_device_trace_arrow(struct sutra_context *context, const struct sutra_device_trace *trace,
                                            const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                            struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(makers, make_args);
     struct batch batch = {.n_rows = trace->events.n};
-    void *thing = (void *)trace;
-    struct event_source source = {context, trace, {thing, hold_trace, leave_trace}};
-    enum sutra_status status = columns_options_take(options, true, &taken, error);
+    struct sutra_device_trace *owner = (struct sutra_device_trace *)trace;
+    struct event_source source = {context, trace, {owner, &owner->holders, leave_trace}};
     stage_begin(context, "columns", trace->events.n);
-    if (!status)
-        status = makers_run(context->pool, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
-    if (!status)
-        status = make_args(&source, &taken, &batch, error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    enum sutra_status status = columns_stream(context->pool, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     return status;
 }

@@ -37,9 +37,7 @@ void batch_key_texts(struct batch *batch, const char *name, const value_key *key
         const char *text = values_text(values, keys[i], room, &length);
         ok = (numbers[i] = strings_intern(&strings, text, length)) != STRING_NONE;
     }
-    batch->failed |= !ok;
-    if (ok)
-        batch_strings(batch, name, numbers, &strings);
+    batch_strings(batch, name, ok ? numbers : NULL, &strings);
     strings_free(&strings);
     free(numbers);
 }
@@ -105,9 +103,7 @@ void member_word(const struct member_array *array, const char *name, size_t offs
     uint8_t *numbers = column_new(array->batch->n_rows, sizeof *numbers);
     for (uint64_t i = 0; i < array->batch->n_rows && numbers; i++)
         numbers[i] = (uint8_t) * (const unsigned *)member_at(array, i, offset);
-    array->batch->failed |= !numbers;
-    if (numbers)
-        batch_words(array->batch, name, numbers, words, n_words);
+    batch_words(array->batch, name, numbers, words, n_words);
     free(numbers);
 }
 
@@ -220,9 +216,7 @@ static void read_texts(const struct places_read *read, bool json) {
                           : field_intern(&reader, read->places[i], &strings);
         ok = numbers[i] != STRING_NONE;
     }
-    read->batch->failed |= !ok;
-    if (ok)
-        batch_strings(read->batch, read->name, numbers, &strings);
+    batch_strings(read->batch, read->name, ok ? numbers : NULL, &strings);
     buffer_free(&reader.scratch);
     strings_free(&strings);
     free(numbers);
@@ -254,21 +248,11 @@ void batch_places(struct batch *batch, const char *name, const struct document *
     free(column);
 }
 
-enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
-                                       struct sutra_columns_options *taken, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_columns_options, n_args);
-    enum sutra_status status = options_copy(&form, options, taken, error);
-    if (!status && taken->n_args && !args)
-        return error_set(error, SUTRA_USAGE, "these columns have no args: remove the args option");
-    return status;
-}
-
-static enum sutra_status no_such_column(const struct column_maker *makers, size_t n, const char *name,
-                                        struct sutra_error *error) {
+static enum sutra_status no_such_column(const struct column_set *set, const char *name, struct sutra_error *error) {
     char list[300] = "";
     size_t length = 0;
-    for (size_t i = 0; i < n && length < sizeof list; i++)
-        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", makers[i].name);
+    for (size_t i = 0; i < set->n && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", set->makers[i].name);
     return error_set(error, SUTRA_USAGE, "unknown column \"%.60s\"; columns: %s", name, list);
 }
 
@@ -284,41 +268,60 @@ struct column_makings {
     size_t n;
 };
 
-static enum sutra_status make_one(void *of, size_t number, struct sutra_error *error) {
+static void make_one(void *of, size_t number) {
     const struct column_makings *makings = of;
     struct column_making *one = &makings->list[number];
-    return one->maker->make(makings->source, one->maker, &one->batch, error);
+    one->maker->make(makings->source, one->maker, &one->batch);
 }
 
-static enum sutra_status choose_makers(struct column_makings *makings, const struct column_maker *makers, size_t n,
+static enum sutra_status choose_makers(struct column_makings *makings, const struct column_set *set,
                                        const struct sutra_columns_options *options, struct sutra_error *error) {
-    for (size_t i = 0; i < n && !options->names; i++)
-        if (!makers[i].on_request)
-            makings->list[makings->n++].maker = &makers[i];
+    for (size_t i = 0; i < set->n && !options->names; i++)
+        if (!set->makers[i].on_request)
+            makings->list[makings->n++].maker = &set->makers[i];
     for (size_t i = 0; options->names && i < options->n_names; i++) {
         size_t k = 0;
-        while (k < n && strcmp(makers[k].name, options->names[i]) != 0)
+        while (k < set->n && strcmp(set->makers[k].name, options->names[i]) != 0)
             k++;
-        if (k == n)
-            return no_such_column(makers, n, options->names[i], error);
-        makings->list[makings->n++].maker = &makers[k];
+        if (k == set->n)
+            return no_such_column(set, options->names[i], error);
+        makings->list[makings->n++].maker = &set->makers[k];
     }
     return SUTRA_OK;
 }
 
-enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
-                             const struct sutra_columns_options *options, struct batch *batch,
-                             struct sutra_error *error) {
-    size_t n_max = options->names ? options->n_names : n;
+static enum sutra_status make_columns(struct pool *pool, const struct column_set *set, const void *source,
+                                      const struct sutra_columns_options *options, struct batch *batch,
+                                      struct sutra_error *error) {
+    size_t n_max = options->names ? options->n_names : set->n;
     struct column_makings makings = {.source = source, .list = calloc(n_max + 1, sizeof *makings.list)};
     TRY_ALLOC(makings.list, error);
-    enum sutra_status status = choose_makers(&makings, makers, n, options, error);
+    enum sutra_status status = choose_makers(&makings, set, options, error);
     for (size_t i = 0; i < makings.n; i++)
         makings.list[i].batch.n_rows = batch->n_rows;
-    if (!status)
-        status = pool_try(pool, makings.n, make_one, &makings, error);
-    for (size_t i = 0; i < makings.n; i++) /* in their order, also after failures */
+    if (!status && pool)
+        pool_run(pool, makings.n, make_one, &makings);
+    for (size_t i = 0; i < makings.n && !status && !pool; i++)
+        make_one(&makings, i);
+    for (size_t i = 0; i < makings.n; i++) /* in their order */
         batch_join(batch, &makings.list[i].batch);
     free(makings.list);
+    return status;
+}
+
+enum sutra_status columns_stream(struct pool *pool, const struct column_set *set, const void *source,
+                                 const struct sutra_columns_options *options, struct batch *batch,
+                                 struct ArrowArrayStream *stream, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_columns_options, n_args);
+    struct sutra_columns_options taken;
+    TRY(options_copy(&form, options, &taken, error));
+    if (taken.n_args && !set->make_args)
+        return error_set(error, SUTRA_USAGE, "these columns have no args: remove the args option");
+    TRY_ALLOC(!batch->failed, error);
+    TRY(make_columns(pool, set, source, &taken, batch, error));
+    enum sutra_status status = set->make_args ? set->make_args(source, &taken, batch, error) : SUTRA_OK;
+    if (!status)
+        return batch_stream(batch, stream, error);
+    batch_free(batch);
     return status;
 }

@@ -25,7 +25,7 @@ void batch_numbers(struct batch *batch, const char *name, const char *unit, stru
 
 /* The column's values, borrowed. */
 static inline struct batch_values values_held(const void *data, const struct column_owner *owner) {
-    owner->hold(owner->thing);
+    refcount_add(owner->holders);
     return (struct batch_values){.data = data, .leave = owner->leave, .owner = owner->thing};
 }
 

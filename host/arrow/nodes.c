@@ -114,10 +114,6 @@ struct node_source {
     struct column_owner owner;
 };
 
-static void hold_trace(void *trace) {
-    refcount_add(&((struct sutra_host_trace *)trace)->holders);
-}
-
 static void leave_trace(void *trace) {
     host_trace_unref(trace);
 }
@@ -128,32 +124,23 @@ static const value_key *ids_of(const struct host_nodes *nodes, uint32_t which) {
     return which == NODE_OWN ? nodes->id : which == NODE_ABOVE ? nodes->parent : nodes->rf;
 }
 
-static enum sutra_status make_ids(const void *of, const struct column_maker *maker, struct batch *batch,
-                                  struct sutra_error *error) {
+static void make_ids(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct node_source *source = of;
-    (void)error;
     batch_keys(batch, maker->name, ids_of(&source->trace->nodes, maker->which), KEY_ABSENT, &source->owner);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_id_texts(const void *of, const struct column_maker *maker, struct batch *batch,
-                                       struct sutra_error *error) {
+static void make_id_texts(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct node_source *source = of;
-    (void)error;
     batch_key_texts(batch, maker->name, ids_of(&source->trace->nodes, maker->which), &source->context->values);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_node_names(const void *of, const struct column_maker *maker, struct batch *batch,
-                                         struct sutra_error *error) {
+static void make_node_names(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct node_source *source = of;
     struct strings strings;
     uint32_t *names = strings_init(&strings) ? nodes_names(source->context, source->trace, &strings) : NULL;
-    if (names)
-        batch_strings(batch, maker->name, names, &strings);
+    batch_strings(batch, maker->name, names, &strings);
     strings_free(&strings);
     free(names);
-    return names ? SUTRA_OK : error_memory(error);
 }
 
 static const struct column_maker node_makers[] = {
@@ -166,8 +153,9 @@ static const struct column_maker node_makers[] = {
     {"rf_id_text", make_id_texts, NODE_FUNCTION, true},
 };
 
-static enum sutra_status make_attributes(const struct node_source *source, const struct sutra_columns_options *options,
+static enum sutra_status make_attributes(const void *of, const struct sutra_columns_options *options,
                                          struct batch *batch, struct sutra_error *error) {
+    const struct node_source *source = of;
     if (options->n_args == 0)
         return SUTRA_OK;
     struct json_span *places = nodes_find(source->context, source->trace, options->args, options->n_args, false);
@@ -180,21 +168,13 @@ static enum sutra_status make_attributes(const struct node_source *source, const
 enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const struct sutra_host_trace *trace,
                                          const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                          struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(node_makers, make_attributes);
     struct batch batch = {.n_rows = trace->nodes.n};
-    void *thing = (void *)trace;
-    struct node_source source = {context, trace, {thing, hold_trace, leave_trace}};
-    enum sutra_status status = columns_options_take(options, true, &taken, error);
+    struct sutra_host_trace *owner = (struct sutra_host_trace *)trace;
+    struct node_source source = {context, trace, {owner, &owner->holders, leave_trace}};
     stage_begin(context, "columns", trace->nodes.n);
-    if (!status)
-        status =
-            makers_run(NULL, node_makers, sizeof node_makers / sizeof *node_makers, &source, &taken, &batch, error);
-    if (!status)
-        status = make_attributes(&source, &taken, &batch, error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    enum sutra_status status = columns_stream(NULL, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     return status;
 }
 
@@ -287,13 +267,11 @@ static int64_t integer_of(const struct sutra_linked *linked, const struct et_plu
     }
 }
 
-static enum sutra_status make_integers(const void *of, const struct column_maker *maker, struct batch *batch,
-                                       struct sutra_error *error) {
+static void make_integers(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     bool row = maker->which >= ET_PLUS_HOST_ROW;
     char *made = column_new(batch->n_rows, row ? sizeof(row_t) : sizeof(int64_t));
     struct batch_values values = {.data = made, .valid = valid_new(batch->n_rows)};
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
         int64_t value = integer_of(source->linked, &source->entries[i], maker->which);
         valid_append(&values.valid, i, value != ET_PLUS_NONE);
@@ -303,7 +281,6 @@ static enum sutra_status make_integers(const void *of, const struct column_maker
             ((int64_t *)(void *)made)[i] = value;
     }
     batch_values(batch, maker->name, row ? "I" : "l", NULL, values);
-    return SUTRA_OK;
 }
 
 /* ---- Times ---- */
@@ -321,8 +298,7 @@ static struct number time_of(const struct sutra_linked *linked, const struct et_
                      op);
 }
 
-static enum sutra_status make_times(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_times(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     struct number_column made = {0};
     uint8_t *there = column_new(batch->n_rows, 1);
@@ -338,13 +314,12 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
         free(made.bits);
     free(made.kind);
     free(there);
-    return ok ? SUTRA_OK : error_memory(error);
+    batch->failed |= !ok;
 }
 
 /* ---- Names ---- */
 
-static enum sutra_status make_linked_names(const void *of, const struct column_maker *maker, struct batch *batch,
-                                           struct sutra_error *error) {
+static void make_linked_names(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     const struct sutra_device_trace *device = source->linked->device;
     struct strings strings;
@@ -357,43 +332,34 @@ static enum sutra_status make_linked_names(const void *of, const struct column_m
         const struct et_plus_entry *entry = &source->entries[i];
         made[i] = entry->gpu == ROW_NONE ? of_nodes[entry->node] : of_events[device->events.name[entry->gpu]];
     }
-    if (ok)
-        batch_strings(batch, maker->name, made, &strings);
+    batch_strings(batch, maker->name, ok ? made : NULL, &strings);
     strings_free(&strings);
     free(of_nodes);
     free(of_events);
     free(made);
-    return ok ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status make_categories(const void *of, const struct column_maker *maker, struct batch *batch,
-                                         struct sutra_error *error) {
+static void make_categories(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     const struct sutra_device_trace *device = source->linked->device;
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = source->entries[i].gpu == ROW_NONE ? STRING_NONE : device->events.category[source->entries[i].gpu];
-    if (made)
-        batch_strings(batch, maker->name, made, &device->strings);
+    batch_strings(batch, maker->name, made, &device->strings);
     free(made);
-    return made ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status make_gpu(const void *of, const struct column_maker *maker, struct batch *batch,
-                                  struct sutra_error *error) {
+static void make_gpu(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     struct valid_rows made = valid_new(batch->n_rows);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_append(&made, i, source->entries[i].gpu != ROW_NONE);
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
-    return SUTRA_OK;
 }
 
 /* ---- Waits ---- */
 
-static enum sutra_status make_waits(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_waits(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct et_plus_source *source = of;
     struct buffer items = {0};
     int32_t *starts = column_new(batch->n_rows + 1, sizeof *starts);
@@ -408,14 +374,8 @@ static enum sutra_status make_waits(const void *of, const struct column_maker *m
         ok = !items.failed && items.length / sizeof(row_t) <= INT32_MAX;
         starts[i + 1] = (int32_t)(items.length / sizeof(row_t));
     }
-    if (!ok) {
-        buffer_free(&items);
-        free(starts);
-        free(valid.bits);
-        return error_memory(error);
-    }
+    batch->failed |= !ok;
     batch_lists(batch, maker->name, starts, (uint32_t *)(void *)items.bytes, valid);
-    return SUTRA_OK;
 }
 
 static const struct column_maker linked_makers[] = {
@@ -438,20 +398,13 @@ static const struct column_maker linked_makers[] = {
 enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct sutra_linked *linked,
                                      const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                      struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(linked_makers, NULL);
     struct batch batch = {.n_rows = linked->report.n_nodes};
-    struct et_plus_source source = {context, linked, NULL};
-    enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", batch.n_rows);
-    if (!status && !(source.entries = list_entries(linked, batch.n_rows)))
-        status = error_memory(error);
-    if (!status)
-        status = makers_run(NULL, linked_makers, sizeof linked_makers / sizeof *linked_makers, &source, &taken, &batch,
-                            error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    struct et_plus_source source = {context, linked, list_entries(linked, batch.n_rows)};
+    batch.failed = !source.entries;
+    enum sutra_status status = columns_stream(NULL, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     free(source.entries);
     return status;
 }

@@ -51,15 +51,14 @@ static bool list_edges(struct path_source *source, const struct path_nodes *path
     return !source->edges.failed;
 }
 
-static enum sutra_status find_edges(struct path_source *source, const struct path_nodes *path,
-                                    struct sutra_error *error) {
+static bool find_edges(struct path_source *source, const struct path_nodes *path) {
     size_t n = graph_nodes(source->graph);
     node_t *last_from = column_new(n, sizeof *last_from);
     uint32_t *next = column_new(n, sizeof *next);
     bool ok = last_from && next && list_edges(source, path, last_from, next);
     free(last_from);
     free(next);
-    return ok ? SUTRA_OK : error_memory(error);
+    return ok;
 }
 
 enum path_end { PATH_FROM, PATH_TO };
@@ -68,52 +67,39 @@ static node_t node_of(const struct path_source *source, uint64_t i, uint32_t whi
     return which == PATH_FROM ? edge_at(source, i)->from : edge_at(source, i)->to;
 }
 
-static enum sutra_status make_events(const void *of, const struct column_maker *maker, struct batch *batch,
-                                     struct sutra_error *error) {
+static void make_events(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct path_source *source = of;
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = node_event(source->graph, node_of(source, i, maker->which));
     batch_values(batch, maker->name, "I", NULL, (struct batch_values){.data = made});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_ends(const void *of, const struct column_maker *maker, struct batch *batch,
-                                   struct sutra_error *error) {
+static void make_ends(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct path_source *source = of;
     struct valid_rows made = valid_new(batch->n_rows);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_append(&made, i, node_is_end(node_of(source, i, maker->which)));
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_critical(const void *of, const struct column_maker *maker, struct batch *batch,
-                                       struct sutra_error *error) {
+static void make_critical(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct path_source *source = of;
     struct valid_rows made = valid_new(batch->n_rows);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_append(&made, i, edge_at(source, i)->critical);
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_weights(const void *of, const struct column_maker *maker, struct batch *batch,
-                                      struct sutra_error *error) {
+static void make_weights(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct path_source *source = of;
     double *made = column_new(batch->n_rows, sizeof *made);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = source->graph->weight[edge_at(source, i)->edge];
     batch_values(batch, maker->name, "g", "us", (struct batch_values){.data = made});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_kinds(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_kinds(const void *of, const struct column_maker *maker, struct batch *batch) {
     static const char *const words[EDGE_N_TYPES] = {
         [EDGE_OPERATOR] = "operator",
         [EDGE_DEPENDENCY] = "dependency",
@@ -125,10 +111,8 @@ static enum sutra_status make_kinds(const void *of, const struct column_maker *m
     uint8_t *numbers = column_new(batch->n_rows, sizeof *numbers);
     for (uint64_t i = 0; i < batch->n_rows && numbers; i++)
         numbers[i] = source->graph->type[edge_at(source, i)->edge];
-    if (numbers)
-        batch_words(batch, maker->name, numbers, words, EDGE_N_TYPES);
+    batch_words(batch, maker->name, numbers, words, EDGE_N_TYPES);
     free(numbers);
-    return numbers ? SUTRA_OK : error_memory(error);
 }
 
 static const struct column_maker path_makers[] = {
@@ -144,21 +128,13 @@ static const struct column_maker path_makers[] = {
 enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const struct sutra_critical_path *path,
                                             const struct sutra_columns_options *options,
                                             struct ArrowArrayStream *stream, struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(path_makers, NULL);
     struct path_source source = {.graph = &path->search.graph};
-    struct batch batch = {0};
-    enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", source.graph->n_edges);
-    if (!status)
-        status = find_edges(&source, &path->search.path, error);
+    struct batch batch = {.failed = !find_edges(&source, &path->search.path)};
     batch.n_rows = source.edges.length / sizeof(struct path_edge);
-    if (!status)
-        status =
-            makers_run(NULL, path_makers, sizeof path_makers / sizeof *path_makers, &source, &taken, &batch, error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    enum sutra_status status = columns_stream(NULL, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     buffer_free(&source.edges);
     return status;
 }
@@ -433,10 +409,6 @@ enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct A
 
 /* ---- Tables ---- */
 
-static void hold_memory(void *memory) {
-    refcount_add(&((struct table_memory *)memory)->holders);
-}
-
 static void leave_memory(void *memory) {
     table_memory_release(memory);
 }
@@ -444,9 +416,10 @@ static void leave_memory(void *memory) {
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
                                     struct sutra_error *error) {
     struct table_memory *memory = table_memory_of(table);
-    struct batch batch = {.n_rows = table->n_rows, .failed = !memory};
-    struct column_owner owner = {memory, hold_memory, leave_memory};
-    for (uint32_t i = 0; i < table->n_columns && memory; i++) {
+    TRY_ALLOC(memory, error);
+    struct batch batch = {.n_rows = table->n_rows};
+    struct column_owner owner = {memory, &memory->holders, leave_memory};
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
             struct text_list texts = {0};
             for (uint64_t row = 0; row < table->n_rows; row++) {

@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "arrow/makers.h"
-#include "base/error.h"
 #include "columns/column.h"
-
-static void hold_tree(void *tree) {
-    refcount_add(&((struct sutra_tree *)tree)->holders);
-}
 
 static void leave_tree(void *tree) {
     sutra_tree_free(tree);
@@ -29,8 +24,7 @@ struct tree_source {
 
 enum tree_time { TREE_START, TREE_END, TREE_HOST, TREE_HOST_SELF, TREE_DEVICE, TREE_DEVICE_SELF };
 
-static enum sutra_status make_times(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_times(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
     const int64_t *by_column[] = {
         [TREE_END] = source->tree->end,
@@ -41,77 +35,59 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
     };
     const int64_t *times = by_column[maker->which];
     struct batch_values values = values_held(times, &source->owner);
-    (void)error;
     if (maker->which == TREE_END)
         values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && maker->which == TREE_END && !values.valid.failed; i++)
         valid_append(&values.valid, i, times[i] != SUTRA_NO_END);
     batch_values(batch, maker->name, "l", "ns", values);
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_depth(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_depth(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
-    (void)error;
     batch_values(batch, maker->name, "I", NULL, values_held(source->tree->depth, &source->owner));
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_parent(const void *of, const struct column_maker *maker, struct batch *batch,
-                                     struct sutra_error *error) {
+static void make_parent(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
     struct batch_values values = values_held(source->tree->parent, &source->owner);
-    (void)error;
     values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
         valid_append(&values.valid, i, source->tree->parent[i] != ROW_NONE);
     batch_values(batch, maker->name, "I", NULL, values);
-    return SUTRA_OK;
 }
 
 /* ---- Columns of the profile, by position ---- */
 
 enum tree_number { TREE_EVENT, TREE_THREAD };
 
-static enum sutra_status make_numbers(const void *of, const struct column_maker *maker, struct batch *batch,
-                                      struct sutra_error *error) {
+static void make_numbers(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
     const struct sutra_profile *profile = source->tree->profile;
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = maker->which == TREE_EVENT ? profile->event[source->row[i]] : profile->thread[source->row[i]];
     batch_values(batch, maker->name, "I", NULL, (struct batch_values){.data = made});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_start(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_start(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
     int64_t *made = column_new(batch->n_rows, sizeof *made);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = source->tree->profile->start[source->row[i]];
     batch_values(batch, maker->name, "l", "ns", (struct batch_values){.data = made});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_names(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_names(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct tree_source *source = of;
     const struct sutra_profile *profile = source->tree->profile;
     uint32_t *names = column_new(batch->n_rows, sizeof *names);
     for (uint64_t i = 0; i < batch->n_rows && names; i++)
         names[i] = profile->name[source->row[i]];
-    if (names)
-        batch_strings(batch, maker->name, names, profile->strings);
+    batch_strings(batch, maker->name, names, profile->strings);
     free(names);
-    return names ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status make_kinds(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_kinds(const void *of, const struct column_maker *maker, struct batch *batch) {
     static const char *const words[] = {
         [SUTRA_EVENT_OPERATOR] = "operator",       [SUTRA_EVENT_BACKEND] = "backend",
         [SUTRA_EVENT_ALLOCATION] = "allocation",   [SUTRA_EVENT_OUT_OF_MEMORY] = "out_of_memory",
@@ -122,10 +98,8 @@ static enum sutra_status make_kinds(const void *of, const struct column_maker *m
     uint8_t *numbers = column_new(batch->n_rows, sizeof *numbers);
     for (uint64_t i = 0; i < batch->n_rows && numbers; i++)
         numbers[i] = source->tree->profile->kind[source->row[i]];
-    if (numbers)
-        batch_words(batch, maker->name, numbers, words, sizeof words / sizeof *words);
+    batch_words(batch, maker->name, numbers, words, sizeof words / sizeof *words);
     free(numbers);
-    return numbers ? SUTRA_OK : error_memory(error);
 }
 
 static const struct column_maker tree_makers[] = {
@@ -146,21 +120,15 @@ static const struct column_maker tree_makers[] = {
 enum sutra_status sutra_tree_arrow(struct sutra_context *context, const struct sutra_tree *tree,
                                    const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                    struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(tree_makers, NULL);
     struct sutra_tree_columns columns = {.size = sizeof columns};
     sutra_tree_columns(tree, &columns);
     struct batch batch = {.n_rows = columns.n};
-    void *thing = (void *)tree;
-    struct tree_source source = {tree, {thing, hold_tree, leave_tree}, columns.row};
-    enum sutra_status status = columns_options_take(options, false, &taken, error);
+    struct sutra_tree *owner = (struct sutra_tree *)tree;
+    struct tree_source source = {tree, {owner, &owner->holders, leave_tree}, columns.row};
     stage_begin(context, "columns", batch.n_rows);
-    if (!status)
-        status =
-            makers_run(NULL, tree_makers, sizeof tree_makers / sizeof *tree_makers, &source, &taken, &batch, error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    enum sutra_status status = columns_stream(NULL, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     return status;
 }
 
@@ -198,44 +166,35 @@ static struct event_pair *list_pairs(const struct sutra_correlation *correlation
     return made;
 }
 
-static enum sutra_status make_pair_kinds(const void *of, const struct column_maker *maker, struct batch *batch,
-                                         struct sutra_error *error) {
+static void make_pair_kinds(const void *of, const struct column_maker *maker, struct batch *batch) {
     static const char *const words[] = {"fwdbwd", "launch", "operator"};
     const struct pair_source *source = of;
     uint8_t *numbers = column_new(batch->n_rows, sizeof *numbers);
     for (uint64_t i = 0; i < batch->n_rows && numbers; i++)
         numbers[i] = source->pairs[i].kind;
-    if (numbers)
-        batch_words(batch, maker->name, numbers, words, sizeof words / sizeof *words);
+    batch_words(batch, maker->name, numbers, words, sizeof words / sizeof *words);
     free(numbers);
-    return numbers ? SUTRA_OK : error_memory(error);
 }
 
 enum pair_end { PAIR_FROM, PAIR_TO };
 
-static enum sutra_status make_pair_events(const void *of, const struct column_maker *maker, struct batch *batch,
-                                          struct sutra_error *error) {
+static void make_pair_events(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct pair_source *source = of;
     uint32_t *made = column_new(batch->n_rows, sizeof *made);
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made; i++)
         made[i] = source->profile->event[maker->which == PAIR_FROM ? source->pairs[i].from : source->pairs[i].to];
     batch_values(batch, maker->name, "I", NULL, (struct batch_values){.data = made});
-    return SUTRA_OK;
 }
 
-static enum sutra_status make_flows(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static void make_flows(const void *of, const struct column_maker *maker, struct batch *batch) {
     const struct pair_source *source = of;
     uint64_t *made = column_new(batch->n_rows, sizeof *made);
     struct batch_values values = {.data = made, .valid = valid_new(batch->n_rows)};
-    (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
         made[i] = source->pairs[i].flow;
         valid_append(&values.valid, i, source->pairs[i].kind == PAIR_FWDBWD);
     }
     batch_values(batch, maker->name, "l", NULL, values);
-    return SUTRA_OK;
 }
 
 static const struct column_maker pair_makers[] = {
@@ -248,20 +207,13 @@ static const struct column_maker pair_makers[] = {
 enum sutra_status sutra_correlation_arrow(struct sutra_context *context, const struct sutra_correlation *correlation,
                                           const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                           struct sutra_error *error) {
-    struct sutra_columns_options taken;
+    static const struct column_set set = COLUMN_SET(pair_makers, NULL);
     struct batch batch = {.n_rows = n_pairs_of(correlation)};
-    struct pair_source source = {correlation->profile, NULL};
-    enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", batch.n_rows);
-    if (!status && !(source.pairs = list_pairs(correlation)))
-        status = error_memory(error);
-    if (!status)
-        status =
-            makers_run(NULL, pair_makers, sizeof pair_makers / sizeof *pair_makers, &source, &taken, &batch, error);
-    if (!status)
-        status = batch_stream(&batch, stream, error);
+    struct pair_source source = {correlation->profile, list_pairs(correlation)};
+    batch.failed = !source.pairs;
+    enum sutra_status status = columns_stream(NULL, &set, &source, options, &batch, stream, error);
     stage_end(context);
-    batch_free(&batch);
     free(source.pairs);
     return status;
 }

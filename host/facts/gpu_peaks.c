@@ -186,79 +186,68 @@ struct kernel_occupancy occupancy_of(const struct device_limits *limits, const s
 
 /* ---- Data sheets ---- */
 
-/* TFLOP/s in the order of enum precision: fp64, fp32, tf32, fp16, bf16, fp8, int8. The first matching line counts. */
+/* TFLOP/s in the order of enum precision: fp64, fp32, tf32, fp16, bf16, fp8, int8; 0 at the end is omitted. The first
+ * matching line counts. */
 static const struct peaks_line {
-    const char *words[2]; /* both are in the name, in any case */
+    const char *words[2]; /* in the name, in any case; the second may be NULL */
     const char *name;
     double gigabytes_per_s;
     double vector[N_PRECISIONS], matrix[N_PRECISIONS];
 } lines[] = {
-    {{"GB200", ""}, "NVIDIA GB200", 8000, {40, 80, 0, 160, 160, 0, 0}, {40, 80, 1250, 2500, 2500, 5000, 5000}},
-    {{"GH200", ""},
-     "NVIDIA GH200",
-     4000,
-     {33.5, 66.9, 0, 133.8, 133.8, 0, 0},
-     {66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9}},
-    {{"B200", ""}, "NVIDIA B200", 8000, {37, 75, 0, 150, 150, 0, 0}, {37, 75, 1100, 2250, 2250, 4500, 4500}},
-    {{"H200", ""},
-     "NVIDIA H200",
-     4800,
-     {33.5, 66.9, 0, 133.8, 133.8, 0, 0},
-     {66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9}},
+    {{"GB200"}, "NVIDIA GB200", 8000, {40, 80, 0, 160, 160}, {40, 80, 1250, 2500, 2500, 5000, 5000}},
+    {{"GH200"}, "NVIDIA GH200", 4000, {33.5, 66.9, 0, 133.8, 133.8}, {66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9}},
+    {{"B200"}, "NVIDIA B200", 8000, {37, 75, 0, 150, 150}, {37, 75, 1100, 2250, 2250, 4500, 4500}},
+    {{"H200"}, "NVIDIA H200", 4800, {33.5, 66.9, 0, 133.8, 133.8}, {66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9}},
     {{"H100", "PCIe"},
      "NVIDIA H100 PCIe",
      2000,
-     {25.6, 51.2, 0, 102.4, 102.4, 0, 0},
+     {25.6, 51.2, 0, 102.4, 102.4},
      {51.2, 51.2, 378, 756, 756, 1513, 1513}},
-    {{"H100", "NVL"}, "NVIDIA H100 NVL", 3900, {30, 60, 0, 120, 120, 0, 0}, {60, 60, 417.5, 835.5, 835.5, 1671, 1671}},
-    {{"H100", ""},
+    {{"H100", "NVL"}, "NVIDIA H100 NVL", 3900, {30, 60, 0, 120, 120}, {60, 60, 417.5, 835.5, 835.5, 1671, 1671}},
+    {{"H100"},
      "NVIDIA H100 SXM",
      3350,
-     {33.5, 66.9, 0, 133.8, 133.8, 0, 0},
+     {33.5, 66.9, 0, 133.8, 133.8},
      {66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9}},
-    {{"A100", "80GB PCIe"},
-     "NVIDIA A100 80GB PCIe",
-     1935,
-     {9.7, 19.5, 0, 78, 39, 0, 0},
-     {19.5, 19.5, 156, 312, 312, 0, 624}},
-    {{"A100", "80GB"}, "NVIDIA A100 80GB SXM", 2039, {9.7, 19.5, 0, 78, 39, 0, 0}, {19.5, 19.5, 156, 312, 312, 0, 624}},
-    {{"A100", ""}, "NVIDIA A100 40GB", 1555, {9.7, 19.5, 0, 78, 39, 0, 0}, {19.5, 19.5, 156, 312, 312, 0, 624}},
-    {{"V100", "PCIE"}, "NVIDIA V100 PCIe", 900, {7, 14, 0, 28, 0, 0, 0}, {7, 14, 0, 112, 0, 0, 0}},
-    {{"V100", ""}, "NVIDIA V100 SXM2", 900, {7.8, 15.7, 0, 31.4, 0, 0, 0}, {7.8, 15.7, 0, 125, 0, 0, 0}},
-    {{"RTX 4090", ""},
+    {{"A100", "80GB PCIe"}, "NVIDIA A100 80GB PCIe", 1935, {9.7, 19.5, 0, 78, 39}, {19.5, 19.5, 156, 312, 312, 0, 624}},
+    {{"A100", "80GB"}, "NVIDIA A100 80GB SXM", 2039, {9.7, 19.5, 0, 78, 39}, {19.5, 19.5, 156, 312, 312, 0, 624}},
+    {{"A100"}, "NVIDIA A100 40GB", 1555, {9.7, 19.5, 0, 78, 39}, {19.5, 19.5, 156, 312, 312, 0, 624}},
+    {{"V100", "PCIE"}, "NVIDIA V100 PCIe", 900, {7, 14, 0, 28}, {7, 14, 0, 112}},
+    {{"V100"}, "NVIDIA V100 SXM2", 900, {7.8, 15.7, 0, 31.4}, {7.8, 15.7, 0, 125}},
+    {{"RTX 4090"},
      "NVIDIA GeForce RTX 4090",
      1008,
-     {1.29, 82.6, 0, 82.6, 82.6, 0, 0},
+     {1.29, 82.6, 0, 82.6, 82.6},
      {1.29, 82.6, 82.6, 165.2, 165.2, 330.3, 660.6}},
-    {{"L40S", ""}, "NVIDIA L40S", 864, {1.43, 91.6, 0, 91.6, 91.6, 0, 0}, {1.43, 91.6, 183, 362, 362, 733, 733}},
-    {{"MI325X", ""},
+    {{"L40S"}, "NVIDIA L40S", 864, {1.43, 91.6, 0, 91.6, 91.6}, {1.43, 91.6, 183, 362, 362, 733, 733}},
+    {{"MI325X"},
      "AMD Instinct MI325X",
      6000,
-     {81.7, 163.4, 0, 163.4, 163.4, 0, 0},
+     {81.7, 163.4, 0, 163.4, 163.4},
      {163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9}},
-    {{"MI300X", ""},
+    {{"MI300X"},
      "AMD Instinct MI300X",
      5300,
-     {81.7, 163.4, 0, 163.4, 163.4, 0, 0},
+     {81.7, 163.4, 0, 163.4, 163.4},
      {163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9}},
-    {{"MI250X", ""},
+    {{"MI250X"},
      "AMD Instinct MI250X, one of two dies",
      1638,
-     {23.95, 23.95, 0, 0, 0, 0, 0},
+     {23.95, 23.95},
      {47.85, 47.85, 0, 191.5, 191.5, 0, 191.5}},
-    {{"MI250", ""},
-     "AMD Instinct MI250, one of two dies",
-     1638,
-     {22.65, 22.65, 0, 0, 0, 0, 0},
-     {45.25, 45.25, 0, 181, 181, 0, 181}},
-    {{"MI210", ""}, "AMD Instinct MI210", 1638, {22.6, 22.6, 0, 0, 0, 0, 0}, {45.3, 45.3, 0, 181, 181, 0, 181}},
+    {{"MI250"}, "AMD Instinct MI250, one of two dies", 1638, {22.65, 22.65}, {45.25, 45.25, 0, 181, 181, 0, 181}},
+    {{"MI210"}, "AMD Instinct MI210", 1638, {22.6, 22.6}, {45.3, 45.3, 0, 181, 181, 0, 181}},
 };
+
+static bool has_words(const char *name, size_t length, const char *const words[2]) {
+    return text_has_in_any_case(name, length, words[0]) && (!words[1] || text_has_in_any_case(name, length, words[1]));
+}
 
 bool device_peaks_find(const char *name, size_t length, struct device_peaks *peaks) {
     const double tera = 1e12;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const struct peaks_line *line = &lines[i];
-        if (!text_has_in_any_case(name, length, line->words[0]) || !text_has_in_any_case(name, length, line->words[1]))
+        if (!has_words(name, length, line->words))
             continue;
         *peaks = (struct device_peaks){.name = line->name, .bytes_per_s = line->gigabytes_per_s * 1e9};
         for (int precision = 0; precision < N_PRECISIONS; precision++) {
@@ -299,15 +288,14 @@ double device_link_of(const struct document *document) {
     static const struct {
         const char *words[2];
         double gigabytes_per_s;
-    } links[] = {{{"B200", ""}, 900},      {{"H200", ""}, 450},     {{"H100", "HBM3"}, 450}, {{"A100", "SXM"}, 300},
-                 {{"A100", "PG509"}, 300}, {{"V100", "SXM2"}, 150}, {{"MI300X", ""}, 448},   {{"MI325X", ""}, 448}};
+    } links[] = {{{"B200"}, 900},          {{"H200"}, 450},         {{"H100", "HBM3"}, 450}, {{"A100", "SXM"}, 300},
+                 {{"A100", "PG509"}, 300}, {{"V100", "SXM2"}, 150}, {{"MI300X"}, 448},       {{"MI325X"}, 448}};
     size_t length;
     const char *name = device_name(document, &length);
     if (!name || text_has_in_any_case(name, length, "PCI"))
         return 0;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-        if (text_has_in_any_case(name, length, links[i].words[0]) &&
-            text_has_in_any_case(name, length, links[i].words[1]))
+        if (has_words(name, length, links[i].words))
             return links[i].gigabytes_per_s * 1e9;
     return 0;
 }

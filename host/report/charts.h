@@ -123,6 +123,17 @@ struct bars {
 };
 chart_draw bars_draw;
 
+/* Bars of one value, with one label; both are named by their column. */
+static inline struct bars bars_of_value(const struct sutra_table *table, const char *label, const char *column,
+                                        const char *name, int colour, enum unit unit) {
+    return (struct bars){.table = table,
+                         .labels = {table_column(table, label)},
+                         .n_labels = 1,
+                         .values = {{table_column(table, column), name, colour}},
+                         .n_values = 1,
+                         .unit = unit};
+}
+
 /* The length of the bar of a row. */
 double bars_sum(const struct bars *bars, uint64_t row);
 

@@ -20,9 +20,10 @@ struct collectives_source {
     struct sutra_collectives_straggler straggler;
 };
 
-static const struct sutra_table *table_of(const struct collectives_source *source, enum sutra_collectives_table id) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->collectives), id, NULL);
-    return table && table->n_rows ? table : NULL;
+/* A table of the page; NULL: it has no rows, and the page reports why it is missing. */
+static const struct sutra_table *find_table(struct page *page, const struct collectives_source *source,
+                                            enum sutra_collectives_table id, const char *what, const char *why) {
+    return page_find_table(page, SUTRA_RESULT(source->collectives), id, what, why);
 }
 
 /* ---- Sections ---- */
@@ -37,11 +38,10 @@ static void show_ranks(struct page *page, const void *of) {
         "Ranks",
         "collective_ranks"};
     const struct collectives_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_RANKS);
-    if (!table) {
-        page_missing(page, "Ranks", "the traces have no collectives");
+    const struct sutra_table *table =
+        find_table(page, source, SUTRA_COLLECTIVES_RANKS, "Ranks", "the traces have no collectives");
+    if (!table)
         return;
-    }
     page_words(page, source->straggler.sentence);
     const struct bars bars = {.table = table,
                               .labels = {table_column(table, "rank")},
@@ -60,12 +60,10 @@ static void show_excess(struct page *page, const void *of) {
                                             NULL,
                                             "Slower operators",
                                             "straggler_operators"};
-    const struct collectives_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_EXCESS);
-    if (!table) {
-        page_missing(page, "Operators", "no rank is a straggler");
+    const struct sutra_table *table =
+        find_table(page, of, SUTRA_COLLECTIVES_EXCESS, "Operators", "no rank is a straggler");
+    if (!table)
         return;
-    }
     const struct bars bars = {.table = table,
                               .labels = {table_column(table, "phase"), table_column(table, "operator")},
                               .n_labels = 2,
@@ -100,12 +98,10 @@ static void show_types(struct page *page, const void *of) {
         REAL("transfer_min_us"), REAL("transfer_median_us"), REAL("transfer_max_us"),  REAL("skew_mean_us"),
         REAL("skew_max_us"),     REAL("mean_wait_us"),       REAL("end_skew_mean_us"), REAL("algorithm_gb_per_s"),
         REAL("bus_gb_per_s"),    REAL("bus_max_gb_per_s"),   REAL("link_percent")};
-    const struct collectives_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_KINDS);
-    if (!table) {
-        page_missing(page, "Types", "the traces have no collectives");
+    const struct sutra_table *table =
+        find_table(page, of, SUTRA_COLLECTIVES_KINDS, "Types", "the traces have no collectives");
+    if (!table)
         return;
-    }
     /* The table of types with one name per row: "allreduce, 32 KiB, 0-7". */
     struct sutra_table named;
     table_init(&named, "collective_types", specs, sizeof specs / sizeof *specs);
@@ -119,12 +115,8 @@ static void show_types(struct page *page, const void *of) {
         table_words(&named, name);
         append_values(&named, table, row);
     }
-    const struct bars bars = {.table = &named,
-                              .labels = {table_column(&named, "collectives")},
-                              .n_labels = 1,
-                              .values = {{table_column(&named, "transfer_us"), "transfer", COLOUR_COMMUNICATION}},
-                              .n_values = 1,
-                              .unit = UNIT_US};
+    const struct bars bars =
+        bars_of_value(&named, "collectives", "transfer_us", "transfer", COLOUR_COMMUNICATION, UNIT_US);
     page_bars(page, bars, BARS_SHOWN, &words);
     table_free(&named);
 }
@@ -139,11 +131,10 @@ static void show_sizes(struct page *page, const void *of) {
     static const struct column_spec specs[] = {
         TEXT("collectives"),         INTEGER("count"),        REAL("bus_min_gb_per_s"), REAL("bus_25_gb_per_s"),
         REAL("bus_median_gb_per_s"), REAL("bus_75_gb_per_s"), REAL("bus_max_gb_per_s"), REAL("link_percent")};
-    const struct sutra_table *sizes = table_of(of, SUTRA_COLLECTIVES_SIZES);
-    if (!sizes) {
-        page_missing(page, "Bandwidth", "no collective has a recorded size");
+    const struct sutra_table *sizes =
+        find_table(page, of, SUTRA_COLLECTIVES_SIZES, "Bandwidth", "no collective has a recorded size");
+    if (!sizes)
         return;
-    }
     /* The table of sizes with one name per row: "all-reduce, inside hosts, from 1 MiB". */
     struct sutra_table table;
     table_init(&table, "collective_sizes", specs, sizeof specs / sizeof *specs);
@@ -157,13 +148,8 @@ static void show_sizes(struct page *page, const void *of) {
         table_words(&table, name);
         append_values(&table, sizes, row);
     }
-    const struct bars bars = {
-        .table = &table,
-        .labels = {table_column(&table, "collectives")},
-        .n_labels = 1,
-        .values = {{table_column(&table, "bus_median_gb_per_s"), "median bus bandwidth", COLOUR_COMMUNICATION}},
-        .n_values = 1,
-        .unit = UNIT_PLAIN};
+    const struct bars bars = bars_of_value(&table, "collectives", "bus_median_gb_per_s", "median bus bandwidth",
+                                           COLOUR_COMMUNICATION, UNIT_PLAIN);
     page_bars(page, bars, 2 * BARS_SHOWN, &words);
     table_free(&table);
 }
@@ -179,11 +165,11 @@ static void show_groups(struct page *page, const void *of) {
 static void show_clocks(struct page *page, const void *of) {
     const struct collectives_source *source = of;
     const struct sutra_collectives_summary *summary = &source->summary;
+    const struct sutra_table *clocks =
+        find_table(page, source, SUTRA_COLLECTIVES_CLOCKS, "Clocks", "the traces have no collectives");
     char words[300];
-    if (!table_of(source, SUTRA_COLLECTIVES_CLOCKS)) {
-        page_missing(page, "Clocks", "the traces have no collectives");
+    if (!clocks)
         return;
-    }
     snprintf(words, sizeof words,
              "Clocks are up to %s apart (residual %s); the clocks of %" PRIu64
              " ranks are aligned. A collective ends before "
@@ -194,7 +180,7 @@ static void show_clocks(struct page *page, const void *of) {
     page_words(page, words);
     page_result_table(page, SUTRA_RESULT(source->collectives), SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
                       "the traces do not record the number of GPUs per host");
-    page_table(page, table_of(source, SUTRA_COLLECTIVES_CLOCKS), "Clocks of ranks", "collective_clocks");
+    page_table(page, clocks, "Clocks of ranks", "collective_clocks");
 }
 
 static void show_checks(struct page *page, const void *of) {

@@ -106,13 +106,8 @@ static void show_operators(struct page *page, const void *of) {
     arena_free(&arena);
     uint32_t time = table_column(&table, "device_us");
     table_sort_descending(&table, time, time);
-    const struct bars bars = {.table = &table,
-                              .labels = {table_column(&table, "name")},
-                              .n_labels = 1,
-                              .by_end = true,
-                              .values = {{time, "GPU time", COLOUR_COUNT}},
-                              .n_values = 1,
-                              .unit = UNIT_US};
+    struct bars bars = bars_of_value(&table, "name", "device_us", "GPU time", COLOUR_COUNT, UNIT_US);
+    bars.by_end = true;
     if (!page_bars(page, bars, BARS_SHOWN, &words))
         page_missing(page, "Operators", "no operator has launched a kernel");
     table_free(&table);

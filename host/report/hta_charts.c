@@ -118,13 +118,7 @@ void hta_stragglers_show(struct page *page, const void *of) {
         page_missing(page, "Stragglers", reason);
         return;
     }
-    const struct bars bars = {.table = table,
-                              .labels = {table_column(table, "rank")},
-                              .n_labels = 1,
-                              .values = {{table_column(table, "late_us"), "late", COLOUR_COUNT}},
-                              .n_values = 1,
-                              .unit = UNIT_US};
-    page_bars(page, bars, RANKS_AS_BARS, &words);
+    page_bars(page, bars_of_value(table, "rank", "late_us", "late", COLOUR_COUNT, UNIT_US), RANKS_AS_BARS, &words);
 }
 
 /* ---- Kernels ---- */
@@ -151,13 +145,9 @@ static struct bars bars_by_type(const struct sutra_table *table, const char *lab
             if (strcmp(type, types[i].name) == 0)
                 colours[row] = types[i].colour;
     }
-    return (struct bars){.table = table,
-                         .labels = {table_column(table, label)},
-                         .n_labels = 1,
-                         .values = {{table_column(table, time), "time", COLOUR_COMPUTE}},
-                         .n_values = 1,
-                         .row_colours = colours,
-                         .unit = UNIT_US};
+    struct bars bars = bars_of_value(table, label, time, "time", COLOUR_COMPUTE, UNIT_US);
+    bars.row_colours = colours;
+    return bars;
 }
 
 /* Kernels of all ranks, summed by type and name. */

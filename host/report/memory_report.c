@@ -155,12 +155,8 @@ static void show_groups(struct page *page, const struct sutra_memory *memory, co
     const struct bars_words words = {name, caption, "One bar per row: live bytes at the peak.",
                                      NULL, caption, "memory_peak"};
     groups_table(&table, memory, kind, groups, groups->n);
-    const struct bars bars = {.table = &table,
-                              .n_labels = 1,
-                              .by_end = true,
-                              .values = {{table_column(&table, "bytes"), "bytes", COLOUR_COUNT}},
-                              .n_values = 1,
-                              .unit = UNIT_BYTES};
+    struct bars bars = bars_of_value(&table, kind, "bytes", "bytes", COLOUR_COUNT, UNIT_BYTES);
+    bars.by_end = true;
     page_bars(page, bars, MEMORY_BARS_SHOWN, &words);
     table_free(&table);
 }

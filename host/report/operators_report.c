@@ -32,6 +32,8 @@ static const struct sutra_table *table_of(const struct operators_source *source,
 /* Columns of a table of the analysis and the prefix of names that is not shown (or NULL), with the words of the sums'
  * charts. */
 struct summed_chart {
+    enum sutra_operators_table table;
+    const char *missing; /* why the table is missing */
     const char *name, *group, *count, *value, *prefix;
     struct bars_words bars;
     const char *areas_name, *areas_title, *areas_description; /* of the treemap */
@@ -256,8 +258,11 @@ static void operators_show_time(struct page *page, const void *of) {
 #define MIN_AREAS      4
 #define MAX_AREA_SHARE 0.85
 
-static void show_summed(struct page *page, const struct operators_source *source, const struct sutra_table *from,
-                        const struct summed_chart *chart) {
+static void show_summed(struct page *page, const struct operators_source *source, const struct summed_chart *chart) {
+    const struct sutra_table *from =
+        page_find_table(page, SUTRA_RESULT(source->ranks), chart->table, chart->bars.caption, chart->missing);
+    if (!from)
+        return;
     struct sutra_table table;
     int colours[BARS_SHOWN];
     struct bars_words bars_words = chart->bars;
@@ -285,15 +290,10 @@ static void show_summed(struct page *page, const struct operators_source *source
         if (colours[row] == COLOUR_COMPUTE && !chart->kernels)
             colours[row] = (int)colour_of_operator(text, length);
     }
-    const struct bars bars = {.table = &table,
-                              .labels = {name},
-                              .n_labels = 1,
-                              .kernels = chart->kernels,
-                              .by_end = !chart->kernels,
-                              .values = {{value, "GPU time", COLOUR_COMPUTE}},
-                              .n_values = 1,
-                              .row_colours = colours,
-                              .unit = UNIT_US};
+    struct bars bars = bars_of_value(&table, "name", "device_us", "GPU time", COLOUR_COMPUTE, UNIT_US);
+    bars.kernels = chart->kernels;
+    bars.by_end = !chart->kernels;
+    bars.row_colours = colours;
     page_bars(page, bars, BARS_SHOWN, &bars_words);
     if (table.n_rows >= MIN_AREAS && table_get_real(&table, value, 0) < MAX_AREA_SHARE * all) {
         limit_summed(&table, AREAS_SHOWN - 1);
@@ -339,7 +339,9 @@ static void describe_graphs(const struct operators_source *source, char *text, s
 }
 
 void operators_show_operators(struct page *page, const void *of) {
-    struct summed_chart chart = {.name = "name",
+    struct summed_chart chart = {.table = SUTRA_OPERATORS_BY_NAME,
+                                 .missing = "the traces have no operators",
+                                 .name = "name",
                                  .group = "category",
                                  .count = "calls",
                                  .value = "device_us",
@@ -349,15 +351,10 @@ void operators_show_operators(struct page *page, const void *of) {
                                  .areas_title = "GPU time of operators by category",
                                  .areas_description =
                                      "One area per operator, proportional to its GPU time, grouped by category."};
-    const struct operators_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
     char note[256];
-    describe_graphs(source, note, sizeof note);
+    describe_graphs(of, note, sizeof note);
     chart.bars.note = *note ? note : NULL;
-    if (table)
-        show_summed(page, source, table, &chart);
-    else
-        page_missing(page, "Operators", "the traces have no operators");
+    show_summed(page, of, &chart);
 }
 
 void operators_show_categories(struct page *page, const void *of) {
@@ -368,6 +365,8 @@ void operators_show_categories(struct page *page, const void *of) {
 
 void operators_show_modules(struct page *page, const void *of) {
     static const struct summed_chart chart = {
+        .table = SUTRA_OPERATORS_BY_MODULE,
+        .missing = "no nn.Module is recorded: profile with with_stack=True",
         .name = "module",
         .group = "kind",
         .count = "calls",
@@ -381,12 +380,7 @@ void operators_show_modules(struct page *page, const void *of) {
         .areas_description =
             "One area per module, proportional to its GPU time (forward and backward, without child modules), grouped by "
             "kind."};
-    const struct operators_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_MODULE);
-    if (table)
-        show_summed(page, source, table, &chart);
-    else
-        page_missing(page, "Modules", "no nn.Module is recorded: profile with with_stack=True");
+    show_summed(page, of, &chart);
 }
 
 void operators_show_arguments(struct page *page, const void *of) {
@@ -403,6 +397,8 @@ void operators_show_annotations(struct page *page, const void *of) {
 
 void operators_show_kernels(struct page *page, const void *of) {
     static const struct summed_chart chart = {
+        .table = SUTRA_KERNELS_BY_NAME,
+        .missing = "the traces have no kernels",
         .name = "full_name",
         .group = "operator",
         .count = "kernels",
@@ -413,12 +409,7 @@ void operators_show_kernels(struct page *page, const void *of) {
         .areas_title = "GPU time of kernels by operator",
         .areas_description = "One area per kernel, proportional to its time, grouped by operator.",
         .kernels = true};
-    const struct operators_source *source = of;
-    const struct sutra_table *table = table_of(source, SUTRA_KERNELS_BY_NAME);
-    if (table)
-        show_summed(page, source, table, &chart);
-    else
-        page_missing(page, "Kernels", "the traces have no kernels");
+    show_summed(page, of, &chart);
 }
 
 void operators_show_durations(struct page *page, const void *of) {
@@ -428,22 +419,17 @@ void operators_show_durations(struct page *page, const void *of) {
                                             NULL,
                                             "Kernels by duration",
                                             "kernel_durations"};
-    const struct sutra_table *from = table_of(of, SUTRA_KERNELS_DURATIONS);
+    const struct operators_source *source = of;
+    const struct sutra_table *from = page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_KERNELS_DURATIONS,
+                                                     words.caption, "the traces have no kernels");
     struct sutra_table table;
-    if (!from) {
-        page_missing(page, words.caption, "the traces have no kernels");
+    if (!from)
         return;
-    }
     durations_table(&table, from);
-    const struct bars bars = {.table = &table,
-                              .labels = {table_column(&table, "takes")},
-                              .n_labels = 1,
-                              .values = {{table_column(&table, "kernels"), "kernels", COLOUR_COUNT}},
-                              .n_values = 1,
-                              .unit = UNIT_COUNT};
     if (page->charted)
         page_subtitle(page, words.title); /* a section with this chart only has a title already */
-    page_bars(page, bars, DURATION_BINS_MAX, &words);
+    page_bars(page, bars_of_value(&table, "takes", "kernels", "kernels", COLOUR_COUNT, UNIT_COUNT), DURATION_BINS_MAX,
+              &words);
     table_free(&table);
 }
 
@@ -457,14 +443,14 @@ void operators_show_configurations(struct page *page, const void *of) {
 
 void operators_show_graphs(struct page *page, const void *of) {
     const struct operators_source *source = of;
-    const struct sutra_table *launches = table_of(source, SUTRA_OPERATORS_GRAPH_KERNELS);
+    const struct sutra_table *launches =
+        page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_GRAPH_KERNELS, "CUDA graphs",
+                        "the traces have no kernels of graph launches");
     const struct sutra_table *by_operator = table_of(source, SUTRA_OPERATORS_GRAPH_OPERATORS);
     struct graph_totals totals[GRAPHS_N];
     double all_us = 0;
-    if (!launches) {
-        page_missing(page, "CUDA graphs", "the traces have no kernels of graph launches");
+    if (!launches)
         return;
-    }
     graph_totals_of(launches, -1, totals);
     for (int k = 0; k < GRAPHS_N; k++)
         all_us += totals[k].us;
@@ -632,12 +618,11 @@ void operators_show_rates(struct page *page, const void *of) {
     static const struct column_spec specs[] = {INTEGER("rank"),   TEXT("name"),    INTEGER("calls"),
                                                REAL("device_us"), REAL("percent"), TEXT("missing")};
     const struct operators_source *source = of;
-    const struct sutra_table *rates = table_of(source, SUTRA_OPERATORS_RATES);
+    const struct sutra_table *rates = page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_RATES, "Rates",
+                                                      "no GPU activity is attributed to operators");
     const struct sutra_table *peaks = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_PEAKS, NULL);
-    if (!rates) {
-        page_missing(page, "Rates", "no GPU activity is attributed to operators");
+    if (!rates)
         return;
-    }
     show_roofline(page, rates, peaks);
     if (!peaks || peaks->n_rows == 0)
         page_missing(page, "Share of the roofline",

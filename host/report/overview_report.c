@@ -192,7 +192,10 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
 
 static void show_steps(struct page *page, const void *of) {
     const struct overview_source *source = of;
-    const struct sutra_table *steps = table_of(source, SUTRA_OVERVIEW_STEPS);
+    const struct sutra_table *steps = page_find_table(
+        page, SUTRA_RESULT(source->overview), SUTRA_OVERVIEW_STEPS, "Steps",
+        "no ProfilerStep is recorded, and no kernel sequence repeats for at least half of the time; --annotation NAME "
+        "uses annotations as steps");
     const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
     const struct sutra_table *indices = table_of(source, SUTRA_OVERVIEW_STEP_INDICES);
     static const struct bars_words words = {"mean_steps",
@@ -201,12 +204,8 @@ static void show_steps(struct page *page, const void *of) {
                                             NULL,
                                             "Steps by rank: mean, spread, slowest step and cause",
                                             "step_ranks"};
-    if (steps->n_rows == 0) {
-        page_missing(page, "Steps",
-                     "no ProfilerStep is recorded, and no kernel sequence repeats for at least half of the time; "
-                     "--annotation NAME uses annotations as steps");
+    if (!steps)
         return;
-    }
     bool several = false;
     for (uint64_t row = 0; row < ranks->n_rows; row++)
         several |= integer_named(ranks, "steps", row) > 1;
@@ -282,12 +281,7 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
                                             NULL,
                                             "Collective waits",
                                             "collective_waits"};
-    const struct bars bars = {.table = waits,
-                              .labels = {table_column(waits, "rank")},
-                              .n_labels = 1,
-                              .values = {{table_column(waits, "wait_caused_us"), "causes wait", COLOUR_COUNT}},
-                              .n_values = 1,
-                              .unit = UNIT_US};
+    const struct bars bars = bars_of_value(waits, "rank", "wait_caused_us", "causes wait", COLOUR_COUNT, UNIT_US);
     if (waits->n_rows < 2) {
         page_missing(page, "Collective waits",
                      "no collective is recorded on several ranks: pass the traces of several ranks");
@@ -340,14 +334,14 @@ static void show_streams(struct page *page, const void *of) {
                                             "GPU activity of each stream, descending",
                                             "overview_streams"};
     const struct overview_source *source = of;
-    if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
-        page_missing(page, "Streams", "no GPU activity on a stream");
+    const struct sutra_table *of_ranks = page_find_table(page, SUTRA_RESULT(source->overview), SUTRA_OVERVIEW_STREAMS,
+                                                         "Streams", "no GPU activity on a stream");
+    if (!of_ranks)
         return;
-    }
     /* Streams of all ranks, in descending order of busy time. */
     struct sutra_table streams;
-    table_init_like(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
-    table_append(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
+    table_init_like(&streams, of_ranks);
+    table_append(&streams, of_ranks);
     uint32_t stream = table_column(&streams, "stream"), work = table_column(&streams, "work_us");
     table_sort_descending(&streams, work, work);
     struct bars bars = {.table = &streams,

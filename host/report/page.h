@@ -179,7 +179,12 @@ bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struc
 /* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table with all rows. */
 void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file);
 
-/* A table of a result; without rows, why it is missing: `why`, or NULL for the reason of the result. */
+/* A table of a result. Returns NULL if it has no rows, and reports why it is missing: `why`, or NULL for the reason of
+ * the result. */
+const struct sutra_table *page_find_table(struct page *page, const struct sutra_result *result, uint32_t id,
+                                          const char *what, const char *why);
+
+/* The same, and writes the table. */
 void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
                        const char *why);
 

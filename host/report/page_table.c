@@ -121,8 +121,6 @@ static void set_views(struct page *page, const struct sutra_table *table, uint64
 
 /* ---- The table ---- */
 
-/* ---- The table ---- */
-
 /* A cell is a heading if it is the first one of its row. A shortened text has the full text as title; a number, the
  * exact value as data-value. */
 static void write_row(struct page *page, const struct sutra_table *table, const struct column_views *views,
@@ -214,12 +212,19 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
         free(views.column[i].shorts);
 }
 
-void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
-                       const char *why) {
+const struct sutra_table *page_find_table(struct page *page, const struct sutra_result *result, uint32_t id,
+                                          const char *what, const char *why) {
     const char *reason;
     const struct sutra_table *table = sutra_result_table(result, id, &reason);
     if (table && table->n_rows > 0)
+        return table;
+    page_missing(page, what, why ? why : table ? "the traces have none" : reason);
+    return NULL;
+}
+
+void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
+                       const char *why) {
+    const struct sutra_table *table = page_find_table(page, result, id, caption, why);
+    if (table)
         page_table(page, table, caption, sutra_table_name(table));
-    else
-        page_missing(page, caption, why ? why : table ? "the traces have none" : reason);
 }

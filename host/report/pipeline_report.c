@@ -22,11 +22,6 @@
 
 #define ROW_HEIGHT 20.0
 
-static const struct sutra_table *table_of(const struct sutra_pipeline *pipeline, enum sutra_pipeline_table id) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(pipeline), id, NULL);
-    return table && table->n_rows ? table : NULL;
-}
-
 /* ---- Bubbles: means over the steps of each rank ---- */
 
 static void show_bubbles(struct page *page, const void *of) {
@@ -40,11 +35,9 @@ static void show_bubbles(struct page *page, const void *of) {
     static const struct column_spec specs[] = {INTEGER("rank"),       REAL("busy_us"),     REAL("warmup_us"),
                                                REAL("steady_us"),     REAL("cooldown_us"), REAL("rest_us"),
                                                REAL("bubble_percent")};
-    const struct sutra_table *table = table_of(of, SUTRA_PIPELINE_BUBBLES);
-    if (!table) {
-        page_result_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_BUBBLES, "Bubbles", NULL);
+    const struct sutra_table *table = page_find_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_BUBBLES, "Bubbles", NULL);
+    if (!table)
         return;
-    }
     const uint32_t rank = table_column(table, "rank"), window = table_column(table, "window_us");
     struct sutra_table means;
     table_init(&means, "pipeline_means", specs, sizeof specs / sizeof *specs);
@@ -140,11 +133,9 @@ static void passes_draw(const struct svg *svg, const void *chart) {
 }
 
 static void show_passes(struct page *page, const void *of) {
-    const struct sutra_table *table = table_of(of, SUTRA_PIPELINE_PASSES);
-    if (!table) {
-        page_result_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_PASSES, "Passes", NULL);
+    const struct sutra_table *table = page_find_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_PASSES, "Passes", NULL);
+    if (!table)
         return;
-    }
     /* The last step: the first ones often contain warm-up of the GPU. */
     struct pass_timeline timeline = {.table = table, .first_us = INFINITY};
     for (uint64_t row = 0; row < table->n_rows; row++) {
@@ -176,11 +167,9 @@ static void show_experts(struct page *page, const void *of) {
     static const struct bars_words words = {
         "experts", "Compute of experts", "One bar per layer and rank: its compute between dispatch and combine.", NULL,
         "Experts", "expert_balance"};
-    const struct sutra_table *table = table_of(of, SUTRA_PIPELINE_EXPERTS);
-    if (!table) {
-        page_result_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_EXPERTS, "Experts", NULL);
+    const struct sutra_table *table = page_find_table(page, SUTRA_RESULT(of), SUTRA_PIPELINE_EXPERTS, "Experts", NULL);
+    if (!table)
         return;
-    }
     const struct bars bars = {.table = table,
                               .labels = {table_column(table, "layer"), table_column(table, "rank")},
                               .n_labels = 2,

@@ -35,10 +35,8 @@ static void write_described(const struct svg *svg, const char *tag, const char *
 
 void svg_begin(const struct svg *svg, double height) {
     struct text_out *out = svg_out(svg);
-    out_add(out, "<svg");
-    if (svg->form == SVG_FILE)
-        out_add(out, " xmlns=\"http://www.w3.org/2000/svg\"");
-    out_format(out, " class=\"chart %s\" role=\"img\" aria-labelledby=\"", form_names[svg->form]);
+    out_format(out, "<svg%s class=\"chart %s\" role=\"img\" aria-labelledby=\"",
+               svg->form == SVG_FILE ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", form_names[svg->form]);
     write_id(svg, "title");
     out_add(out, " ");
     write_id(svg, "desc");
@@ -51,10 +49,7 @@ void svg_begin(const struct svg *svg, double height) {
     write_described(svg, "title", svg->title);
     write_described(svg, "desc", svg->description);
     if (svg->form == SVG_FILE) {
-        out_add(out, "<style>\n");
-        out_add(out, style_colours);
-        out_add(out, style_charts);
-        out_add(out, "</style>\n");
+        out_format(out, "<style>\n%s%s</style>\n", style_colours, style_charts);
         svg_rectangle(svg, "paper", -margin, -(margin + head), svg->width + 2 * margin,
                       ceil(height) + 2 * margin + head);
         out_add(out, "/>\n");
@@ -84,24 +79,13 @@ void svg_number(const struct svg *svg, double value) {
 }
 
 void svg_attribute(const struct svg *svg, const char *name, double value) {
-    struct text_out *out = svg_out(svg);
-    out_add(out, " ");
-    out_add(out, name);
-    out_add(out, "=\"");
+    out_format(svg_out(svg), " %s=\"", name);
     svg_number(svg, value);
-    out_add(out, "\"");
-}
-
-/* Opens an element of a class. */
-static void begin(const struct svg *svg, const char *tag, const char *class_name) {
-    out_add(svg_out(svg), tag);
-    out_add(svg_out(svg), " class=\"");
-    out_add(svg_out(svg), class_name);
     out_add(svg_out(svg), "\"");
 }
 
 void svg_rectangle(const struct svg *svg, const char *class_name, double x, double y, double width, double height) {
-    begin(svg, "<rect", class_name);
+    out_format(svg_out(svg), "<rect class=\"%s\"", class_name);
     svg_attribute(svg, "x", x);
     svg_attribute(svg, "y", y);
     svg_attribute(svg, "width", width);
@@ -116,7 +100,7 @@ void svg_part(const struct svg *svg, int colour, double x, double y, double widt
 }
 
 void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2) {
-    begin(svg, "<line", class_name);
+    out_format(svg_out(svg), "<line class=\"%s\"", class_name);
     svg_attribute(svg, "x1", x1);
     svg_attribute(svg, "y1", y1);
     svg_attribute(svg, "x2", x2);

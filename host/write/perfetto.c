@@ -85,7 +85,7 @@ static const unsigned interned_field[N_TEXT_USES] = {1, 2, 3, 29};
 #define START_ROWS    ((row_t)1 << 14) /* events whose times a task finds */
 #define PIECE_PACKETS ((uint64_t)1 << 16)
 
-enum mark_kind { MARK_SLICE, MARK_BEGIN, MARK_END, MARK_INSTANT, MARK_COUNTER, MARK_FLOW, MARK_FLOW_END };
+enum mark_kind { MARK_NONE, MARK_SLICE, MARK_BEGIN, MARK_END, MARK_INSTANT, MARK_COUNTER, MARK_FLOW, MARK_FLOW_END };
 
 /* An event on its track, or one series of a counter event. */
 struct timeline_mark {
@@ -158,25 +158,15 @@ static uint32_t track_numbered(struct timeline_writer *w, uint64_t first, uint32
     return entry->number;
 }
 
-/* Names a new track by an id: "thread 7". */
-static void name_by_id(struct timeline_writer *w, uint32_t track, const char *kind, value_key id) {
-    char room[NUMBER_TEXT_MAX];
-    size_t length = 0;
-    const char *text = key_is_value(id) ? values_text(&w->context->values, id, room, &length) : "";
-    w->tracks[track].name = arena_format(&w->arena, "%s %.*s", kind, (int)length, text);
-}
-
-static uint32_t process_track(struct timeline_writer *w, value_key pid) {
-    uint32_t n = w->n_tracks, track = track_numbered(w, (uint64_t)pid, 0, NO_TRACK);
-    if (track == n && n < w->n_tracks)
-        name_by_id(w, track, "process", pid);
-    return track;
-}
-
-static uint32_t thread_track(struct timeline_writer *w, uint32_t process, value_key tid) {
-    uint32_t n = w->n_tracks, track = track_numbered(w, (uint64_t)tid, process + 1, process);
-    if (track == n && n < w->n_tracks)
-        name_by_id(w, track, "thread", tid);
+/* A process (`parent` is NO_TRACK), or a thread of one. A new track is named by its id: "thread 7". */
+static uint32_t track_of_id(struct timeline_writer *w, const char *kind, value_key id, uint32_t parent) {
+    uint32_t n = w->n_tracks, track = track_numbered(w, (uint64_t)id, parent + 1, parent);
+    if (track == n && n < w->n_tracks) {
+        char room[NUMBER_TEXT_MAX];
+        size_t length = 0;
+        const char *text = key_is_value(id) ? values_text(&w->context->values, id, room, &length) : "";
+        w->tracks[track].name = arena_format(&w->arena, "%s %.*s", kind, (int)length, text);
+    }
     return track;
 }
 
@@ -303,30 +293,10 @@ static void find_starts(void *arg, size_t number) {
     event_forms_free(&learned);
 }
 
-/* The kind of mark of an event's phase, or -1. */
-static int mark_kind_of(uint8_t phase) {
-    switch (phase) {
-    case 'X':
-        return MARK_SLICE;
-    case 'b':
-        return MARK_BEGIN;
-    case 'e':
-        return MARK_END;
-    case 'i':
-    case 'I':
-    case 'n':
-        return MARK_INSTANT;
-    case 's':
-    case 't':
-        return MARK_FLOW;
-    case 'f':
-        return MARK_FLOW_END;
-    case 'C':
-        return MARK_COUNTER;
-    default:
-        return -1;
-    }
-}
+/* The kind of mark of an event, by its phase. */
+static const uint8_t mark_kinds[UINT8_MAX + 1] = {
+    ['X'] = MARK_SLICE,   ['b'] = MARK_BEGIN,   ['e'] = MARK_END,  ['i'] = MARK_INSTANT, ['I'] = MARK_INSTANT,
+    ['n'] = MARK_INSTANT, ['C'] = MARK_COUNTER, ['s'] = MARK_FLOW, ['t'] = MARK_FLOW,    ['f'] = MARK_FLOW_END};
 
 static bool make_marks(struct timeline_writer *w) {
     const struct device_events *events = &w->trace->events;
@@ -342,8 +312,8 @@ static bool make_marks(struct timeline_writer *w) {
         if (process == NO_TRACK || events->pid[event] != last_pid || events->tid[event] != last_tid) {
             last_pid = events->pid[event];
             last_tid = events->tid[event];
-            process = process_track(w, last_pid);
-            thread = process == NO_TRACK ? NO_TRACK : thread_track(w, process, last_tid);
+            process = track_of_id(w, "process", last_pid, NO_TRACK);
+            thread = process == NO_TRACK ? NO_TRACK : track_of_id(w, "thread", last_tid, process);
             if (thread == NO_TRACK)
                 return false;
         }
@@ -351,17 +321,16 @@ static bool make_marks(struct timeline_writer *w) {
             read_metadata(w, event, process, thread);
         if (events->phase[event] == 'M' || events->phase[event] == PHASE_END)
             continue;
-        const int kind = mark_kind_of(events->phase[event]);
-        if (kind < 0 || !(events->flags[event] & EVENT_HAS_TS)) {
+        const uint8_t kind = mark_kinds[events->phase[event]];
+        if (kind == MARK_NONE || !(events->flags[event] & EVENT_HAS_TS)) {
             w->n_skipped++;
             continue;
         }
         int64_t start = w->starts[event];
         double us = kind == MARK_SLICE ? number_as_double(number_at(events->dur, event)) : 0;
         uint64_t duration = us > 0 && us < 9e15 ? (uint64_t)(us * NS_PER_US + 0.5) : 0;
-        ok = kind == MARK_COUNTER
-                 ? add_counter(w, event, start, process)
-                 : add_mark(w, (struct timeline_mark){start, duration, thread, event, 0, (uint8_t)kind, 0});
+        ok = kind == MARK_COUNTER ? add_counter(w, event, start, process)
+                                  : add_mark(w, (struct timeline_mark){start, duration, thread, event, 0, kind, 0});
     }
     return ok && !w->failed;
 }
