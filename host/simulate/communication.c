@@ -169,20 +169,10 @@ struct message {
     bool sent;
 };
 
-static int compare_routes(const struct message *a, const struct message *b) {
-    if (a->sent != b->sent)
-        return a->sent ? 1 : -1;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->end.peer > b->end.peer) - (a->end.peer < b->end.peer);
-}
+#define ROUTE_KEYS ASCENDING(sent) ASCENDING(group) ASCENDING(end.peer)
 
-static int compare_messages(const void *left, const void *right) {
-    const struct message *a = left, *b = right;
-    int routes = compare_routes(a, b);
-    return routes ? routes : (a->order > b->order) - (a->order < b->order);
-}
-
+ORDER_BY(compare_routes, struct message, ROUTE_KEYS)
+ORDER_BY(compare_messages, struct message, ROUTE_KEYS ASCENDING(order))
 ORDER_BY(compare_rows, struct comm_end, ASCENDING(row))
 
 /* The type of the i-th node made; ET_COMP if it is dropped. */

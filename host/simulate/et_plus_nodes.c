@@ -496,8 +496,7 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
         return false;
     for (row_t i = 0; i < ops->n; i++)
         order[i] = (struct started_op){ops->start[i], ops->end[i], i};
-    if (ops->n)
-        qsort(order, ops->n, sizeof *order, compare_started);
+    qsort(order, ops->n, sizeof *order, compare_started);
     for (row_t i = 0; i < ops->n; i++) {
         run_until(&sweep, order[i].start);
         if (sweep.now < order[i].start)

@@ -333,18 +333,15 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     making->parent = arena_alloc(making->arena, making->n, sizeof *making->parent);
     making->plain_of = arena_alloc(&made->arena, making->n, sizeof *making->plain_of);
     made->slim = true;
-    enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
-    if (status || making->arena->failed)
-        return error_memory(error);
+    TRY(et_nodes_take(made, making->n, making->n, most_deps, 0, error));
+    TRY(arena_status(making->arena, error));
     pool_run(making->pool, et_tasks(making->n), count_task, making);
     for (row_t node = 0; node < making->n; node++) {
         made->ctrl.first[node + 1] = made->ctrl.first[node] + (making->parent[node] != ROW_NONE);
         made->data.first[node + 1] += made->data.first[node];
         made->attr_first[node + 1] += made->attr_first[node];
     }
-    status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
-    if (status)
-        return status;
+    TRY(et_attributes_take(made, &made->attributes, made->attr_first[making->n], error));
     pool_run(making->pool, et_tasks(making->n), fill_task, making);
 
     /* Names of gaps are in the arena, which is not shared by threads. */
@@ -356,7 +353,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
         struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
         et_text_set(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));
     }
-    return made->arena.failed ? error_memory(error) : SUTRA_OK;
+    return arena_status(&made->arena, error);
 }
 
 /* Copies the attributes of the file, and allocates n_more. The ids of names are the same in all files made here. */

@@ -421,14 +421,12 @@ enum sutra_status graph_error(const struct node_graph *graph, row_t row, struct 
 static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error *error) {
     const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     row_t second = ROW_NONE;
-    enum sutra_status status =
-        key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error));
     if (second != ROW_NONE) {
         /* Duplicate ids: the last row, at the position of the first. */
         struct key_index first = {0};
-        status = key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
+        const enum sutra_status status =
+            key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
         for (row_t row = 0; row < nodes->n && !status; row++)
             if (key_index_find(&first, nodes->key[row]) == row)
                 graph->order[graph->n_order++] = key_index_find(&graph->rows, nodes->key[row]);
@@ -516,14 +514,11 @@ static enum sutra_status find_children(struct node_graph *graph, struct sutra_er
         graph->parent[by_id[i]] = find_row(graph, nodes->parent[by_id[i]]);
     }
     const struct engine *engine = &graph->context->engine;
-    enum sutra_status status =
-        engine->sort_keys(engine->state, &(struct sort_keys_step){ids, by_id, graph->n_order}, error);
-    if (!status) {
-        share_out(graph, by_id, false, graph->child_first, graph->child);
-        share_out(graph, graph->order, true, graph->gpu_first, graph->gpu);
-    }
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){ids, by_id, graph->n_order}, error));
+    share_out(graph, by_id, false, graph->child_first, graph->child);
+    share_out(graph, graph->order, true, graph->gpu_first, graph->gpu);
     arena_release(&graph->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Types of nodes ---- */
@@ -837,21 +832,11 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     graph->last_dep = arena_alloc(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
     TRY(arena_status(arena, error));
-    enum sutra_status status = order_rows(graph, error);
-    if (status)
-        return status;
-    status = number_slots(graph, error);
-    if (status)
-        return status;
-    status = find_children(graph, error);
-    if (status)
-        return status;
-    status = make_nodes(graph, error);
-    if (status)
-        return status;
-    status = walk_all(graph, error);
-    if (status)
-        return status;
+    TRY(order_rows(graph, error));
+    TRY(number_slots(graph, error));
+    TRY(find_children(graph, error));
+    TRY(make_nodes(graph, error));
+    TRY(walk_all(graph, error));
     graph->counts.n_unmade = graph->n_order - graph->n_made;
 
     /* Drop metadata, and nodes without dependencies and dependents. */

@@ -111,8 +111,7 @@ static row_t list_chain(const struct programs *programs, const struct rank_graph
     *has_cycle = n_queued < n_cpu;
     if (*has_cycle)
         return ROW_NONE;
-    if (n > 0)
-        qsort(*chain, n, sizeof **chain, compare_chain_nodes);
+    qsort(*chain, n, sizeof **chain, compare_chain_nodes);
     return n;
 }
 

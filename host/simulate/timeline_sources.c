@@ -170,16 +170,11 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
         else
             sources->calls[sources->n_calls++] = event;
     }
-    enum sutra_status status =
-        event_columns_request(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error));
     sources->wait_on_stream = columns[0];
     sources->record = columns[1];
-    status =
-        index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
-    if (status)
-        return status;
+    TRY(index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of,
+                   error));
     return index_rows(sources, events->correlation, sources->syncs, sources->n_syncs, KEY_LAST, &sources->sync_of,
                       error);
 }
