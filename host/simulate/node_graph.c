@@ -200,7 +200,7 @@ enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error
     all.visited = arena_zeros(arena, n, sizeof *all.visited);
     all.low = arena_alloc(arena, n, sizeof *all.low);
     all.open = arena_alloc(arena, graph->n_made, sizeof *all.open);
-    all.component = arena_alloc(arena, n, sizeof *all.component);
+    all.component = rows_none(arena, n);
     all.first = arena_zeros(arena, (size_t)n + 2, sizeof *all.first);
     all.dependents = arena_alloc(arena, n_edges, sizeof *all.dependents);
     all.weak = arena_alloc(arena, n_edges, 1);
@@ -211,7 +211,6 @@ enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error
     all.done = arena_zeros(arena, n, 1);
     bool made = !arena->failed;
     if (made) {
-        memset(all.component, 0xff, (size_t)n * sizeof *all.component);
         for (row_t i = 0; i < graph->n_made; i++)
             if (graph->kept[graph->made[i]] && all.visited[graph->made[i]] == 0)
                 find_components(&all, graph->made[i]);
@@ -806,13 +805,6 @@ static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *
     return status;
 }
 
-static row_t *rows_of_none(struct arena *arena, row_t n) {
-    row_t *rows = arena_alloc(arena, n, sizeof *rows);
-    if (rows)
-        memset(rows, 0xff, (size_t)n * sizeof *rows);
-    return rows;
-}
-
 enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
                                    const struct et_plus_trace *et_plus, const struct graph_rules *rules,
                                    struct sutra_error *error) {
@@ -820,15 +812,15 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     struct arena *arena = &graph->arena;
     row_t n = graph->et_plus->nodes.n;
     graph->order = arena_alloc(arena, n, sizeof *graph->order);
-    graph->parent = rows_of_none(arena, n);
+    graph->parent = rows_none(arena, n);
     graph->child_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->child_first);
     graph->child = arena_alloc(arena, n, sizeof *graph->child);
     graph->gpu_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->gpu_first);
     graph->gpu = arena_alloc(arena, n, sizeof *graph->gpu);
-    graph->message = rows_of_none(arena, n);
-    graph->under = rows_of_none(arena, n);
+    graph->message = rows_none(arena, n);
+    graph->under = rows_none(arena, n);
     graph->made = arena_alloc(arena, n, sizeof *graph->made);
-    graph->first_dep = rows_of_none(arena, n);
+    graph->first_dep = rows_none(arena, n);
     graph->last_dep = arena_alloc(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
     TRY(arena_status(arena, error));

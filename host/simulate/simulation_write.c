@@ -191,10 +191,7 @@ static enum sutra_status record_what_if(struct et_nodes *nodes, const char *what
         text[before - 1] = ' ';
     }
     memcpy(text + before, what_if, length);
-    made->name[at] = ET_NAME_WHAT_IF;
-    made->kind[at] = ET_STRING;
-    made->length[at] = (uint32_t)(before + length);
-    made->value[at].bytes = text;
+    et_attribute_set_text(made, at, ET_NAME_WHAT_IF, (struct et_text){text, (uint32_t)(before + length)});
     return SUTRA_OK;
 }
 
