@@ -344,14 +344,13 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
     struct arena *arena = &whole->arena;
     whole->astra = strstr(whole->options, " --astra") != NULL;
     whole->per_stream = strstr(whole->options, " --gpu streams") != NULL;
-    enum sutra_status status =
-        find_matched_collectives(whole, whole->per_stream, whole->astra, &whole->matched_collectives, error);
-    if (status || !strstr(whole->options, " --astra network"))
-        return status;
+    TRY(find_matched_collectives(whole, whole->per_stream, whole->astra, &whole->matched_collectives, error));
+    if (!strstr(whole->options, " --astra network"))
+        return SUTRA_OK;
     whole->network = arena_alloc(arena, 1, sizeof *whole->network);
-    return whole->network ? job_network_find(whole->matched_collectives, whole->n_ranks, whole->world_size, arena,
-                                             whole->network, error)
-                          : error_memory(error);
+    TRY_ALLOC(whole->network, error);
+    return job_network_find(whole->matched_collectives, whole->n_ranks, whole->world_size, arena, whole->network,
+                            error);
 }
 
 /* ---- Findings ---- */

@@ -23,10 +23,6 @@
 static const char *const rank_states[] = {
     [RANK_DONE] = "done", [RANK_BROKEN] = "broken", [RANK_MISSING] = "not linked"};
 
-static void add_key(struct json_out *json, const char *key) {
-    json_key(json, key, strlen(key));
-}
-
 /* File names may contain bytes that are not UTF-8; question marks replace them. */
 static void add_string(struct json_out *json, const char *text) {
     size_t n = strlen(text);
@@ -43,18 +39,12 @@ static void add_string(struct json_out *json, const char *text) {
 }
 
 static void add_text(struct json_out *json, const char *key, const char *text) {
-    add_key(json, key);
+    json_key(json, key, strlen(key));
     add_string(json, text);
 }
 
 static void add_count(struct json_out *json, const char *key, uint64_t value) {
-    add_key(json, key);
-    json_integer(json, (int64_t)value);
-}
-
-static void add_real(struct json_out *json, const char *key, double value) {
-    add_key(json, key);
-    json_double(json, value);
+    json_add_integer(json, key, (int64_t)value);
 }
 
 /* ---- A rank, from the lines of its record ---- */
@@ -65,8 +55,7 @@ static void add_file(struct json_out *json, const struct record_lines *lines, co
     char *const *words = lines->words;
     bool own = lines->line == RECORD_FILE;
     bool of_two = own && strncmp(words[1], first_pass, sizeof first_pass - 1) == 0;
-    add_key(json, words[0]);
-    json_open(json, '{');
+    json_add_open(json, words[0], '{');
     add_text(json, "path", of_two ? words[1] + sizeof first_pass - 1 : words[1]);
     add_count(json, "bytes", own ? rank->file_bytes : (uint64_t)lines->number[2]);
     if (!own)
@@ -90,8 +79,7 @@ static void open_list(struct json_out *json, struct open_list *list, const char 
     if (list->word && strcmp(list->word, word) == 0)
         return;
     close_list(json, list);
-    add_key(json, key);
-    json_open(json, bracket);
+    json_add_open(json, key, bracket);
     *list = (struct open_list){word, bracket == '{' ? '}' : ']'};
 }
 
@@ -122,26 +110,26 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
     else if (lines->line == RECORD_RANK)
         add_text(json, "paired_by", words[2]);
     else if (lines->line == RECORD_SECONDS)
-        add_real(json, "seconds", lines->real[1]);
+        json_add_double(json, "seconds", lines->real[1]);
     else if (lines->line == RECORD_ERROR)
         add_text(json, "error", words[2]);
     if (lines->line == RECORD_MATCH) {
         struct sutra_link_match match;
         record_match(lines, &match);
         add_text(json, "match", words[1]);
-        add_real(json, "confidence", match.by_names ? match.confidence : 1);
+        json_add_double(json, "confidence", match.by_names ? match.confidence : 1);
         add_count(json, "n_host_linked", rank->report.n_host_linked);
-        add_real(json, "covered_us", match.covered_us);
-        add_real(json, "steps_us", match.steps_us);
+        json_add_double(json, "covered_us", match.covered_us);
+        json_add_double(json, "steps_us", match.steps_us);
         if (match.by_names) {
             add_count(json, "n_positions", match.n_positions);
             add_text(json, "step", match.step);
         }
     }
     if (lines->line == RECORD_TIMES) {
-        add_real(json, "measured_us", lines->real[1]);
+        json_add_double(json, "measured_us", lines->real[1]);
         if (*words[2])
-            add_real(json, "simulated_us", lines->real[2]);
+            json_add_double(json, "simulated_us", lines->real[2]);
     }
 }
 
@@ -172,14 +160,12 @@ static bool write_job(const void *of, struct text_out *text) {
     add_count(&json, "broken", whole->n_broken);
     add_count(&json, "not_linked", whole->n_missing);
     if (whole->matched_collectives)
-        add_real(&json, "measured_us", whole->matched_collectives->measured_us);
-    json_name(&json, "ranks");
-    json_open(&json, '[');
+        json_add_double(&json, "measured_us", whole->matched_collectives->measured_us);
+    json_add_open(&json, "ranks", '[');
     for (size_t i = 0; i < whole->n_ranks; i++)
         add_rank(&json, &whole->ranks[i]);
     json_close(&json, ']');
-    json_name(&json, "skipped");
-    json_open(&json, '[');
+    json_add_open(&json, "skipped", '[');
     for (size_t i = 0; i < whole->n_left; i++) {
         json_open(&json, '{');
         add_text(&json, "path", whole->left[i].path);
@@ -187,8 +173,7 @@ static bool write_job(const void *of, struct text_out *text) {
         json_close(&json, '}');
     }
     json_close(&json, ']');
-    json_name(&json, "findings");
-    json_open(&json, '[');
+    json_add_open(&json, "findings", '[');
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
         json_open(&json, '{');
@@ -199,16 +184,15 @@ static bool write_job(const void *of, struct text_out *text) {
         json_close(&json, '}');
     }
     json_close(&json, ']');
-    json_name(&json, "clocks");
-    json_open(&json, '[');
+    json_add_open(&json, "clocks", '[');
     for (row_t i = 0; i < whole->n_hosts; i++) {
         const struct host_clock *host = &whole->hosts[i];
         json_open(&json, '{');
         add_count(&json, "host", (uint64_t)host->host);
         add_count(&json, "first_rank", (uint64_t)host->first_rank);
         add_count(&json, "last_rank", (uint64_t)host->last_rank);
-        add_real(&json, "offset_us", (double)host->offset_ns / 1e3);
-        add_real(&json, "spread_us", (double)host->spread_ns / 1e3);
+        json_add_double(&json, "offset_us", (double)host->offset_ns / 1e3);
+        json_add_double(&json, "spread_us", (double)host->spread_ns / 1e3);
         json_close(&json, '}');
     }
     json_close(&json, ']');
@@ -230,8 +214,7 @@ static bool write_groups(const void *of, struct text_out *text) {
         comm_group_number_of(name, strlen(name), number);
         if (!*name || strcmp(number, "0") == 0 || strstr(members, "..."))
             continue;
-        add_key(&json, number);
-        json_open(&json, '[');
+        json_add_open(&json, number, '[');
         for (const char *at = members + strcspn(members, "0123456789"); *at; at += strcspn(at, "0123456789")) {
             char *end;
             json_integer(&json, strtoll(at, &end, 10));

@@ -103,9 +103,8 @@ static enum sutra_status list_ranks(struct plan_pairing *pairing, struct sutra_e
     struct sutra_device_trace *trace = NULL;
     struct sutra_context *context;
     struct sutra_error why;
-    enum sutra_status status = sutra_context_create(&options, &context, error);
-    if (status)
-        return status;
+    enum sutra_status status = SUTRA_OK;
+    TRY(sutra_context_create(&options, &context, error));
     context->keeps_processes = true;
     const struct trace_processes *processes =
         sutra_device_trace_read(context, file->path, &trace, &why) ? NULL : trace->processes;
@@ -376,27 +375,23 @@ static void skip_duplicates(struct job_plan *plan) {
 }
 
 static enum sutra_status read_rows(struct job_plan *plan, char *text, const char *table, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
     size_t n_lines = 1, number = 0;
     for (const char *at = text; *at; at++)
         n_lines += *at == '\n';
     plan->pairs = arena_alloc(&plan->arena, n_lines, sizeof *plan->pairs);
     plan->left = arena_alloc(&plan->arena, n_lines, sizeof *plan->left);
-    status = arena_status(&plan->arena, error);
+    TRY(arena_status(&plan->arena, error));
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark, as spreadsheets write it */
-    for (char *line = text, *next; line && !status; line = next) {
+    for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = 0;
         line[strcspn(line, "\r")] = 0;
         number++;
         if (*line && *line != '#')
-            status = read_row(plan, line, table, number, error);
+            TRY(read_row(plan, line, table, number, error));
     }
-    if (status)
-        return status;
-    if (plan->n_pairs > 0)
-        qsort(plan->pairs, plan->n_pairs, sizeof *plan->pairs, compare_pairs);
+    qsort(plan->pairs, plan->n_pairs, sizeof *plan->pairs, compare_pairs);
     skip_duplicates(plan);
     if (plan->n_pairs > 0)
         raise_world(plan, plan->pairs[plan->n_pairs - 1].rank + 1);

@@ -165,12 +165,11 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
                                .sequence = arena_alloc(arena, n, sizeof *side->sequence)};
     struct arena_mark mark = arena_mark(arena);
     struct name_reading reading = {side, arena_alloc(arena, n, sizeof *reading.place)};
-    enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
-    }
+    TRY(arena_status(arena, error));
+    pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
 
     /* Intern the names. */
+    enum sutra_status status = SUTRA_OK;
     const struct source *source = &trace->document.source;
     const struct json_span *place = reading.place;
     struct field_reader reader = {.source = source, .values = &context->values};
@@ -185,7 +184,8 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
         status = error_memory(error);
     buffer_free(&reader.scratch);
     arena_release(arena, mark);
-    return status ? status : host_ops_build(&side->units, context, trace, arena, error);
+    TRY(status);
+    return host_ops_build(&side->units, context, trace, arena, error);
 }
 
 /* ---- Iterations ---- */
@@ -352,11 +352,9 @@ static enum sutra_status list_operators(struct choice *choice) {
     for (row_t unit = 0; unit < n_units; unit++)
         if (choice->trimmed && !choice->kept[unit])
             choice->state[unit] = REACH_NO;
-    for (row_t unit = 0; unit < n_units; unit++) {
+    for (row_t unit = 0; unit < n_units; unit++)
         TRY(find_reach(choice, unit));
-    }
     for (row_t unit = 0; unit < n_units; unit++) {
-        choice->op[unit] = ROW_NONE;
         if (choice->state[unit] != REACH_YES)
             continue;
         choice->op[unit] = side->n;
@@ -385,7 +383,7 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                             .parent = arena_alloc(arena, n, sizeof *choice.parent),
                             .state = arena_zeros(arena, n, 1),
                             .path = arena_alloc(arena, n, sizeof *choice.path),
-                            .op = arena_alloc(arena, n, sizeof *choice.op),
+                            .op = rows_none(arena, n),
                             .old_names = old_names,
                             .kept = arena_alloc(arena, n, 1)};
     value_key *marks = arena_alloc(arena, (size_t)n + 1, sizeof *marks);

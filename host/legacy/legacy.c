@@ -15,47 +15,42 @@
 #include "context/context.h"
 #include "legacy/legacy.h"
 #include "link/pairing.h"
-#include "text/numbers.h"
-#include "write/sink.h"
+#include "write/text.h"
 
 /* ---- Durations ---- */
 
 /* Writes one JSON object, {"1": 55, "2": 20}: durations by the ids of host operators. A duration is end minus start,
  * which rounds fractions. */
-enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
-                                               const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    struct buffer out = {0};
-    struct sink *sink;
-    stage_begin(context, "write", legacy->sides.host.n);
+static bool write_durations(const void *of, struct text_out *text) {
+    const struct sutra_legacy *legacy = of;
     const struct device_side *device = &legacy->sides.device;
     const struct host_side *host = &legacy->sides.host;
     bool any = false;
-    buffer_append_text(&out, "{");
+    out_add(text, "{");
     for (row_t op = 0; op < host->n; op++) {
         row_t entry = legacy->match[op];
         if (entry == ROW_NONE)
             continue;
         struct number ts = number_at(device->ts, entry);
         struct number dur = number_subtract(number_add(ts, number_at(device->dur, entry)), ts);
-        buffer_append(&out, any ? ",\n    \"" : "\n    \"", any ? 7 : 6);
+        out_add(text, any ? ",\n    \"" : "\n    \"");
         any = true;
-        char *begin = buffer_reserve(&out, 3 * NUMBER_TEXT_MAX), *to = begin;
-        if (!begin)
-            break;
-        to += integer_format(host_side_id(host, op), to);
-        memcpy(to, "\": ", 3);
-        to += 3;
-        to += number_is_double(dur) ? double_format(number_as_double(dur), to) : integer_format((int64_t)dur.bits, to);
-        out.length += (size_t)(to - begin);
+        out_integer(text, host_side_id(host, op));
+        out_add(text, "\": ");
+        if (number_is_double(dur))
+            out_number(text, number_as_double(dur));
+        else
+            out_integer(text, (int64_t)dur.bits);
     }
-    buffer_append(&out, any ? "\n}" : "}", any ? 2 : 1);
-    enum sutra_status status = out.failed ? error_memory(error) : sink_open(&sink, context, path, error);
-    if (!status) {
-        sink_write(sink, 0, out.bytes, out.length);
-        status = sink_close(sink, true, n_bytes, error);
-    }
+    out_add(text, any ? "\n}" : "}");
+    return true;
+}
+
+enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
+                                               const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    stage_begin(context, "write", legacy->sides.host.n);
+    enum sutra_status status = text_file_write(context, path, write_durations, legacy, n_bytes, error);
     stage_end(context);
-    buffer_free(&out);
     return status;
 }
 

@@ -456,11 +456,6 @@ static row_t find_shift(const struct legacy_sides *sides) {
     return 0;
 }
 
-static void log_name(const struct exact_matching *matching, uint32_t name) {
-    const struct strings *names = &matching->sides->names.table;
-    log_bytes(matching->log, strings_text(names, name), strings_length(names, name));
-}
-
 static void log_sizes(const struct exact_matching *matching, const char *subject, const char *end) {
     log_info(matching->log, "%s mismatch between kineto and execution trace ( et size = %u, kineto size: %u )%s",
              subject, matching->sides->host.n, matching->sides->device.n, end);
@@ -498,19 +493,17 @@ static enum sutra_status match_op(const struct exact_matching *matching, row_t o
     struct legacy_log *log = matching->log;
     if (log->line) {
         log_sizes(matching, "Op", ":");
-        log_text(log, "Op index: %u, kineto op name: ", op);
-        log_name(matching, device->name[entry]);
+        log_text(log, "Op index: %u, ", op);
+        log_op(log, "kineto op name: ", names, device->name[entry]);
         log_text(log, ",kineto op timestamp: ");
         log_number(log, number_at(device->ts, entry));
-        log_text(log, ", execution trace op name: ");
-        log_name(matching, name);
+        log_op(log, ", execution trace op name: ", names, name);
         log_info(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
     }
     for (row_t i = 0; log->line && i < host->n && i < device->n; i++) {
-        log_text(log, "Index: %u, et name: ", i);
-        log_name(matching, host_side_name(host, i));
-        log_text(log, ", kineto name: ");
-        log_name(matching, device->name[i]);
+        log_text(log, "Index: %u, ", i);
+        log_op(log, "et name: ", names, host_side_name(host, i));
+        log_op(log, ", kineto name: ", names, device->name[i]);
         log_end(log, SUTRA_LEGACY_INFO);
     }
     return source_error(
@@ -534,9 +527,8 @@ enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_lo
         log_sizes(&matching, "Ops count", "");
         return SUTRA_OK;
     }
-    for (row_t op = 0; op < n; op++) {
+    for (row_t op = 0; op < n; op++)
         TRY(match_op(&matching, op, op + shift));
-    }
 
     /* Count device operators that several host operators match. */
     uint8_t *matched = arena_zeros(scratch, sides->device.n, 1);

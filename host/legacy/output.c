@@ -17,7 +17,6 @@
  * The first node of an id is the parent of the GPU nodes and of the children. O(n log n).
  */
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +35,10 @@
 /* Nodes and GPU nodes per piece. */
 #define PIECE_ENTRIES 64
 
-/* Size of most nodes. */
-#define ENTRY_BYTES 512
-
 struct legacy_output {
     const struct sutra_legacy *legacy;
-    struct sink *sink;
-    atomic_bool failed; /* out of memory */
+    struct buffer head, tail; /* the document's text before and after the nodes: the first and the last piece */
+    size_t n_pieces;          /* of nodes */
 };
 
 static struct member_change integer_change(const char *key, int64_t value) {
@@ -80,22 +76,25 @@ static uint64_t n_entries(const struct sutra_legacy *legacy) {
     return (uint64_t)legacy->sides.host.trace->nodes.n + legacy->nodes.n_gpu;
 }
 
-static void write_piece(void *arg, size_t number) {
-    struct legacy_output *output = arg;
+static void fill_piece(const void *arg, size_t number, struct buffer *out) {
+    const struct legacy_output *output = arg;
     const struct sutra_legacy *legacy = output->legacy;
     const struct sutra_host_trace *trace = legacy->sides.host.trace;
     const struct device_side *device = &legacy->sides.device;
     const struct legacy_nodes *nodes = &legacy->nodes;
     row_t n_nodes = trace->nodes.n;
-    uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
+    if (number == 0 || number > output->n_pieces) {
+        const struct buffer *text = number == 0 ? &output->head : &output->tail;
+        buffer_append(out, text->bytes, text->length);
+        return;
+    }
+    uint64_t begin = (uint64_t)(number - 1) * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
     struct node_rewriter rewriter = {0};
-    struct buffer out = {0};
-    buffer_reserve(&out, (size_t)PIECE_ENTRIES * ENTRY_BYTES); /* rarely moved */
-    for (uint64_t i = begin; i < end && i < n_entries(legacy) && !sink_failed(output->sink); i++) {
-        buffer_append(&out, ",", i > 0);
-        emit_newline(&out, 2);
+    for (uint64_t i = begin; i < end && i < n_entries(legacy); i++) {
+        buffer_append(out, ",", i > 0);
+        emit_newline(out, 2);
         if (i >= n_nodes) {
-            write_gpu_node(&rewriter, legacy, &legacy->nodes.gpu[i - n_nodes], &out);
+            write_gpu_node(&rewriter, legacy, &legacy->nodes.gpu[i - n_nodes], out);
             continue;
         }
         struct member_change changes[MEMBER_CHANGES_MAX];
@@ -109,39 +108,25 @@ static void write_piece(void *arg, size_t number) {
             changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, entry)};
             changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, entry)};
         }
-        node_rewrite(&rewriter, &trace->document, trace->nodes.text[node], changes, n, &out);
+        node_rewrite(&rewriter, &trace->document, trace->nodes.text[node], changes, n, out);
     }
-    if (rewriter.failed || out.failed)
-        atomic_store(&output->failed, true);
-    sink_write(output->sink, number + 1, out.bytes, out.length);
-    buffer_free(&out);
+    out->failed |= rewriter.failed;
     node_rewriter_free(&rewriter);
 }
 
 enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct sutra_legacy *legacy, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error) {
     struct legacy_output output = {.legacy = legacy};
-    struct buffer head = {0}, tail = {0};
     uint64_t n = n_entries(legacy);
+    output.n_pieces = (size_t)((n + PIECE_ENTRIES - 1) / PIECE_ENTRIES);
     stage_begin(context, "write", n);
-    enum sutra_status status;
-    if (!document_frame(&legacy->sides.host.trace->document, n == 0, &head, &tail))
-        status = error_memory(error);
-    else
-        status = sink_open(&output.sink, context, path, error);
-    if (!status) {
-        size_t n_pieces = (size_t)((n + PIECE_ENTRIES - 1) / PIECE_ENTRIES);
-        sink_write(output.sink, 0, head.bytes, head.length);
-        pool_run(context->pool, n_pieces, write_piece, &output);
-        sink_write(output.sink, n_pieces + 1, tail.bytes, tail.length);
-        bool complete = !atomic_load(&output.failed);
-        status = sink_close(output.sink, complete, n_bytes, error);
-        if (!status && !complete)
-            status = error_memory(error);
-    }
+    bool framed = document_frame(&legacy->sides.host.trace->document, n == 0, &output.head, &output.tail);
+    enum sutra_status status =
+        framed ? pieces_write(context, path, output.n_pieces + 2, fill_piece, &output, n_bytes, error)
+               : error_memory(error);
     stage_end(context);
-    buffer_free(&head);
-    buffer_free(&tail);
+    buffer_free(&output.head);
+    buffer_free(&output.tail);
     return status;
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "columns/column.h"
 #include "context/context.h"
 #include "link/et_plus.h"
 #include "link/link.h"
@@ -288,7 +289,8 @@ struct writing {
     struct sutra_context *context;
     struct sink *sink;
     struct text_piece *pieces; /* n_pieces + 1; the last one marks the end */
-    size_t n_pieces, capacity;
+    size_t n_pieces;
+    uint64_t capacity;
     struct buffer head, tail; /* the document's text before and after the nodes */
     atomic_bool failed;       /* out of memory */
     pthread_mutex_t mutex;    /* guards the list of idle workspaces */
@@ -300,14 +302,8 @@ static row_t unit_entries(const struct sutra_linked *linked, row_t unit) {
 }
 
 static bool add_piece(struct writing *writing, row_t unit, row_t first) {
-    if (writing->n_pieces == writing->capacity) {
-        size_t capacity = writing->capacity * 2 + 64;
-        void *pieces = reallocarray(writing->pieces, capacity, sizeof *writing->pieces);
-        if (!pieces)
-            return false;
-        writing->pieces = pieces;
-        writing->capacity = capacity;
-    }
+    if (!column_grow(&writing->pieces, writing->n_pieces, &writing->capacity, sizeof *writing->pieces))
+        return false;
     writing->pieces[writing->n_pieces++] = (struct text_piece){unit, first};
     return true;
 }

@@ -51,6 +51,9 @@ enum sutra_status find_arrow_calls(struct sutra_context *context, const struct s
 enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
                                    struct sutra_count **counts, row_t *n_counts, struct sutra_error *error);
 
+/* Turns counts by string into a list of the strings that occur, descending by count; returns their number. */
+row_t sort_counts(struct sutra_count *counts, const struct strings *strings);
+
 /* "cudaGraphLaunch 13, cudaMemcpy2DAsync 7 and 2 others", with at most five names. */
 #define CALL_NAMES_TEXT 1000
 struct call_names {

@@ -124,28 +124,17 @@ void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra
     report_give(summary, &sums, sizeof sums);
 }
 
-ORDER_BY(compare_counts, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
-
 /* Counts events per category, most frequent first. The trace owns the counts, and after them has room for as many. */
 static enum sutra_status count_categories(struct sutra_device_trace *trace, struct sutra_device_summary *summary,
                                           struct sutra_error *error) {
-    uint64_t *counts = calloc((size_t)trace->strings.n + 1, sizeof *counts);
     free(trace->categories);
     trace->categories = calloc((size_t)trace->strings.n * 2 + 1, sizeof *trace->categories);
-    if (!counts || !trace->categories) {
-        free(counts);
-        return error_memory(error);
-    }
+    TRY_ALLOC(trace->categories, error);
     for (row_t i = 0; i < trace->events.n; i++)
         if (trace->events.category[i] != STRING_NONE)
-            counts[trace->events.category[i]]++;
-    for (uint32_t i = 0; i < trace->strings.n; i++)
-        if (counts[i])
-            trace->categories[summary->n_categories++] =
-                (struct sutra_count){strings_text(&trace->strings, i), counts[i]};
-    qsort(trace->categories, summary->n_categories, sizeof *trace->categories, compare_counts);
+            trace->categories[trace->events.category[i]].count++;
+    summary->n_categories = sort_counts(trace->categories, &trace->strings);
     summary->categories = trace->categories;
-    free(counts);
     return SUTRA_OK;
 }
 
@@ -168,9 +157,7 @@ static enum sutra_status count_launched(struct sutra_context *context, const str
     struct key_index index;
     struct sutra_count *counts = NULL;
     row_t n = 0, n_counts = 0;
-    enum sutra_status status = key_index_build(&index, &context->engine, launches, n_launches, KEY_FIRST, NULL, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&index, &context->engine, launches, n_launches, KEY_FIRST, NULL, error));
     for (row_t i = 0; i < n_gpu; i++)
         if (key_index_find(&index, trace->events.correlation[gpu[i]]) == ROW_NONE)
             gpu[n++] = gpu[i];
@@ -179,7 +166,7 @@ static enum sutra_status count_launched(struct sutra_context *context, const str
     if (n == 0 || summary->n_correlations >= trace->validity->n_launched) /* no other call launched any */
         return SUTRA_OK;
     row_t *call = arena_alloc(&arena, n, sizeof *call);
-    status = arena_status(&arena, error);
+    enum sutra_status status = arena_status(&arena, error);
     if (!status)
         status = find_unknown_calls(context, trace, gpu, n, &arena, call, error);
     if (!status)

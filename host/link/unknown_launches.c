@@ -144,22 +144,26 @@ end:
 
 /* ---- Names ---- */
 
-ORDER_BY(compare_call_names, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
+ORDER_BY(compare_counts, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
+
+row_t sort_counts(struct sutra_count *counts, const struct strings *strings) {
+    row_t n = 0;
+    for (uint32_t string = 0; string < strings->n; string++)
+        if (counts[string].count)
+            counts[n++] = (struct sutra_count){strings_text(strings, string), counts[string].count};
+    qsort(counts, n, sizeof *counts, compare_counts);
+    return n;
+}
 
 enum sutra_status count_call_names(const struct sutra_device_trace *trace, const row_t *call, row_t n,
                                    struct sutra_count **counts, row_t *n_counts, struct sutra_error *error) {
     struct sutra_count *made = calloc((size_t)trace->strings.n + 1, sizeof *made);
-    row_t n_made = 0;
     TRY_ALLOC(made, error);
     for (row_t i = 0; i < n; i++)
         if (call[i] != ROW_NONE)
             made[trace->events.name[call[i]]].count++;
-    for (uint32_t string = 0; string < trace->strings.n; string++)
-        if (made[string].count)
-            made[n_made++] = (struct sutra_count){strings_text(&trace->strings, string), made[string].count};
-    qsort(made, n_made, sizeof *made, compare_call_names);
+    *n_counts = sort_counts(made, &trace->strings);
     *counts = made;
-    *n_counts = n_made;
     return SUTRA_OK;
 }
 

@@ -602,14 +602,13 @@ static void et_rule_sequences(struct sutra_et_check *check, struct et_found *fou
     if (!groups)
         return;
     /* List the groups of the collectives of each member; they may repeat. */
-    uint64_t n_groups = 0;
+    n = 0;
     for (uint64_t m = 0; m < check->n_members; m++) {
         const struct et_member *member = &check->members[m];
         for (uint64_t k = 0; k < member->n_calls; k++)
             if (k == 0 || member->calls[k].group != member->calls[k - 1].group)
-                groups[n_groups++] = member->calls[k].group;
+                groups[n++] = member->calls[k].group;
     }
-    n = n_groups;
     qsort(groups, n, sizeof *groups, compare_int64s);
     for (uint64_t i = 0; i < n; i++)
         if (i == 0 || groups[i] != groups[i - 1])
@@ -617,23 +616,10 @@ static void et_rule_sequences(struct sutra_et_check *check, struct et_found *fou
     arena_release(&check->arena, mark);
 }
 
-static int compare_routes(const struct et_message *a, const struct et_message *b) {
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    if (a->tag != b->tag)
-        return a->tag < b->tag ? -1 : 1;
-    return (a->size > b->size) - (a->size < b->size);
-}
+#define ROUTE_KEYS ASCENDING(from) ASCENDING(to) ASCENDING(tag) ASCENDING(size)
 
-static int compare_messages(const void *left, const void *right) {
-    const struct et_message *a = left, *b = right;
-    int routes = compare_routes(a, b);
-    if (routes || a->sent != b->sent)
-        return routes ? routes : a->sent ? 1 : -1;
-    return (a->id > b->id) - (a->id < b->id);
-}
+ORDER_BY(compare_routes, struct et_message, ROUTE_KEYS)
+ORDER_BY(compare_messages, struct et_message, ROUTE_KEYS ASCENDING(sent) ASCENDING(id))
 
 static void add_unmatched(const struct et_message *message, struct et_found *found) {
     if (found->count == 0)
@@ -654,12 +640,10 @@ static void et_rule_pairs(struct sutra_et_check *check, struct et_found *found) 
     n = 0;
     for (uint64_t i = 0; i < check->n_members; i++) {
         /* Messages between ranks with files. */
-        uint64_t n_kept = 0;
         for (uint64_t k = 0; k < check->members[i].n_messages; k++)
             if (has_member(check, check->members[i].messages[k].from) &&
                 has_member(check, check->members[i].messages[k].to))
-                (messages + n)[n_kept++] = check->members[i].messages[k];
-        n += n_kept;
+                messages[n++] = check->members[i].messages[k];
     }
     qsort(messages, n, sizeof *messages, compare_messages);
 
@@ -858,8 +842,7 @@ static enum sutra_status add_finding(struct sutra_et_check *check, struct et_fou
 
 static enum sutra_status check_file(struct sutra_et_check *check, const struct et_checking *checking,
                                     struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n_et_rules && !status; i++) {
+    for (size_t i = 0; i < n_et_rules; i++) {
         const struct et_rule *rule = &et_rules[i];
         enum et_severity severity = severity_of(check, rule);
         struct et_found found = {.rule = rule};
@@ -872,28 +855,27 @@ static enum sutra_status check_file(struct sutra_et_check *check, const struct e
         } else {
             rule->file(checking, &found);
         }
-        status = add_finding(check, &found, severity, checking->file->source.name, error);
+        TRY(add_finding(check, &found, severity, checking->file->source.name, error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Read the groups of metadata nodes; the feeder v1 runs these nodes as computation. */
 static enum sutra_status read_groups(struct sutra_et_check *check, struct et_checking *checking,
                                      struct sutra_error *error) {
     const struct et_nodes *nodes = checking->nodes;
-    enum sutra_status status = SUTRA_OK;
-    for (row_t row = 0; row < nodes->n && !status; row++) {
+    for (row_t row = 0; row < nodes->n; row++) {
         bool understood = true;
         if (nodes->type[row] == ET_METADATA)
-            status = et_groups_take(&check->groups, et_text_at(nodes->text[ET_INPUT_VALUES], row), &check->arena,
-                                    &understood, error);
+            TRY(et_groups_take(&check->groups, et_text_at(nodes->text[ET_INPUT_VALUES], row), &check->arena,
+                               &understood, error));
         if (understood)
             continue;
         if (checking->n_unreadable < FOUND_IDS)
             checking->unreadable[checking->n_unreadable] = nodes->id[row];
         checking->n_unreadable++;
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status add_member(struct sutra_et_check *check, const struct et_checking *checking,
@@ -913,7 +895,8 @@ static enum sutra_status add_file(struct sutra_et_check *check, struct et_checki
     TRY(et_graph_make(checking->nodes, kinds, checking->arena, &checking->graph, error));
     TRY(read_groups(check, checking, error));
     TRY(check_file(check, checking, error));
-    return checking->arena->failed ? error_memory(error) : add_member(check, checking, error);
+    TRY(arena_status(checking->arena, error));
+    return add_member(check, checking, error);
 }
 
 enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct sutra_et *et,
@@ -933,18 +916,17 @@ enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct 
 }
 
 enum sutra_status sutra_et_check_finish(struct sutra_et_check *check, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
     if (check->n_members > 0)
         qsort(check->members, check->n_members, sizeof *check->members, compare_members);
-    for (size_t i = 0; i < n_et_rules && !status; i++) {
+    for (size_t i = 0; i < n_et_rules; i++) {
         enum et_severity severity = severity_of(check, &et_rules[i]);
         struct et_found found = {.rule = &et_rules[i]};
         if (severity == ET_SILENT || !et_rules[i].job)
             continue;
         et_rules[i].job(check, &found);
-        status = add_finding(check, &found, severity, NULL, error);
+        TRY(add_finding(check, &found, severity, NULL, error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 void sutra_et_check_report(const struct sutra_et_check *check, struct sutra_et_check_report *report) {

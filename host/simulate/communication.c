@@ -169,20 +169,10 @@ struct message {
     bool sent;
 };
 
-static int compare_routes(const struct message *a, const struct message *b) {
-    if (a->sent != b->sent)
-        return a->sent ? 1 : -1;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->end.peer > b->end.peer) - (a->end.peer < b->end.peer);
-}
+#define ROUTE_KEYS ASCENDING(sent) ASCENDING(group) ASCENDING(end.peer)
 
-static int compare_messages(const void *left, const void *right) {
-    const struct message *a = left, *b = right;
-    int routes = compare_routes(a, b);
-    return routes ? routes : (a->order > b->order) - (a->order < b->order);
-}
-
+ORDER_BY(compare_routes, struct message, ROUTE_KEYS)
+ORDER_BY(compare_messages, struct message, ROUTE_KEYS ASCENDING(order))
 ORDER_BY(compare_rows, struct comm_end, ASCENDING(row))
 
 /* The type of the i-th node made; ET_COMP if it is dropped. */
@@ -321,10 +311,12 @@ static row_t find_nearest(struct operations_search *search, row_t slot) {
     return found;
 }
 
-/* Computation on the GPU. */
-static bool is_kernel(const struct node_graph *graph, row_t slot) {
-    return graph->kept[slot] && graph_is_gpu(graph, graph->message[slot]) &&
-           graph_type(graph, graph->message[slot]) == ET_COMP;
+/* The operator whose operations a kernel that computes shares; ROW_NONE for other nodes. */
+static row_t operator_of(struct operations_search *search, row_t slot) {
+    const struct node_graph *graph = search->graph;
+    const bool computes = graph->kept[slot] && graph_is_gpu(graph, graph->message[slot]) &&
+                          graph_type(graph, graph->message[slot]) == ET_COMP;
+    return computes ? find_nearest(search, graph->under[slot]) : ROW_NONE;
 }
 
 /* The weight of a kernel of an operator. */
@@ -393,44 +385,37 @@ enum sutra_status kernel_work_find(struct kernel_work *work, struct arena *arena
     struct arena scratch = {0};
     struct operations_search search = {.graph = graph,
                                        .nearest = arena_alloc(&scratch, n, sizeof *search.nearest),
-                                       .number = arena_alloc(&scratch, n, sizeof *search.number),
+                                       .number = rows_none(&scratch, n),
                                        .workers = arena_alloc(&scratch, graph->n_made, sizeof *search.workers)};
     *work = (struct kernel_work){.n_ops = arena_zeros(arena, n, sizeof *work->n_ops),
                                  .n_bytes = arena_zeros(arena, n, sizeof *work->n_bytes)};
     bool ok = !scratch.failed && !arena->failed;
-    for (row_t slot = 0; ok && slot < n; slot++) {
+    for (row_t slot = 0; ok && slot < n; slot++)
         search.nearest[slot] = NEAREST_UNKNOWN;
-        search.number[slot] = ROW_NONE;
-    }
-    if (ok) {
-        /* Number the operators of all kernels. */
-        for (row_t i = 0; i < graph->n_made; i++) {
-            row_t kernel = graph->made[i];
-            row_t slot = is_kernel(graph, kernel) ? find_nearest(&search, graph->under[kernel]) : ROW_NONE;
-            if (slot == ROW_NONE)
-                continue;
-            if (search.number[slot] == ROW_NONE) {
-                search.number[slot] = search.n_workers;
-                search.workers[search.n_workers++] = (struct worker){.slot = slot};
-            }
-            search.workers[search.number[slot]].weight += weight_of(graph, kernel);
+
+    /* Number the operators of all kernels, and share their work among the kernels. */
+    for (row_t i = 0; ok && i < graph->n_made; i++) {
+        row_t kernel = graph->made[i], slot = operator_of(&search, kernel);
+        if (slot == ROW_NONE)
+            continue;
+        if (search.number[slot] == ROW_NONE) {
+            search.number[slot] = search.n_workers;
+            search.workers[search.n_workers++] = (struct worker){.slot = slot};
         }
+        search.workers[search.number[slot]].weight += weight_of(graph, kernel);
     }
     ok = ok && measure_workers(&search, &scratch);
-    if (ok) {
-        for (row_t i = 0; i < graph->n_made; i++) {
-            row_t kernel = graph->made[i];
-            row_t slot = is_kernel(graph, kernel) ? find_nearest(&search, graph->under[kernel]) : ROW_NONE;
-            if (slot == ROW_NONE)
-                continue;
-            struct worker *worker = &search.workers[search.number[slot]];
-            uint64_t weight = weight_of(graph, kernel);
-            uint64_t n_ops = share_amount(worker->n_ops, worker->given, weight, worker->weight);
-            work->n_bytes[kernel] = share_amount(worker->n_bytes, worker->given, weight, worker->weight);
-            work->n_ops[kernel] = n_ops ? n_ops : 1;
-            work->n_known += work->n_bytes[kernel] > 0;
-            worker->given += weight;
-        }
+    for (row_t i = 0; ok && i < graph->n_made; i++) {
+        row_t kernel = graph->made[i], slot = operator_of(&search, kernel);
+        if (slot == ROW_NONE)
+            continue;
+        struct worker *worker = &search.workers[search.number[slot]];
+        uint64_t weight = weight_of(graph, kernel);
+        uint64_t n_ops = share_amount(worker->n_ops, worker->given, weight, worker->weight);
+        work->n_bytes[kernel] = share_amount(worker->n_bytes, worker->given, weight, worker->weight);
+        work->n_ops[kernel] = n_ops ? n_ops : 1;
+        work->n_known += work->n_bytes[kernel] > 0;
+        worker->given += weight;
     }
     arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);

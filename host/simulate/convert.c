@@ -375,12 +375,10 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
     struct sutra_convert_options used_options;
-    enum sutra_status status = options_copy(&form, options, &used_options, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &used_options, error));
     struct sutra_converted *made = calloc(1, sizeof *made);
     TRY_ALLOC(made, error);
-    status = read_input(made, context, input, &used_options, error);
+    enum sutra_status status = read_input(made, context, input, &used_options, error);
     if (!status) {
         stage_begin(context, "order nodes", made->et_plus.nodes.n);
         status = converted_make(made, context, &used_options, error);

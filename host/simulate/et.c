@@ -86,15 +86,6 @@ static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena
     return is_complete && !arena->failed ? SUTRA_OK : error_memory(error);
 }
 
-/* The schema that the converter recorded, or "". */
-static const char *schema_of(const struct et_nodes *nodes, struct arena *arena) {
-    const struct et_attributes *table = &nodes->metadata;
-    for (uint64_t i = 0; i < table->n; i++)
-        if (table->name[i] == ET_NAME_SCHEMA && table->kind[i] == ET_STRING)
-            return arena_text(arena, table->value[i].bytes, table->length[i]);
-    return "";
-}
-
 /* Summarizes the nodes; texts are in the arena `texts`. */
 static enum sutra_status summarize(const struct et_nodes *nodes, struct arena *texts, struct arena *scratch,
                                    struct sutra_et_info *info, struct sutra_error *error) {
@@ -119,7 +110,8 @@ static enum sutra_status summarize(const struct et_nodes *nodes, struct arena *t
         if (__builtin_add_overflow(info->us_total, us, &info->us_total))
             info->us_total = UINT64_MAX;
     }
-    info->schema = schema_of(nodes, texts);
+    const struct et_text schema = et_metadata_text(nodes, ET_NAME_SCHEMA);
+    info->schema = arena_text(texts, schema.bytes, schema.length);
     TRY(find_traffic(nodes, texts, info, error));
     TRY(et_graph_make(nodes, ET_ALL, scratch, &graph, error));
     TRY(et_lengths_find(nodes, &graph, scratch, &lengths, error));

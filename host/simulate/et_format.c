@@ -42,7 +42,7 @@ enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attribute
     attributes->kind = arena_alloc(arena, n, sizeof *attributes->kind);
     attributes->length = arena_alloc(arena, n, sizeof *attributes->length);
     attributes->value = arena_alloc(arena, n, sizeof *attributes->value);
-    return arena->failed ? error_memory(error) : SUTRA_OK;
+    return arena_status(arena, error);
 }
 
 enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl, uint64_t n_data,
@@ -134,16 +134,16 @@ bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {
     return name.length == 0 || et_group_number(name, group);
 }
 
-static struct et_text recorded_gpu(const struct et_nodes *nodes) {
+struct et_text et_metadata_text(const struct et_nodes *nodes, enum et_name name) {
     const struct et_attributes *metadata = &nodes->metadata;
     for (uint64_t i = 0; i < metadata->n; i++)
-        if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
+        if (metadata->name[i] == (uint32_t)name && metadata->kind[i] == ET_STRING)
             return (struct et_text){metadata->value[i].bytes, metadata->length[i]};
     return (struct et_text){"", 0};
 }
 
 bool et_nodes_record_gpu(const struct et_nodes *nodes) {
-    return recorded_gpu(nodes).length > 0;
+    return et_metadata_text(nodes, ET_NAME_GPU).length > 0;
 }
 
 bool et_nodes_unmatched(const struct et_nodes *nodes) {
@@ -154,7 +154,7 @@ bool et_nodes_unmatched(const struct et_nodes *nodes) {
 }
 
 bool et_nodes_per_stream(const struct et_nodes *nodes) {
-    return et_text_is(recorded_gpu(nodes), "streams");
+    return et_text_is(et_metadata_text(nodes, ET_NAME_GPU), "streams");
 }
 
 uint32_t et_nodes_ranks_per_host(const struct et_nodes *nodes) {

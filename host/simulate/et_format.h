@@ -270,6 +270,22 @@ static inline void et_attribute_copy(struct et_attributes *to, uint64_t at, cons
     to->value[at] = from->value[i];
 }
 
+/* Sets an attribute to a number, or to a text. */
+static inline void et_attribute_set(struct et_attributes *to, uint64_t at, enum et_name name, enum et_kind kind,
+                                    uint64_t bits) {
+    to->name[at] = (uint32_t)name;
+    to->kind[at] = (uint8_t)kind;
+    to->length[at] = 0;
+    to->value[at].bits = bits;
+}
+
+static inline void et_attribute_set_text(struct et_attributes *to, uint64_t at, enum et_name name,
+                                         struct et_text text) {
+    et_attribute_set(to, at, name, ET_STRING, 0);
+    to->length[at] = text.length;
+    to->value[at].bytes = text.bytes;
+}
+
 /* The text of the name of an attribute. */
 static inline struct et_text et_name_text(const struct et_nodes *nodes, uint32_t name) {
     return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
@@ -323,6 +339,9 @@ bool et_group_number(struct et_text name, int64_t *number);
 
 /* The number of its group; false: the name does not begin with a number. */
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
+
+/* The text of a member of the metadata; empty if absent or another value. */
+struct et_text et_metadata_text(const struct et_nodes *nodes, enum et_name name);
 
 /* Whether the file records the resources of the GPU for which it was made. */
 bool et_nodes_record_gpu(const struct et_nodes *nodes);

@@ -144,8 +144,7 @@ static void write_value(struct json_out *json, const struct et_attributes *table
         json_open(json, '{');
         bool some = et_list_next(&list, &element_bits, &element);
         if (some) {
-            json_name(json, "values");
-            json_open(json, '[');
+            json_add_open(json, "values", '[');
             for (; some; some = et_list_next(&list, &element_bits, &element))
                 write_scalar(json, kind - 1, element_bits, element);
             json_close(json, ']');
@@ -158,8 +157,7 @@ static void write_attributes(struct json_out *json, const struct et_nodes *nodes
                              uint64_t begin, uint64_t end) {
     if (begin == end)
         return;
-    json_name(json, "attr");
-    json_open(json, '[');
+    json_add_open(json, "attr", '[');
     for (uint64_t i = begin; i < end; i++) {
         json_open(json, '{');
         write_text(json, "name", et_name_text(nodes, table->name[i]));

@@ -149,13 +149,10 @@ static void list_outline(const struct et_maker *maker, row_t slot, struct listed
 }
 
 static void set_attribute(struct et_attributes *to, uint64_t at, const struct listed_attribute *attribute) {
-    to->name[at] = (uint32_t)attribute->name;
-    to->kind[at] = (uint8_t)attribute->kind;
-    to->length[at] = attribute->text.length;
     if (attribute->kind == ET_STRING)
-        to->value[at].bytes = attribute->text.bytes;
+        et_attribute_set_text(to, at, attribute->name, attribute->text);
     else
-        to->value[at].bits = attribute->bits;
+        et_attribute_set(to, at, attribute->name, attribute->kind, attribute->bits);
 }
 
 /* ---- All plain nodes in outline ---- */

@@ -98,8 +98,7 @@ static enum sutra_status read_ops(struct timed_ops *ops, struct et_plus_reader *
                                                   .ts_number = start,
                                                   .dur_number = duration};
     }
-    if (n_ops)
-        qsort(started, n_ops, sizeof *started, compare_legacy_ops);
+    qsort(started, n_ops, sizeof *started, compare_legacy_ops);
     for (row_t op = 0; op < n_ops; op++) {
         const row_t row = started[op].row;
         number_set(ops->cpu.ts, op, started[op].ts_number);

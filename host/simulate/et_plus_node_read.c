@@ -1,9 +1,6 @@
 /*
  * et_plus_node_read.c - implements the second part of et_plus_nodes.h. Fields are located first and read later, because
  * the last of repeated keys counts.
- *
- * A Python text is a loop over tokens with a stack of brackets: a value is written or opened, then brackets are closed
- * until there is a comma.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -243,11 +240,6 @@ static bool set_pg_name(struct et_plus_reader *reader, struct et_plus_node *node
     return is_null(reader, place) || read_string(reader, place, &node->pg_name);
 }
 
-static bool set_stream(struct et_plus_reader *reader, struct et_plus_node *node, struct json_span place) {
-    set_flag(node, ET_PLUS_NO_STREAM, is_null(reader, place));
-    return is_null(reader, place) || field_integer(reader->source->bytes + place.at, &node->stream);
-}
-
 /* Sets a field from its value; false: the wrong type. */
 static bool set_value(struct et_plus_reader *reader, struct et_plus_node *node, enum et_plus_field field,
                       struct json_span place) {
@@ -268,7 +260,8 @@ static bool set_value(struct et_plus_reader *reader, struct et_plus_node *node, 
         set_flag(node, ET_PLUS_IS_GPU, !is_null(reader, place));
         return true;
     case ET_PLUS_STREAM:
-        return set_stream(reader, node, place);
+        set_flag(node, ET_PLUS_NO_STREAM, is_null(reader, place));
+        return is_null(reader, place) || field_integer(value, &node->stream);
     case ET_PLUS_PG_NAME:
         return set_pg_name(reader, node, place);
     case ET_PLUS_TS:
@@ -302,35 +295,16 @@ static struct json_span direct_place(const struct et_plus_spans *spans, enum et_
 }
 
 void et_plus_node_fields(struct et_plus_reader *reader, const struct et_plus_spans *spans, struct et_plus_node *node) {
-    static const enum et_plus_field fields[] = {
-        ET_PLUS_ID,
-        ET_PLUS_NAME,
-        ET_PLUS_CTRL_DEPS,
-        ET_PLUS_EXCLUSIVE_DUR,
-        ET_PLUS_INTER_THREAD_DEP,
-        ET_PLUS_CATEGORY,
-        ET_PLUS_STREAM,
-        ET_PLUS_PG_NAME,
-        ET_PLUS_TS,
-        ET_PLUS_INCLUSIVE_DUR,
-        ET_PLUS_SYNC_DEP,
-        ET_PLUS_RF_ID,
-        ET_PLUS_SEQ_ID,
-        ET_PLUS_FW_PARENT,
-        ET_PLUS_SCOPE,
-        ET_PLUS_TID,
-        ET_PLUS_FW_TID,
-        ET_PLUS_OP_SCHEMA,
-    };
     *node =
         (struct et_plus_node){.text = spans->text, .parent = KEY_ABSENT, .inter = KEY_NULL, .start = NAN, .end = NAN};
     node->faults = ET_PLUS_BIT(ET_PLUS_ID) | ET_PLUS_BIT(ET_PLUS_NAME) | ET_PLUS_BIT(ET_PLUS_CTRL_DEPS);
     for (int field = ET_PLUS_FIRST_NUMBER; field <= ET_PLUS_OP_SCHEMA; field++)
         node->faults |= ET_PLUS_BIT(field);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        struct json_span place = direct_place(spans, fields[i]);
-        if (place.at)
-            set_field(reader, node, fields[i], place);
+    /* Up to the last field that set_value() knows: the start of a node precedes its duration. */
+    for (enum et_plus_field field = ET_PLUS_ID; field <= ET_PLUS_SYNC_DEP; field++) {
+        struct json_span place = direct_place(spans, field);
+        if (place.at && field != ET_PLUS_INPUTS && field != ET_PLUS_OUTPUTS && field != ET_PLUS_COMM_BYTES)
+            set_field(reader, node, field, place);
     }
     node->key = spans->span[ET_PLUS_ID].at ? field_key(reader->fields, spans->span[ET_PLUS_ID]) : KEY_ABSENT;
     bool has_dur =

@@ -496,8 +496,7 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
         return false;
     for (row_t i = 0; i < ops->n; i++)
         order[i] = (struct started_op){ops->start[i], ops->end[i], i};
-    if (ops->n)
-        qsort(order, ops->n, sizeof *order, compare_started);
+    qsort(order, ops->n, sizeof *order, compare_started);
     for (row_t i = 0; i < ops->n; i++) {
         run_until(&sweep, order[i].start);
         if (sweep.now < order[i].start)
@@ -537,12 +536,11 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     const int64_t *threads = nodes->number[ET_PLUS_TID - ET_PLUS_FIRST_NUMBER];
     struct key_index first = {0};
     struct arena_mark mark = arena_mark(&old->arena);
-    row_t *last = arena_alloc(&old->arena, nodes->n, sizeof *last);
+    row_t *last = rows_none(&old->arena, nodes->n);
     TRY(arena_status(&old->arena, error));
     for (row_t row = 0; row < nodes->n; row++)
         old->keys[row] = key_is_integer(threads[row]) ? threads[row] : KEY_NULL;
     enum sutra_status status = key_index_build(&first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
-    memset(last, 0xff, (size_t)nodes->n * sizeof *last);
     for (row_t row = 0; row < nodes->n && !status; row++) {
         row_t *of_thread = &last[key_index_find(&first, old->keys[row])];
         old->before[row] = *of_thread;
@@ -553,43 +551,36 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     return status;
 }
 
-/* The parents of the rows that are the first to name them. */
-static enum sutra_status find_parents(struct old_parents *old, struct key_index *first, struct sutra_error *error) {
-    const struct et_plus_nodes *nodes = old->nodes;
+/* `first` is the index of the rows that are the first to name a parent, which the caller frees. */
+static enum sutra_status replace_parents(struct old_parents *old, struct key_index *first, struct sutra_error *error) {
+    struct et_plus_nodes *nodes = old->nodes;
+    TRY(find_before(old, error));
     for (row_t row = 0; row < nodes->n; row++)
         old->keys[row] = nodes->flags[row] & ET_PLUS_HAS_OLD_PARENT ? nodes->parent[row] : KEY_ABSENT;
-    enum sutra_status status = key_index_build(first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
-    for (row_t row = 0; row < nodes->n && !status; row++) {
+    TRY(key_index_build(first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error));
+    for (row_t row = 0; row < nodes->n; row++) {
         old->new_ids[row] = old->before[row] == ROW_NONE ? KEY_ABSENT : nodes->key[old->before[row]];
         /* The new id of the process, or KEY_ABSENT. */
         if (old->keys[row] == PROCESS_OLD_ID)
             old->new_ids[row] = kernel_name_has(nodes->name[0], "|process]") ? nodes->key[0] : KEY_ABSENT;
     }
-    return status;
-}
-
-static enum sutra_status replace_parents(struct old_parents *old, struct sutra_error *error) {
-    struct et_plus_nodes *nodes = old->nodes;
-    struct key_index first = {0};
-    enum sutra_status status = find_before(old, error);
-    if (!status)
-        status = find_parents(old, &first, error);
-    for (row_t row = 0; row < nodes->n && !status; row++)
+    for (row_t row = 0; row < nodes->n; row++)
         if (key_is_integer(old->keys[row]))
-            nodes->parent[row] = old->new_ids[key_index_find(&first, old->keys[row])];
-    key_index_free(&first);
-    return status;
+            nodes->parent[row] = old->new_ids[key_index_find(first, old->keys[row])];
+    return SUTRA_OK;
 }
 
 enum sutra_status old_parents_replace(struct et_plus_nodes *nodes, struct sutra_context *context,
                                       struct sutra_error *error) {
     struct old_parents old = {.nodes = nodes, .engine = &context->engine};
+    struct key_index first = {0};
     if (nodes->n == 0 || !is_linked(nodes))
         return SUTRA_OK;
     old.keys = arena_alloc(&old.arena, nodes->n, sizeof *old.keys);
     old.before = arena_alloc(&old.arena, nodes->n, sizeof *old.before);
     old.new_ids = arena_alloc(&old.arena, nodes->n, sizeof *old.new_ids);
-    enum sutra_status status = old.arena.failed ? error_memory(error) : replace_parents(&old, error);
+    enum sutra_status status = old.arena.failed ? error_memory(error) : replace_parents(&old, &first, error);
+    key_index_free(&first);
     arena_free(&old.arena);
     return status;
 }

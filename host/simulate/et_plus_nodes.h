@@ -94,18 +94,6 @@ enum {
 /* Inputs and outputs, in the order of enum et_text_column. */
 enum { ET_PLUS_N_IO = 6 };
 
-struct et_plus_node {
-    uint64_t text;
-    value_key key, parent, inter;
-    uint64_t id, start_us, duration_us, sync;
-    double start, end;
-    int64_t stream, comm_bytes;
-    int64_t number[ET_PLUS_N_NUMBERS];
-    struct et_text name, op_schema, pg_name;
-    uint64_t io[ET_PLUS_N_IO];
-    uint32_t faults, flags;
-};
-
 /* X(type, name) for each column. */
 #define ET_PLUS_COLUMNS(X)                                                                                             \
     X(uint64_t, text)                                                                                                  \
@@ -128,6 +116,15 @@ struct et_plus_node {
     X(uint64_t, sync)                                                                                                  \
     X(double, start)                                                                                                   \
     X(double, end)
+
+struct et_plus_node {
+#define X(type, name) type name;
+    ET_PLUS_COLUMNS(X)
+    ET_PLUS_TIME_COLUMNS(X)
+#undef X
+    int64_t number[ET_PLUS_N_NUMBERS];
+    uint64_t io[ET_PLUS_N_IO];
+};
 
 struct et_plus_nodes {
     row_t n, capacity;

@@ -678,9 +678,9 @@ static enum sutra_status fill_messages(struct et_reader *reader, struct et_parts
     struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
     reader->filler.n = n;
     reader->fault = NULL;
-    enum sutra_status status = allocate_columns(&reader->filler, error);
-    if (status || !file->has_metadata)
-        return status;
+    TRY(allocate_columns(&reader->filler, error));
+    if (!file->has_metadata)
+        return SUTRA_OK;
     const uint64_t cut_at = file->cut_at, empty_at = file->empty_at;
     read_first(reader, &cursor);
     file->cut_at = cut_at;

@@ -62,7 +62,7 @@ struct timeline_making {
 };
 
 static bool pair_rows(struct timeline_making *making) {
-    making->op_row = arena_alloc(making->arena, making->input->ops.n, sizeof *making->op_row);
+    making->op_row = rows_none(making->arena, making->input->ops.n);
     making->kernel_row = arena_alloc(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
     making->row_op = arena_alloc(making->arena, making->plain->n, sizeof *making->row_op);
     if (making->arena->failed)
@@ -70,8 +70,6 @@ static bool pair_rows(struct timeline_making *making) {
     /* Merge both lists, which ascend by id. */
     const struct timeline_ops *ops = &making->input->ops;
     row_t op = 0;
-    for (row_t i = 0; i < ops->n; i++)
-        making->op_row[i] = ROW_NONE;
     for (row_t row = 0; row < making->plain->n; row++) {
         while (op < ops->n && ops->id[op] <= making->plain->id[row])
             op++;
@@ -135,11 +133,9 @@ static bool list_sources(struct timeline_making *making, const struct engine *en
 /* The first part of each operator has the id of the operator. */
 static bool find_first_parts(struct timeline_making *making) {
     const struct timeline_ops *ops = &making->input->ops;
-    making->op_first_part = arena_alloc(making->arena, ops->n, sizeof *making->op_first_part);
+    making->op_first_part = rows_none(making->arena, ops->n);
     if (making->arena->failed)
         return false;
-    for (row_t op = 0; op < ops->n; op++)
-        making->op_first_part[op] = ROW_NONE;
     for (row_t at_row = 0; at_row < making->timeline->n; at_row++) {
         row_t of = making->timeline->of[at_row];
         if (making->timeline->role[at_row] == NODE_OP && of != ROW_NONE && making->timeline->id[at_row] == ops->id[of])
@@ -235,14 +231,6 @@ static uint64_t count_attributes(const struct timeline_making *making, struct so
     return n + (working_slot(making, source.plain) != ROW_NONE ? 2 : 0) + is_kernel(making, source);
 }
 
-static void set_attribute(struct et_attributes *attributes, uint64_t at, enum et_name name, enum et_kind kind,
-                          uint64_t bits) {
-    attributes->name[at] = (uint32_t)name;
-    attributes->kind[at] = (uint8_t)kind;
-    attributes->length[at] = 0;
-    attributes->value[at].bits = bits;
-}
-
 /* Operations and bytes of a node; a part of a kernel gets its share. */
 static void fill_work(const struct timeline_making *making, row_t node, row_t slot, uint64_t at) {
     const struct source_node source = making->sources[node];
@@ -255,8 +243,8 @@ static void fill_work(const struct timeline_making *making, row_t node, row_t sl
         n_ops = MAX(n_ops, 1);
         n_bytes = share_amount(n_bytes, given, weight, total);
     }
-    set_attribute(&making->made->attributes, at, ET_NAME_NUM_OPS, ET_INT64, n_ops);
-    set_attribute(&making->made->attributes, at + 1, ET_NAME_TENSOR_SIZE, ET_UINT64, n_bytes);
+    et_attribute_set(&making->made->attributes, at, ET_NAME_NUM_OPS, ET_INT64, n_ops);
+    et_attribute_set(&making->made->attributes, at + 1, ET_NAME_TENSOR_SIZE, ET_UINT64, n_bytes);
 }
 
 static void fill_attributes(const struct timeline_making *making, row_t node) {
@@ -265,7 +253,7 @@ static void fill_attributes(const struct timeline_making *making, row_t node) {
     const struct et_attributes *from = &making->plain->attributes;
     uint64_t at = making->made->attr_first[node];
     if (source.plain == ROW_NONE) {
-        set_attribute(to, at, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
+        et_attribute_set(to, at, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
         return;
     }
     for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++)
@@ -276,8 +264,8 @@ static void fill_attributes(const struct timeline_making *making, row_t node) {
         at += 2;
     }
     if (is_kernel(making, source))
-        set_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
-                      (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
+        et_attribute_set(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
+                         (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
 }
 
 /* The name of a node with a prefix; its text is in the arena. */
@@ -333,18 +321,15 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     making->parent = arena_alloc(making->arena, making->n, sizeof *making->parent);
     making->plain_of = arena_alloc(&made->arena, making->n, sizeof *making->plain_of);
     made->slim = true;
-    enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
-    if (status || making->arena->failed)
-        return error_memory(error);
+    TRY(et_nodes_take(made, making->n, making->n, most_deps, 0, error));
+    TRY(arena_status(making->arena, error));
     pool_run(making->pool, et_tasks(making->n), count_task, making);
     for (row_t node = 0; node < making->n; node++) {
         made->ctrl.first[node + 1] = made->ctrl.first[node] + (making->parent[node] != ROW_NONE);
         made->data.first[node + 1] += made->data.first[node];
         made->attr_first[node + 1] += made->attr_first[node];
     }
-    status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
-    if (status)
-        return status;
+    TRY(et_attributes_take(made, &made->attributes, made->attr_first[making->n], error));
     pool_run(making->pool, et_tasks(making->n), fill_task, making);
 
     /* Names of gaps are in the arena, which is not shared by threads. */
@@ -356,7 +341,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
         struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
         et_text_set(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));
     }
-    return made->arena.failed ? error_memory(error) : SUTRA_OK;
+    return arena_status(&made->arena, error);
 }
 
 /* Copies the attributes of the file, and allocates n_more. The ids of names are the same in all files made here. */
@@ -365,11 +350,8 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
     const struct et_attributes *from = &plain->metadata;
     TRY(et_attributes_take(made, &made->metadata, from->n + n_more, error));
     made->version = plain->version;
-    memcpy(made->metadata.name, from->name, from->n * sizeof *from->name);
-    memcpy(made->metadata.kind, from->kind, from->n * sizeof *from->kind);
-    memcpy(made->metadata.length, from->length, from->n * sizeof *from->length);
-    memcpy(made->metadata.value, from->value, from->n * sizeof *from->value);
     for (uint64_t i = 0; i < from->n; i++) {
+        et_attribute_copy(&made->metadata, i, from, i);
         if (!et_kind_is_text(from->kind[i]))
             continue;
         char *bytes = arena_alloc(&made->arena, from->length[i], 1);
@@ -382,11 +364,8 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
 
 /* Records for which resources of the GPU the file was made. */
 static void set_gpu_attribute(struct et_nodes *made, uint64_t at, bool per_stream) {
-    static const char *const words[] = {"one", "streams"};
-    made->metadata.name[at] = ET_NAME_GPU;
-    made->metadata.kind[at] = ET_STRING;
-    made->metadata.length[at] = (uint32_t)strlen(words[per_stream]);
-    made->metadata.value[at].bytes = words[per_stream];
+    static const struct et_text words[] = {{"one", 3}, {"streams", 7}};
+    et_attribute_set_text(&made->metadata, at, ET_NAME_GPU, words[per_stream]);
 }
 
 /* Whether a kernel has the same duration and dependencies with one resource as with a resource per stream. */
@@ -413,7 +392,7 @@ static enum sutra_status make_stream_kernels(struct timeline_making *making, str
     TRY(copy_metadata(&made->nodes, making->plain, 2, error));
     struct et_attributes *metadata = &made->nodes.metadata;
     set_gpu_attribute(&made->nodes, metadata->n - 2, true);
-    set_attribute(metadata, metadata->n - 1, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
+    et_attribute_set(metadata, metadata->n - 1, ET_NAME_FIRST_PART, ET_UINT64, one->first_part_id);
     return SUTRA_OK;
 }
 
@@ -520,16 +499,12 @@ static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena
 }
 
 static void add_integer(struct job_copy *copy, enum et_name name, enum et_kind kind, uint64_t bits) {
-    set_attribute(&copy->made->attributes, copy->n_attributes++, name, kind, bits);
+    et_attribute_set(&copy->made->attributes, copy->n_attributes++, name, kind, bits);
 }
 
 static void add_text(struct job_copy *copy, enum et_name name, const char *words) {
-    struct et_attributes *to = &copy->made->attributes;
-    uint64_t at = copy->n_attributes++;
-    to->name[at] = (uint32_t)name;
-    to->kind[at] = ET_STRING;
-    to->length[at] = (uint32_t)strlen(words);
-    to->value[at].bytes = words;
+    et_attribute_set_text(&copy->made->attributes, copy->n_attributes++, name,
+                          (struct et_text){words, (uint32_t)strlen(words)});
 }
 
 /* Whether an attribute of a collective is replaced. */
@@ -769,9 +744,9 @@ static enum sutra_status copy_for_job(struct job_copy *copy, struct arena *scrat
     set_gpu_attribute(made, at_gpu, rank->per_stream);
     uint64_t at = made->metadata.n;
     if (rank->n == 0)
-        set_attribute(&made->metadata, --at, ET_NAME_MEETINGS, ET_INT64, 0);
+        et_attribute_set(&made->metadata, --at, ET_NAME_MEETINGS, ET_INT64, 0);
     if (rank->ranks_per_host)
-        set_attribute(&made->metadata, --at, ET_NAME_RANKS_PER_HOST, ET_INT64, rank->ranks_per_host);
+        et_attribute_set(&made->metadata, --at, ET_NAME_RANKS_PER_HOST, ET_INT64, rank->ranks_per_host);
     return arena_status(&made->arena, error);
 }
 

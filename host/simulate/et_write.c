@@ -2,8 +2,6 @@
  * et_write.c - encodes and writes .et files (et_file.h) in protobuf's wire format, for the messages of chakra_et.proto.
  * Cost: O(bytes written).
  */
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,9 +9,8 @@
 #include "simulate/et_file.h"
 #include "write/sink.h"
 
-/* The nodes of a piece, and the bytes that they usually need. */
-#define PIECE_NODES    512
-#define ET_PIECE_BYTES ((size_t)PIECE_NODES * 1024)
+/* The nodes of a piece. */
+#define PIECE_NODES 512
 
 /*
  * ---- Encoding ----
@@ -157,8 +154,6 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
 struct et_writing {
     const struct et_nodes *nodes;
     const struct et_supply *supply;
-    struct sink *sink;
-    atomic_bool failed; /* out of memory */
 };
 
 static bool encode_nodes(const void *of, const struct et_nodes *nodes, row_t first, row_t end, struct buffer *out) {
@@ -168,36 +163,26 @@ static bool encode_nodes(const void *of, const struct et_nodes *nodes, row_t fir
     return !out->failed;
 }
 
-static void write_piece(void *arg, size_t number) {
-    struct et_writing *writing = arg;
+/* Piece 0 is the metadata. */
+static void fill_piece(const void *arg, size_t number, struct buffer *out) {
+    const struct et_writing *writing = arg;
     const struct et_supply *supply = writing->supply;
-    struct buffer out = {0};
-    row_t first = (row_t)number * PIECE_NODES, end = first + MIN(supply->n - first, PIECE_NODES);
-    buffer_reserve(&out, ET_PIECE_BYTES);
-    if (!sink_failed(writing->sink) && !supply->encode(supply->of, writing->nodes, first, end, &out))
-        atomic_store(&writing->failed, true);
-    sink_write(writing->sink, number + 1, out.bytes, out.length);
-    buffer_free(&out);
+    if (number == 0) {
+        et_write_metadata(writing->nodes, out);
+        return;
+    }
+    row_t first = (row_t)(number - 1) * PIECE_NODES, end = first + MIN(supply->n - first, PIECE_NODES);
+    out->failed |= !supply->encode(supply->of, writing->nodes, first, end, out);
 }
 
 enum sutra_status et_write(const struct et_nodes *nodes, const struct et_supply *supply, struct sutra_context *context,
                            const char *path, uint64_t *n_bytes, struct sutra_error *error) {
     const struct et_supply all = {.n = nodes->n, .encode = encode_nodes};
-    struct et_writing writing = {.nodes = nodes, .supply = supply ? supply : &all};
+    const struct et_writing writing = {.nodes = nodes, .supply = supply ? supply : &all};
     const row_t n = writing.supply->n;
-    struct buffer head = {0};
+    const size_t n_pieces = ((size_t)n + PIECE_NODES - 1) / PIECE_NODES;
     stage_begin(context, "write", n);
-    et_write_metadata(nodes, &head);
-    enum sutra_status status = head.failed ? error_memory(error) : sink_open(&writing.sink, context, path, error);
-    if (!status) {
-        sink_write(writing.sink, 0, head.bytes, head.length);
-        pool_run(context->pool, ((size_t)n + PIECE_NODES - 1) / PIECE_NODES, write_piece, &writing);
-        bool is_complete = !atomic_load(&writing.failed);
-        status = sink_close(writing.sink, is_complete, n_bytes, error);
-        if (!status && !is_complete)
-            status = error_memory(error);
-    }
-    buffer_free(&head);
+    enum sutra_status status = pieces_write(context, path, n_pieces + 1, fill_piece, &writing, n_bytes, error);
     stage_end(context);
     return status;
 }

@@ -62,8 +62,7 @@ static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_er
         if (path->slacks[i].slack_us >= MIN_SLACK_US)
             sorted[n_sorted++] = (struct named_slack){
                 path->slacks[i].kind, path->trace->events.name[path->slacks[i].event], &path->slacks[i]};
-    if (n_sorted)
-        qsort(sorted, n_sorted, sizeof *sorted, compare_named);
+    qsort(sorted, n_sorted, sizeof *sorted, compare_named);
     for (uint64_t i = 0; i < n_sorted; i++) {
         const struct sutra_full_slack *slack = sorted[i].slack;
         if (i == 0 || sorted[i].kind != sorted[i - 1].kind || sorted[i].name != sorted[i - 1].name)
@@ -75,8 +74,7 @@ static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_er
         name->least_us = fmin(name->least_us, slack->slack_us);
         name->most_us = fmax(name->most_us, slack->slack_us);
     }
-    if (n_sorted)
-        qsort(path->slack_names, path->n_slack_names, sizeof *path->slack_names, compare_names);
+    qsort(path->slack_names, path->n_slack_names, sizeof *path->slack_names, compare_names);
     arena_free(&scratch);
     return SUTRA_OK;
 }
@@ -119,8 +117,7 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
                     lower(&path->slacks[spans->op[span]], slack_ns[node]);
         }
     }
-    if (path->n_slacks)
-        qsort(path->slacks, path->n_slacks, sizeof *path->slacks, compare_events);
+    qsort(path->slacks, path->n_slacks, sizeof *path->slacks, compare_events);
     enum sutra_status status = sum_names(path, error);
     path->report.slacks = path->slacks;
     path->report.n_slacks = path->n_slacks;
@@ -138,7 +135,6 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
 /* Texts of the page; in JSON spaces become "_". */
 static const char *const kind_texts[SUTRA_FULL_N_KINDS] = {
     [SUTRA_FULL_OPERATOR] = "operator",
-
     [SUTRA_FULL_GAP] = "gap",
     [SUTRA_FULL_LAUNCH] = "launch latency",
     [SUTRA_FULL_STREAM_GAP] = "stream gap",
@@ -243,27 +239,17 @@ static void json_kind(struct json_out *json, enum sutra_full_kind kind) {
     size_t length = strlen(kind_texts[kind]);
     for (size_t i = 0; i < length; i++)
         word[i] = (char)(kind_texts[kind][i] == ' ' ? '_' : kind_texts[kind][i]);
+    json_name(json, "kind");
     json_string(json, word, length);
-}
-
-static void json_name_of(struct json_out *json, const char *name) {
-    json_name(json, "name");
-    if (name)
-        json_string(json, name, strlen(name));
-    else
-        json_literal(json, "null", 4);
 }
 
 static void json_sum(struct json_out *json, enum sutra_full_kind kind, const char *name, double us, uint64_t n_steps) {
     json_open(json, '{');
-    json_name(json, "kind");
     json_kind(json, kind);
     if (name)
-        json_name_of(json, name);
-    json_name(json, "us");
-    json_double(json, us);
-    json_name(json, "steps");
-    json_integer(json, (int64_t)n_steps);
+        json_add_string(json, "name", name);
+    json_add_double(json, "us", us);
+    json_add_integer(json, "steps", (int64_t)n_steps);
 }
 
 static bool write_json(const void *of, struct text_out *text) {
@@ -271,53 +257,38 @@ static bool write_json(const void *of, struct text_out *text) {
     struct json_out json = {.text = text, .indent = 1};
     json_open(&json, '{');
     const struct sutra_full_report *report = &path->report;
-    const char *window = window_name(path);
-    json_name(&json, "rules");
-    json_string(&json, "full", 4);
-    json_name(&json, "window");
-    json_string(&json, window, strlen(window));
-    json_name(&json, "us");
-    json_double(&json, report->us);
-    json_name(&json, "measured_us");
-    json_double(&json, report->measured_us);
-    json_name(&json, "nodes");
-    json_integer(&json, (int64_t)report->n_nodes);
-    json_name(&json, "waits");
-    json_integer(&json, (int64_t)report->n_waits);
+    json_add_string(&json, "rules", "full");
+    json_add_string(&json, "window", window_name(path));
+    json_add_double(&json, "us", report->us);
+    json_add_double(&json, "measured_us", report->measured_us);
+    json_add_integer(&json, "nodes", (int64_t)report->n_nodes);
+    json_add_integer(&json, "waits", (int64_t)report->n_waits);
     json_add_defects(&json, path->trace->validity);
-    json_name(&json, "kinds");
-    json_open(&json, '[');
+    json_add_open(&json, "kinds", '[');
     for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {
-        json_sum(&json, (enum sutra_full_kind)kind, NULL, path->report.kind_us[kind], path->report.kind_steps[kind]);
+        json_sum(&json, (enum sutra_full_kind)kind, NULL, report->kind_us[kind], report->kind_steps[kind]);
         json_close(&json, '}');
     }
     json_close(&json, ']');
-    json_name(&json, "shares");
-    json_open(&json, '[');
-    for (uint64_t i = 0; i < path->report.n_shares; i++) {
-        const struct sutra_full_share *share = &path->report.shares[i];
+    json_add_open(&json, "shares", '[');
+    for (uint64_t i = 0; i < report->n_shares; i++) {
+        const struct sutra_full_share *share = &report->shares[i];
         json_sum(&json, share->kind, share->name, share->us, share->n_steps);
-        json_name(&json, "waits");
-        json_integer(&json, (int64_t)share->n_waits);
+        json_add_integer(&json, "waits", (int64_t)share->n_waits);
         json_close(&json, '}');
         out_step(json.text);
     }
     json_close(&json, ']');
-    json_name(&json, "path");
-    json_open(&json, '[');
+    json_add_open(&json, "path", '[');
     for (uint64_t i = 0; i < path->n_steps; i++) {
         json_open(&json, '{');
-        json_name(&json, "kind");
         json_kind(&json, path->steps[i].kind);
         if (path->steps[i].event != ROW_NONE) {
-            json_name_of(&json, strings_text(&path->trace->strings, path->steps[i].name));
-            json_name(&json, "event");
-            json_integer(&json, path->steps[i].event);
+            json_add_string(&json, "name", strings_text(&path->trace->strings, path->steps[i].name));
+            json_add_integer(&json, "event", path->steps[i].event);
         }
-        json_name(&json, "start_us");
-        json_double(&json, (double)path->steps[i].start_ns / 1000);
-        json_name(&json, "end_us");
-        json_double(&json, (double)path->steps[i].end_ns / 1000);
+        json_add_double(&json, "start_us", (double)path->steps[i].start_ns / 1000);
+        json_add_double(&json, "end_us", (double)path->steps[i].end_ns / 1000);
         if (path->steps[i].awaited) {
             json_name(&json, "awaited");
             json_literal(&json, "true", 4);
@@ -326,19 +297,14 @@ static bool write_json(const void *of, struct text_out *text) {
         out_step(json.text);
     }
     json_close(&json, ']');
-    json_name(&json, "slack");
-    json_open(&json, '[');
+    json_add_open(&json, "slack", '[');
     for (uint64_t i = 0; i < path->n_slacks; i++) {
         json_open(&json, '{');
-        json_name(&json, "kind");
         json_kind(&json, path->slacks[i].kind);
-        json_name_of(&json, path->slacks[i].name);
-        json_name(&json, "event");
-        json_integer(&json, path->slacks[i].event);
-        json_name(&json, "us");
-        json_double(&json, path->slacks[i].us);
-        json_name(&json, "slack_us");
-        json_double(&json, path->slacks[i].slack_us);
+        json_add_string(&json, "name", path->slacks[i].name);
+        json_add_integer(&json, "event", path->slacks[i].event);
+        json_add_double(&json, "us", path->slacks[i].us);
+        json_add_double(&json, "slack_us", path->slacks[i].slack_us);
         json_close(&json, '}');
         out_step(json.text);
     }
@@ -527,8 +493,7 @@ static enum sutra_status sum_shares(struct path_making *making, struct sutra_err
     TRY_ALLOC(sorted && path->shares, error);
     for (uint64_t i = 0; i < n; i++)
         sorted[i] = path->steps[i];
-    if (n)
-        qsort(sorted, n, sizeof *sorted, compare_steps);
+    qsort(sorted, n, sizeof *sorted, compare_steps);
     uint64_t n_shares = 0;
     for (uint64_t i = 0; i < n; i++) {
         if (i == 0 || compare_steps(&sorted[i - 1], &sorted[i]) != 0)
@@ -543,8 +508,7 @@ static enum sutra_status sum_shares(struct path_making *making, struct sutra_err
         if (sorted[i].event < share->first_event)
             share->first_event = sorted[i].event;
     }
-    if (n_shares)
-        qsort(path->shares, n_shares, sizeof *path->shares, compare_shares);
+    qsort(path->shares, n_shares, sizeof *path->shares, compare_shares);
     path->report.shares = path->shares;
     path->report.n_shares = n_shares;
     return SUTRA_OK;
@@ -591,8 +555,9 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     /* The path, the slack of all nodes, and sums. */
     TRY(follow_path(making, error));
     uint64_t *slack_ns = arena_alloc(&making->arena, making->nodes.n, sizeof *slack_ns);
-    if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
-        return error_memory(error);
+    TRY_ALLOC(slack_ns &&
+                  replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns),
+              error);
     TRY(full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error));
     TRY(sum_shares(making, error));
     struct sutra_full_path *path = making->path;
@@ -615,9 +580,7 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
     struct sutra_critical_path_options used_options;
-    enum sutra_status status = options_copy(&form, options, &used_options, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &used_options, error));
     if (used_options.step && (used_options.annotation || used_options.instance))
         return error_set(error, SUTRA_USAGE, "a step and an annotation exclude each other");
     struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};
@@ -625,7 +588,7 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
     making.path->trace = trace;
     making.path->annotation = ROW_NONE;
     stage_begin(context, "critical path", trace->events.n);
-    status = find_path(&making, &used_options, error);
+    enum sutra_status status = find_path(&making, &used_options, error);
     stage_end(context);
     arena_free(&making.arena);
     if (status)

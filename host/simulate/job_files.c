@@ -52,11 +52,10 @@ static bool write_matched_groups(const void *of, struct text_out *text) {
     for (uint32_t i = 0; i < job->n_groups; i++) {
         const struct astra_group *group = &job->groups[i];
         char number[16];
-        int length = snprintf(number, sizeof number, "%u", group->number);
         if (group->n_ranks == 0)
             continue;
-        json_key(&json, number, (size_t)length);
-        json_open(&json, '[');
+        snprintf(number, sizeof number, "%u", group->number);
+        json_add_open(&json, number, '[');
         for (uint32_t k = 0; k < group->n_ranks; k++)
             json_integer(&json, group->ranks[k]);
         json_close(&json, ']');
@@ -137,10 +136,9 @@ static enum sutra_status write_files(struct sutra_context *context, const struct
                  {"comm_group.json", files->job ? write_matched_groups : write_groups}};
     uint64_t n_bytes = 0;
     const size_t n = sizeof texts / sizeof *texts - (files->job && files->job->replays); /* no groups in a replay */
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n && !status; i++)
-        status = text_file_write_in(context, folder, texts[i].name, texts[i].write, files, &n_bytes, error);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        TRY(text_file_write_in(context, folder, texts[i].name, texts[i].write, files, &n_bytes, error));
+    return SUTRA_OK;
 }
 
 enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_job *job,
@@ -263,9 +261,8 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     for (uint32_t r = 0; r < made->n; r++) {
         made->gpu_streams = made->gpu_streams && sources->per_stream[r];
         made->records_gpu = made->records_gpu && sources->records_gpu[r];
-    }
-    for (uint32_t r = 0; r < made->n; r++)
         made->ranks_per_host = MAX(made->ranks_per_host, sources->ranks_per_host[r]);
+    }
     TRY_ALLOC(join_names(made, sources->names), error);
     if (made->n > 1)
         TRY(rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena,

@@ -24,44 +24,37 @@
 
 /* ---- Check by simulation ---- */
 
-/* Simulates the nodes of one rank. */
-static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct pool *pool, struct arena *arena,
-                                  struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
-    TRY(rank_graph_make(graph, nodes, NULL, pool, arena, error));
-    TRY(rank_graph_share(graph, per_stream, per_stream, arena, error));
-    const struct replay_graph run = rank_graph_replay(graph, graph->dur_ns);
-    const struct replay_job job = {1, &run, 0, pool};
-    return replay_times_alloc(times, graph->n, arena) ? replay(&job, times, error) : error_memory(error);
-}
-
+/* Simulates the nodes of one rank, and compares the times with the measured ones. */
 static enum sutra_status check_nodes(const struct et_nodes *nodes, bool per_stream, struct pool *pool,
-                                     struct measured_report *report, struct sutra_error *error) {
-    struct arena arena = {0};
+                                     struct arena *arena, struct measured_report *report, struct sutra_error *error) {
     struct rank_graph graph;
     struct replay_times times;
-    enum sutra_status status = simulate(nodes, per_stream, pool, &arena, &graph, &times, error);
-    report->departs = ROW_NONE;
-    if (!status) {
-        report->simulated_us = (double)times.finish_ns / 1000;
-        report->n_never_ran = graph.n - times.n_ran;
-        if (fabs(report->simulated_us - report->timeline.measured_us) > report->timeline.measured_us * DEPARTS_SHARE) {
-            /* Finds the first node whose simulated start differs from the measured start. */
-            double min_us = fmax(DEPARTS_MIN_US, report->timeline.measured_us * DEPARTS_SHARE), first = INFINITY;
-            for (row_t i = 0; i < graph.n; i++) {
-                if (times.start_ns[i] == TIME_NEVER || nodes->start_us[graph.node[i]] == 0)
-                    continue;
-                double measured = (double)nodes->start_us[graph.node[i]] - report->timeline.origin;
-                double simulated = (double)times.start_ns[i] / 1000;
-                if (fabs(simulated - measured) > min_us && measured < first) {
-                    first = measured;
-                    report->departs = graph.node[i];
-                    report->departs_us = simulated - measured;
-                }
-            }
+    TRY(rank_graph_make(&graph, nodes, NULL, pool, arena, error));
+    TRY(rank_graph_share(&graph, per_stream, per_stream, arena, error));
+    const struct replay_graph run = rank_graph_replay(&graph, graph.dur_ns);
+    const struct replay_job job = {1, &run, 0, pool};
+    TRY_ALLOC(replay_times_alloc(&times, graph.n, arena), error);
+    TRY(replay(&job, &times, error));
+    report->simulated_us = (double)times.finish_ns / 1000;
+    report->n_never_ran = graph.n - times.n_ran;
+    const double measured_us = report->timeline.measured_us, most_us = measured_us * DEPARTS_SHARE;
+    if (fabs(report->simulated_us - measured_us) <= most_us)
+        return SUTRA_OK;
+
+    /* Find the first node whose simulated start differs from the measured start. */
+    double first = INFINITY;
+    for (row_t i = 0; i < graph.n; i++) {
+        if (times.start_ns[i] == TIME_NEVER || nodes->start_us[graph.node[i]] == 0)
+            continue;
+        double measured = (double)nodes->start_us[graph.node[i]] - report->timeline.origin;
+        double simulated = (double)times.start_ns[i] / 1000;
+        if (fabs(simulated - measured) > fmax(DEPARTS_MIN_US, most_us) && measured < first) {
+            first = measured;
+            report->departs = graph.node[i];
+            report->departs_us = simulated - measured;
         }
     }
-    arena_free(&arena);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- A rank of a job ---- */
@@ -140,8 +133,8 @@ static enum sutra_status build_timeline(struct sutra_context *context, struct su
     input->ops.end = round_to_ns(input->ops.end, input->ops.n, arena);
     input->kernels.end = round_to_ns(input->kernels.end, input->kernels.n, arena);
     input->kernels.launch_end = round_to_ns(input->kernels.launch_end, input->kernels.n, arena);
-    return arena->failed ? error_memory(error)
-                         : timeline_build(input, &context->engine, arena, timeline, report, error);
+    TRY(arena_status(arena, error));
+    return timeline_build(input, &context->engine, arena, timeline, report, error);
 }
 
 static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_converted *converted,
@@ -171,6 +164,7 @@ static enum sutra_status make_nodes(struct sutra_context *context, struct sutra_
 static enum sutra_status measured_make(struct sutra_context *context, struct sutra_converted *converted,
                                        struct rank_of_job *job, struct measured_report *report,
                                        struct sutra_error *error) {
+    struct arena arena = {0};
     struct measured_nodes made;
     struct et_nodes *plain = &converted->nodes;
     const bool per_stream = converted->times.options.per_stream;
@@ -180,8 +174,9 @@ static enum sutra_status measured_make(struct sutra_context *context, struct sut
         status = make_nodes(context, converted, job, &made, &report->timeline, error);
     stage_begin(context, "simulate", made.nodes.n);
     if (!status && !job)
-        status = check_nodes(&made.nodes, per_stream, context->pool, report, error);
+        status = check_nodes(&made.nodes, per_stream, context->pool, &arena, report, error);
     stage_end(context);
+    arena_free(&arena);
     if (status) {
         et_nodes_free(&made.nodes);
         return status;

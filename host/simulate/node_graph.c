@@ -200,7 +200,7 @@ enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error
     all.visited = arena_zeros(arena, n, sizeof *all.visited);
     all.low = arena_alloc(arena, n, sizeof *all.low);
     all.open = arena_alloc(arena, graph->n_made, sizeof *all.open);
-    all.component = arena_alloc(arena, n, sizeof *all.component);
+    all.component = rows_none(arena, n);
     all.first = arena_zeros(arena, (size_t)n + 2, sizeof *all.first);
     all.dependents = arena_alloc(arena, n_edges, sizeof *all.dependents);
     all.weak = arena_alloc(arena, n_edges, 1);
@@ -211,7 +211,6 @@ enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error
     all.done = arena_zeros(arena, n, 1);
     bool made = !arena->failed;
     if (made) {
-        memset(all.component, 0xff, (size_t)n * sizeof *all.component);
         for (row_t i = 0; i < graph->n_made; i++)
             if (graph->kept[graph->made[i]] && all.visited[graph->made[i]] == 0)
                 find_components(&all, graph->made[i]);
@@ -421,14 +420,12 @@ enum sutra_status graph_error(const struct node_graph *graph, row_t row, struct 
 static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error *error) {
     const struct et_plus_nodes *nodes = &graph->et_plus->nodes;
     row_t second = ROW_NONE;
-    enum sutra_status status =
-        key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error);
-    if (status)
-        return status;
+    TRY(key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error));
     if (second != ROW_NONE) {
         /* Duplicate ids: the last row, at the position of the first. */
         struct key_index first = {0};
-        status = key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
+        const enum sutra_status status =
+            key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
         for (row_t row = 0; row < nodes->n && !status; row++)
             if (key_index_find(&first, nodes->key[row]) == row)
                 graph->order[graph->n_order++] = key_index_find(&graph->rows, nodes->key[row]);
@@ -516,14 +513,11 @@ static enum sutra_status find_children(struct node_graph *graph, struct sutra_er
         graph->parent[by_id[i]] = find_row(graph, nodes->parent[by_id[i]]);
     }
     const struct engine *engine = &graph->context->engine;
-    enum sutra_status status =
-        engine->sort_keys(engine->state, &(struct sort_keys_step){ids, by_id, graph->n_order}, error);
-    if (!status) {
-        share_out(graph, by_id, false, graph->child_first, graph->child);
-        share_out(graph, graph->order, true, graph->gpu_first, graph->gpu);
-    }
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){ids, by_id, graph->n_order}, error));
+    share_out(graph, by_id, false, graph->child_first, graph->child);
+    share_out(graph, graph->order, true, graph->gpu_first, graph->gpu);
     arena_release(&graph->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Types of nodes ---- */
@@ -811,13 +805,6 @@ static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *
     return status;
 }
 
-static row_t *rows_of_none(struct arena *arena, row_t n) {
-    row_t *rows = arena_alloc(arena, n, sizeof *rows);
-    if (rows)
-        memset(rows, 0xff, (size_t)n * sizeof *rows);
-    return rows;
-}
-
 enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
                                    const struct et_plus_trace *et_plus, const struct graph_rules *rules,
                                    struct sutra_error *error) {
@@ -825,33 +812,23 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     struct arena *arena = &graph->arena;
     row_t n = graph->et_plus->nodes.n;
     graph->order = arena_alloc(arena, n, sizeof *graph->order);
-    graph->parent = rows_of_none(arena, n);
+    graph->parent = rows_none(arena, n);
     graph->child_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->child_first);
     graph->child = arena_alloc(arena, n, sizeof *graph->child);
     graph->gpu_first = arena_alloc(arena, (size_t)n + 2, sizeof *graph->gpu_first);
     graph->gpu = arena_alloc(arena, n, sizeof *graph->gpu);
-    graph->message = rows_of_none(arena, n);
-    graph->under = rows_of_none(arena, n);
+    graph->message = rows_none(arena, n);
+    graph->under = rows_none(arena, n);
     graph->made = arena_alloc(arena, n, sizeof *graph->made);
-    graph->first_dep = rows_of_none(arena, n);
+    graph->first_dep = rows_none(arena, n);
     graph->last_dep = arena_alloc(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
     TRY(arena_status(arena, error));
-    enum sutra_status status = order_rows(graph, error);
-    if (status)
-        return status;
-    status = number_slots(graph, error);
-    if (status)
-        return status;
-    status = find_children(graph, error);
-    if (status)
-        return status;
-    status = make_nodes(graph, error);
-    if (status)
-        return status;
-    status = walk_all(graph, error);
-    if (status)
-        return status;
+    TRY(order_rows(graph, error));
+    TRY(number_slots(graph, error));
+    TRY(find_children(graph, error));
+    TRY(make_nodes(graph, error));
+    TRY(walk_all(graph, error));
     graph->counts.n_unmade = graph->n_order - graph->n_made;
 
     /* Drop metadata, and nodes without dependencies and dependents. */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "columns/column.h"
 #include "columns/rows.h"
 #include "simulate/program.h"
 
@@ -111,8 +112,7 @@ static row_t list_chain(const struct programs *programs, const struct rank_graph
     *has_cycle = n_queued < n_cpu;
     if (*has_cycle)
         return ROW_NONE;
-    if (n > 0)
-        qsort(*chain, n, sizeof **chain, compare_chain_nodes);
+    qsort(*chain, n, sizeof **chain, compare_chain_nodes);
     return n;
 }
 
@@ -156,17 +156,6 @@ static uint32_t number_streams(const struct rank_graph *graph, uint32_t *resourc
     return done ? n : 0;
 }
 
-/* The index of the transfer of each node, or ROW_NONE. NULL: out of memory. */
-static uint32_t *index_transfers(const struct rank_graph *graph, struct arena *scratch) {
-    uint32_t *transfers = arena_alloc(scratch, graph->n, sizeof *transfers);
-    if (!transfers)
-        return NULL;
-    memset(transfers, 0xff, graph->n * sizeof *transfers); /* ROW_NONE */
-    for (row_t t = 0; t < graph->n_transfers; t++)
-        transfers[graph->transfers[t].node] = t;
-    return transfers;
-}
-
 static enum sutra_status make_program(struct programs *programs, struct program *program, struct arena *scratch,
                                       struct sutra_error *error) {
     const struct rank_graph *graph = program_graph_of(programs, program);
@@ -177,8 +166,8 @@ static enum sutra_status make_program(struct programs *programs, struct program 
         return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": the dependencies of CPU nodes form a cycle",
                          program->rank);
     uint32_t *resource = arena_alloc(scratch, graph->n, sizeof *resource);
-    uint32_t *transfers = index_transfers(graph, scratch);
-    row_t *position = arena_alloc(scratch, graph->n, sizeof *position); /* in the chain */
+    uint32_t *transfers = rows_none(scratch, graph->n); /* the index of the transfer of each node */
+    row_t *position = rows_none(scratch, graph->n);     /* in the chain */
     row_t *gpu = arena_alloc(scratch, graph->n, sizeof *gpu);
     uint32_t *after = arena_alloc(scratch, graph->n, sizeof *after);
     row_t *number = arena_zeros(scratch, graph->n, sizeof *number);
@@ -192,9 +181,11 @@ static enum sutra_status make_program(struct programs *programs, struct program 
     row_t *counts = arena_zeros(scratch, program->n_resources, sizeof *counts); /* items so far, by resource */
     TRY_ALLOC(program->n_resources && counts, error);
 
+    for (row_t t = 0; t < graph->n_transfers; t++)
+        transfers[graph->transfers[t].node] = t;
+
     /* GPU nodes follow the last node of the chain that they depend on. */
     row_t n_gpu = 0;
-    memset(position, 0xff, graph->n * sizeof *position);
     for (row_t k = 0; k < n_chain; k++)
         position[chain[k].row] = k;
     for (row_t i = 0; i < graph->n; i++) {
@@ -335,7 +326,8 @@ enum sutra_status programs_make(struct programs *programs, const struct change_t
         arena_release(&scratch, mark);
     }
     arena_free(&scratch);
-    return status ? status : find_groups(programs, error);
+    TRY(status);
+    return find_groups(programs, error);
 }
 
 bool program_append(struct program_items *items, const struct program *program, row_t first, row_t after, bool is_copy,
@@ -435,7 +427,7 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
     row_t *placed_counts = arena_zeros(&scratch, program->n_resources, sizeof *placed_counts);
     row_t **placed = arena_alloc(&scratch, program->n_resources, sizeof *placed);
     row_t *rows = arena_alloc(&scratch, items->n, sizeof *rows);
-    row_t *last_copy = arena_alloc(&scratch, source->n, sizeof *last_copy); /* by node of the source */
+    row_t *last_copy = rows_none(&scratch, source->n); /* by node of the source */
     bool done = alloc_graph(programs, program, graph, arena) && !scratch.failed, is_too_long = false;
     uint64_t sum_ns = 0;
 
@@ -447,8 +439,6 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         rows += placed_counts[r];
         placed_counts[r] = 0;
     }
-    if (done)
-        memset(last_copy, 0xff, source->n * sizeof *last_copy); /* ROW_NONE */
     for (row_t i = 0; i < items->n && done; i++) {
         const struct program_item *item = &items->list[i];
         const row_t node = item->node;

@@ -288,25 +288,22 @@ static enum sutra_status check_schedules(const struct programs *programs, const 
     *kind = SCHEDULE_ALL_FORWARD;
     for (uint32_t p = 0; p < programs->n; p++) {
         const uint64_t rank = programs->list[p].rank;
-        enum sutra_status status = refuse_steps(&programs->list[p], &units[p], error);
-        for (uint32_t s = 0; s < units[p].n_steps && !status; s++) {
+        TRY(refuse_steps(&programs->list[p], &units[p], error));
+        for (uint32_t s = 0; s < units[p].n_steps; s++) {
             const struct program_step *step = &units[p].steps[s];
             const struct schedule schedule = schedule_find(&units[p], step);
             if (schedule.kind == SCHEDULE_UNKNOWN)
-                status =
-                    error_set(error, SUTRA_DATA,
-                              "rank %" PRIu64 ", step %d: the schedule of %u forward and backward passes is neither "
-                              "1F1B nor all forward passes first; interleaved stages cannot be edited",
-                              rank, step->step, step->n_units);
-            else if (schedule.n_micro_batches < 2)
-                status = error_set(error, SUTRA_DATA,
-                                   "rank %" PRIu64 ", step %d has only one micro-batch; record at least two", rank,
-                                   step->step);
+                return error_set(error, SUTRA_DATA,
+                                 "rank %" PRIu64 ", step %d: the schedule of %u forward and backward passes is neither "
+                                 "1F1B nor all forward passes first; interleaved stages cannot be edited",
+                                 rank, step->step, step->n_units);
+            if (schedule.n_micro_batches < 2)
+                return error_set(error, SUTRA_DATA,
+                                 "rank %" PRIu64 ", step %d has only one micro-batch; record at least two", rank,
+                                 step->step);
             if (schedule.kind == SCHEDULE_1F1B)
                 *kind = SCHEDULE_1F1B;
         }
-        if (status)
-            return status;
     }
     return SUTRA_OK;
 }

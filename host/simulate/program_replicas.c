@@ -296,8 +296,7 @@ static bool find_partitions(const struct programs *programs, const struct group_
         if (uses[g].is_used && !uses[g].in_forward)
             keys[n_keys++] = (struct group_key){programs->groups[g].members, programs->groups[g].n, g};
     }
-    if (n_keys > 0)
-        qsort(keys, n_keys, sizeof *keys, compare_group_keys);
+    qsort(keys, n_keys, sizeof *keys, compare_group_keys);
     for (uint32_t first = 0, after; first < n_keys; first = after) {
         for (after = first; after < n_keys && keys[after].n == keys[first].n;)
             after++;

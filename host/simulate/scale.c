@@ -178,8 +178,7 @@ static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct 
     pair_table_free(&counts.numbers);
     tuples_free(&counts.channels);
     pair_table_free(&replicas.groups);
-    if (status)
-        return status;
+    TRY(status);
     (*made)->n_matched_collectives = counts.n_matches;
     (*made)->has_interval = options->data_parallel;
     (*made)->start_skew_ns = skew_ns;
@@ -198,15 +197,13 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
     struct sutra_scale_options used;
     struct arena arena = {0};
     struct sutra_et_ranks *made = NULL;
-    enum sutra_status status = options_copy(&form, options, &used, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &used, error));
     if (!used.data_parallel && !used.micro_batches && !used.layers)
         return error_set(error, SUTRA_USAGE, "no number of replicas, micro-batches or layers is given");
     if (used.has_hop && !(used.hop_us >= 0 && used.hop_us <= 1e9))
         return error_set(error, SUTRA_USAGE, "the time of a hop must be a number of microseconds from 0 to 1e9");
     stage_begin(context, "change job", ranks->n);
-    status = scale(ranks, &used, &arena, &made, error);
+    enum sutra_status status = scale(ranks, &used, &arena, &made, error);
     arena_free(&arena);
     stage_end(context);
     if (status)

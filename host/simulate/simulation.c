@@ -103,8 +103,7 @@ static bool find_matches(struct sutra_simulation *simulation) {
         if (matches[m].n)
             matches[simulation->n_met++] = matches[m];
     }
-    if (simulation->n_met)
-        qsort(matches, simulation->n_met, sizeof *matches, compare_matches);
+    qsort(matches, simulation->n_met, sizeof *matches, compare_matches);
     simulation->met = matches;
     return true;
 }
@@ -468,20 +467,17 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 
 static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
                                   const struct sutra_simulate_options *options, struct sutra_error *error) {
-    struct arena scratch = {0};
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t r = 0; r < simulation->n && !status; r++) {
+    for (uint32_t r = 0; r < simulation->n; r++) {
         struct rank_graph *graph = &simulation->graphs[r];
         *graph = simulation->job->graphs[r];
         if (options->alone)
             graph->matched_collective = NULL;
-        status = rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error);
+        TRY(rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error));
     }
-    if (!status)
-        status = set_durations(simulation, options, &scratch, error);
+    struct arena scratch = {0};
+    const enum sutra_status status = set_durations(simulation, options, &scratch, error);
     arena_free(&scratch);
-    if (status)
-        return status;
+    TRY(status);
 
     /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
     for (uint32_t r = 0; r < simulation->n; r++) {
@@ -510,9 +506,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
                                        struct sutra_simulation **simulation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
     struct sutra_simulate_options used_options;
-    enum sutra_status status = options_copy(&form, options, &used_options, error);
-    if (status)
-        return status;
+    TRY(options_copy(&form, options, &used_options, error));
     struct sutra_simulation *made = calloc(1, sizeof *made);
     TRY_ALLOC(made, error);
     stage_begin(context, "simulate", 0);
@@ -523,7 +517,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
     made->n_matched_collectives = used_options.alone ? 0 : ranks->n_matched_collectives;
     made->graphs = arena_zeros(&made->arena, ranks->n, sizeof *made->graphs);
     made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
-    status = arena_status(&made->arena, error);
+    enum sutra_status status = arena_status(&made->arena, error);
     if (!status)
         status = simulate(made, context->pool, &used_options, error);
     stage_end(context);

@@ -126,10 +126,7 @@ static enum sutra_status make_copies(struct et_nodes *made, const struct et_node
         copy_node(made, recorded, graph, i, &n_ctrl, &n_data);
         made->duration_us[i] = simulation->runs[r].dur_ns[i] / NS_PER_US;
         for (uint64_t a = recorded->attr_first[source]; a < recorded->attr_first[source + 1]; a++, n++) {
-            made->attributes.name[n] = recorded->attributes.name[a];
-            made->attributes.kind[n] = recorded->attributes.kind[a];
-            made->attributes.length[n] = recorded->attributes.length[a];
-            made->attributes.value[n] = recorded->attributes.value[a];
+            et_attribute_copy(&made->attributes, n, &recorded->attributes, a);
             if (made->attributes.name[n] == ET_NAME_KERNEL_EXEC_NS && et_is_integer(made->attributes.kind[n]))
                 made->attributes.value[n].bits = simulation->run_ns[r][i];
         }
@@ -185,22 +182,16 @@ static enum sutra_status record_what_if(struct et_nodes *nodes, const char *what
     const bool has_earlier = at < old.n && old.length[at] > 0;
     const size_t before = has_earlier ? old.length[at] + 1 : 0, length = strlen(what_if);
     char *text = arena_alloc(&nodes->arena, before + length, 1);
-    enum sutra_status status = et_attributes_take(nodes, made, MAX(old.n, at + 1), error);
-    if (status || !text)
-        return error_memory(error);
-    memcpy(made->name, old.name, old.n * sizeof *old.name);
-    memcpy(made->kind, old.kind, old.n * sizeof *old.kind);
-    memcpy(made->length, old.length, old.n * sizeof *old.length);
-    memcpy(made->value, old.value, old.n * sizeof *old.value);
+    TRY(et_attributes_take(nodes, made, MAX(old.n, at + 1), error));
+    TRY_ALLOC(text, error);
+    for (uint64_t i = 0; i < old.n; i++)
+        et_attribute_copy(made, i, &old, i);
     if (has_earlier) {
         memcpy(text, old.value[at].bytes, old.length[at]);
         text[before - 1] = ' ';
     }
     memcpy(text + before, what_if, length);
-    made->name[at] = ET_NAME_WHAT_IF;
-    made->kind[at] = ET_STRING;
-    made->length[at] = (uint32_t)(before + length);
-    made->value[at].bytes = text;
+    et_attribute_set_text(made, at, ET_NAME_WHAT_IF, (struct et_text){text, (uint32_t)(before + length)});
     return SUTRA_OK;
 }
 
@@ -221,8 +212,7 @@ static enum sutra_status write_rank(struct sutra_context *context, const struct 
         status = make_copies(&scaled, &file.nodes, simulation, r, error);
     else if (!status && !change_nodes(nodes, simulation, r))
         status = error_set(error, SUTRA_DATA, "has changed since the simulation read it: simulate it again");
-    if (status == SUTRA_DATA)
-        error_name_file(error, status, input);
+    error_name_file(error, status, input);
     if (!status && *what_if)
         status = record_what_if(nodes, what_if, error);
     if (!status)
@@ -263,12 +253,14 @@ enum sutra_status sutra_simulation_write_groups(struct sutra_context *context,
     struct group_member *members = arena_alloc(&arena, n, sizeof *members);
     int64_t *ranks = arena_alloc(&arena, n, sizeof *ranks);
     struct astra_group *groups = arena_alloc(&arena, n, sizeof *groups);
-    TRY(arena_status(&arena, error));
+    if (arena.failed) {
+        arena_free(&arena);
+        return error_memory(error);
+    }
     for (uint32_t r = 0; r < simulation->n; r++)
         for (row_t c = 0; c < simulation->graphs[r].n_contacts; c++)
             members[n_members++] = (struct group_member){simulation->graphs[r].contacts[c].group, simulation->ranks[r]};
-    if (n_members > 0)
-        qsort(members, n_members, sizeof *members, compare_members);
+    qsort(members, n_members, sizeof *members, compare_members);
     uint32_t n_groups = 0;
     n = 0;
     for (uint64_t i = 0; i < n_members; i++) {
@@ -352,9 +344,8 @@ static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
         for (row_t i = 0; i < graph->n; i++)
             finding->never[rank][i] = n_waits[i] > 0;
         /* From each node that can never run, follow dependencies into a cycle or to an earlier walk. */
-        const row_t n = finding->simulation->graphs[rank].n;
-        memset(queue, 0xff, n * sizeof *queue);
-        for (row_t first = 0; first < n; first++) {
+        memset(queue, 0xff, graph->n * sizeof *queue);
+        for (row_t first = 0; first < graph->n; first++) {
             row_t at = first;
             for (; finding->never[rank][at] && queue[at] == ROW_NONE;
                  at = missing_dep(finding, (struct replay_node){rank, at}))
@@ -514,8 +505,7 @@ static enum sutra_status find_measured(const struct rank_graph *graph, struct me
     bool done = !arena->failed;
     for (row_t i = 0; i < graph->n && done; i++) {
         struct pair_entry *entry = pair_table_insert(&tracks, (uint64_t)graph->lane[i], graph->work[i] != WORK_CPU);
-        done = entry != NULL;
-        if (!done)
+        if (!(done = entry))
             break;
         if (entry->number == PAIR_NONE) {
             measured->node[measured->n_tracks] = i;
@@ -535,21 +525,16 @@ static void begin_event(struct json_out *json, const char *phase, uint32_t proce
     json_open(json, '{');
     json_name(json, "ph");
     json_string(json, phase, 1);
-    json_name(json, "pid");
-    json_integer(json, process);
-    json_name(json, "tid");
-    json_integer(json, thread);
+    json_add_integer(json, "pid", process);
+    json_add_integer(json, "tid", thread);
 }
 
 /* A metadata event with a name. */
 static void write_label(struct json_out *json, uint32_t process, uint32_t thread, const char *kind, const char *label) {
     begin_event(json, "M", process, thread);
-    json_name(json, "name");
-    json_string(json, kind, strlen(kind));
-    json_name(json, "args");
-    json_open(json, '{');
-    json_name(json, "name");
-    json_string(json, label, strlen(label));
+    json_add_string(json, "name", kind);
+    json_add_open(json, "args", '{');
+    json_add_string(json, "name", label);
     json_close(json, '}');
     json_close(json, '}');
 }
@@ -574,16 +559,11 @@ static void write_span(struct json_out *json, const struct sutra_simulation *sim
     begin_event(json, "X", span.process, span.thread);
     json_name(json, "name");
     json_string(json, strings_text(simulation->names, name), strings_length(simulation->names, name));
-    json_name(json, "cat");
-    json_string(json, span.category, strlen(span.category));
-    json_name(json, "ts");
-    json_double(json, span.start_us);
-    json_name(json, "dur");
-    json_double(json, span.us);
-    json_name(json, "args");
-    json_open(json, '{');
-    json_name(json, "node");
-    json_integer(json, (int64_t)graph->id[i]);
+    json_add_string(json, "cat", span.category);
+    json_add_double(json, "ts", span.start_us);
+    json_add_double(json, "dur", span.us);
+    json_add_open(json, "args", '{');
+    json_add_integer(json, "node", (int64_t)graph->id[i]);
     json_close(json, '}');
     json_close(json, '}');
 }
@@ -637,8 +617,7 @@ static bool write_trace(const void *of, struct text_out *text) {
     const struct trace_writing *writing = of;
     struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
     json_open(&json, '{');
-    json_name(&json, "traceEvents");
-    json_open(&json, '[');
+    json_add_open(&json, "traceEvents", '[');
     for (uint32_t r = 0; r < writing->simulation->n; r++) {
         if (writing->measured[r].first_us != UINT64_MAX)
             write_measured(&json, writing, r);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "columns/column.h"
 #include "columns/numbers.h"
 #include "columns/rows.h"
 #include "simulate/timeline.h"
@@ -51,10 +52,9 @@ static bool timeline_order_ops(const struct timeline_work *work, struct timeline
 
     /* An operator's cut is known at the next operator of its thread. */
     struct arena_mark mark = arena_mark(work->arena);
-    row_t *last = arena_alloc(work->arena, ops->n_threads, sizeof *last);
+    row_t *last = rows_none(work->arena, ops->n_threads);
     if (work->arena->failed)
         return false;
-    memset(last, 0xff, ops->n_threads * sizeof *last);
     for (row_t i = 0; i < ops->n; i++) {
         row_t op = made->order[i], before = last[ops->thread[op]];
         if (before != ROW_NONE && ops->start[op] < ops->end[before])
@@ -252,8 +252,8 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
         .kernels = kernels,
         .ready = ready,
         .done = done,
-        .first = arena_alloc(work->arena, n, sizeof(row_t)),
-        .last = arena_alloc(work->arena, n, sizeof(row_t)),
+        .first = rows_none(work->arena, n),
+        .last = rows_none(work->arena, n),
         .intervals = arena_alloc(work->arena, 2 * n, sizeof(struct gpu_interval)),
         .heap.rows = arena_alloc(work->arena, n, sizeof(row_t)),
     };
@@ -268,12 +268,8 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
         .is_first = arena_alloc(work->arena, most, sizeof *parts->is_first),
         .is_last = arena_alloc(work->arena, most, sizeof *parts->is_last),
     };
-    if (work->arena->failed)
+    if (work->arena->failed || !sort_ordered(work, queues->by_start, ready, sorted))
         return false;
-    if (!sort_ordered(work, queues->by_start, ready, sorted))
-        return false;
-    memset(sharing.first, 0xff, n * sizeof *sharing.first);
-    memset(sharing.last, 0xff, n * sizeof *sharing.last);
     sharing.waiting = waiting;
     share_resource(&sharing, pick_waiting(kernels, sorted, false, waiting), work->origin);
     const row_t n_communicating = pick_waiting(kernels, sorted, true, waiting);
@@ -458,22 +454,18 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     const row_t n_kernels = work->input->kernels.n;
     const uint64_t n_wait_kernels = waits->n ? waits->first[waits->n] : 0;
     uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_wait_kernels + kernel_deps->n;
-    struct timeline_edges edges;
     struct timeline_parts parts = {0};
     double *ready = arena_alloc(work->arena, n_kernels, sizeof *ready);
     double *done = arena_alloc(work->arena, n_kernels, sizeof *done);
     row_t *first_part = arena_alloc(work->arena, n_kernels, sizeof *first_part);
     uint64_t most_edges = capacity + (uint64_t)n_kernels * (KERNEL_EDGES + 4);
-    edges = (struct timeline_edges){
+    struct timeline_edges edges = {
         .capacity = most_edges,
         .node = arena_alloc(work->arena, most_edges, sizeof *edges.node),
         .dep = arena_alloc(work->arena, most_edges, sizeof *edges.dep),
     };
-    if (work->arena->failed)
-        return false;
-    if (!timeline_ready_kernels(work, queues, kernel_deps, chain, ready, done, &edges, report))
-        return false;
-    if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, ready, done, &parts))
+    if (work->arena->failed || !timeline_ready_kernels(work, queues, kernel_deps, chain, ready, done, &edges, report) ||
+        (!work->input->options.per_stream && !timeline_share_gpu(work, queues, ready, done, &parts)))
         return false;
     report->n_parts = parts.n ? parts.n - n_kernels : 0;
     row_t n = n_kernels + chain->n + (row_t)report->n_parts;

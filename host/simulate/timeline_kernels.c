@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/shared.h"
+#include "columns/column.h"
 #include "simulate/timeline.h"
 
 /* A cut may be this much later than the start of a kernel. */
@@ -169,10 +170,8 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
     const struct timeline_kernels *kernels = &work->input->kernels;
     struct readying readying = {
         .work = work, .queues = queues, .deps = deps, .chain = chain, .edges = edges, .report = report, .done = done};
-    readying.stream_last = arena_alloc(work->arena, kernels->n_streams, sizeof *readying.stream_last);
+    readying.stream_last = rows_none(work->arena, kernels->n_streams);
     readying.before = arena_alloc(work->arena, kernels->n, sizeof *readying.before);
-    if (work->arena->failed)
-        return false;
     row_t *by_end = arena_alloc(work->arena, kernels->n, sizeof *by_end);
     double *end_time = arena_alloc(work->arena, kernels->n, sizeof *end_time);
     const double *keys[] = {kernels->end};
@@ -182,7 +181,6 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
         end_time[i] = kernels->end[by_end[i]];
     readying.by_end = by_end;
     readying.end_time = end_time;
-    memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
     memcpy(done, kernels->end, kernels->n * sizeof *done);
     for (row_t i = 0; i < kernels->n; i++)
         ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);

@@ -170,16 +170,11 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
         else
             sources->calls[sources->n_calls++] = event;
     }
-    enum sutra_status status =
-        event_columns_request(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
-    if (status)
-        return status;
+    TRY(event_columns_request(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error));
     sources->wait_on_stream = columns[0];
     sources->record = columns[1];
-    status =
-        index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
-    if (status)
-        return status;
+    TRY(index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of,
+                   error));
     return index_rows(sources, events->correlation, sources->syncs, sources->n_syncs, KEY_LAST, &sources->sync_of,
                       error);
 }
@@ -631,13 +626,11 @@ static bool read_plus_waits(struct et_plus_timing *timing) {
     const size_t most = n_syncs + timing->input->kernels.n;
     struct thread_times starts, all, any; /* starts; starts and ends; the same over all threads */
     timing->input->calls = timeline_calls_alloc(timing->arena, most);
-    if (timing->arena->failed || most > ROW_LIMIT)
-        return false;
     const struct timeline_ops *ops = &timing->input->ops;
     const row_t n = ops->n;
     double *times = arena_alloc(timing->arena, 2 * (size_t)n, sizeof *times);
     uint32_t *thread = arena_alloc(timing->arena, 2 * (size_t)n, sizeof *thread);
-    if (timing->arena->failed || n > ROW_LIMIT / 2)
+    if (timing->arena->failed || most > ROW_LIMIT || n > ROW_LIMIT / 2)
         return false;
     for (row_t i = 0; i < n; i++) {
         times[i] = ops->start[i];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/shared.h"
+#include "columns/column.h"
 #include "columns/rows.h"
 #include "simulate/timeline.h"
 
@@ -88,16 +89,9 @@ struct waits_making {
 };
 
 static bool add_wait_kernel(struct waits_making *making, row_t kernel) {
-    if (making->n_kernels == making->capacity) {
-        uint64_t capacity = making->capacity * 2 + 64;
-        row_t *kernels = arena_alloc(making->work->arena, capacity, sizeof *kernels);
-        if (!kernels)
-            return false;
-        if (making->n_kernels)
-            memcpy(kernels, making->waits->kernels, making->n_kernels * sizeof *kernels);
-        making->waits->kernels = kernels;
-        making->capacity = capacity;
-    }
+    if (!arena_grow(making->work->arena, &making->waits->kernels, making->n_kernels, &making->capacity,
+                    sizeof *making->waits->kernels))
+        return false;
     making->waits->kernels[making->n_kernels++] = kernel;
     return true;
 }
@@ -128,14 +122,13 @@ static bool wait_for_stream(struct waits_making *making, row_t call) {
     const struct timeline_kernels *kernels = &making->work->input->kernels;
     if (making->work->input->options.of_job) {
         /* For a rank of a job: the kernels that an event of the stream would represent. */
-        const double *end = making->work->input->kernels.end;
         row_t awaited[EVENT_KERNELS_MAX];
         row_t n = timeline_event_kernels(making->work, making->queues, making->deps, calls->stream[call],
                                          calls->before[call], awaited);
-        bool done = true;
-        for (row_t i = 0; i < n && done; i++)
-            done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_wait_kernel(making, awaited[i]);
-        return done;
+        for (row_t i = 0; i < n; i++)
+            if (kernels->end[awaited[i]] <= calls->end[call] + END_TOLERANCE_US && !add_wait_kernel(making, awaited[i]))
+                return false;
+        return true;
     }
     if (calls->stream[call] >= kernels->n_streams)
         return true;
@@ -210,14 +203,11 @@ static bool wait_for_calls(struct waits_making *making, double last_end, struct 
     const struct timeline_calls *calls = &work->input->calls;
     row_t *order = arena_alloc(work->arena, calls->n, sizeof *order);
     struct sync_sweep sweep = {
-        .last = arena_alloc(work->arena, work->input->kernels.n_streams, sizeof *sweep.last),
+        .last = rows_none(work->arena, work->input->kernels.n_streams),
         .heap.rows = arena_alloc(work->arena, work->input->kernels.n, sizeof(row_t)),
         .recent = arena_alloc(work->arena, work->input->kernels.n, sizeof *sweep.recent),
         .recent_until = arena_alloc(work->arena, work->input->kernels.n, sizeof *sweep.recent_until),
     };
-    if (!work->arena->failed)
-        memset(sweep.last, 0xff, work->input->kernels.n_streams * sizeof *sweep.last);
-
     const double *keys[] = {calls->before};
     if (work->arena->failed || !timeline_sort(work, calls->n, keys, 1, order))
         return false;
@@ -422,11 +412,10 @@ static bool apply_job_orders(const struct timeline_work *work, const struct time
                              struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_orders *orders = &work->input->orders;
     row_t *order = arena_alloc(work->arena, orders->n, sizeof *order);
-    deps->last_stream_wait = arena_alloc(work->arena, orders->n_streams, sizeof *deps->last_stream_wait);
+    deps->last_stream_wait = rows_none(work->arena, orders->n_streams);
     const double *keys[] = {orders->call_start};
     if (work->arena->failed || !timeline_sort(work, orders->n, keys, 1, order))
         return false;
-    memset(deps->last_stream_wait, 0xff, orders->n_streams * sizeof *deps->last_stream_wait);
     bool done = true;
     for (row_t i = 0; i < orders->n && done; i++) {
         row_t awaited[EVENT_KERNELS_MAX], o = order[i];
@@ -500,16 +489,13 @@ static bool guess_after_wait_calls(const struct timeline_work *work, const struc
 
 bool timeline_find_deps(const struct timeline_work *work, const struct timeline_queues *queues,
                         struct timeline_deps *deps, struct timeline_report *report) {
-    const row_t n = work->input->kernels.n;
-    *deps = (struct timeline_deps){.first = arena_alloc(work->arena, n, sizeof *deps->first)};
+    *deps = (struct timeline_deps){.first = rows_none(work->arena, work->input->kernels.n)};
     if (work->arena->failed)
         return false;
-    memset(deps->first, 0xff, n * sizeof *deps->first);
     if (!work->input->options.of_job)
         return apply_orders(work, queues, deps, report);
-    bool done = apply_job_orders(work, queues, deps, report);
-    if (done && !work->input->orders.recorded)
-        done =
-            guess_before_collectives(work, queues, deps, report) && guess_after_wait_calls(work, queues, deps, report);
-    return done;
+    if (!apply_job_orders(work, queues, deps, report))
+        return false;
+    return work->input->orders.recorded ||
+           (guess_before_collectives(work, queues, deps, report) && guess_after_wait_calls(work, queues, deps, report));
 }

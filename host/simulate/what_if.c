@@ -514,10 +514,8 @@ enum sutra_status changes_apply(const struct change_target *target, const char *
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error) {
     for (size_t k = 0; k < n; k++) {
         struct arena_mark mark = arena_mark(arena);
-        enum sutra_status status = apply_change(target, changes[k], run_ns, arena, error);
+        TRY(apply_change(target, changes[k], run_ns, arena, error));
         arena_release(arena, mark);
-        if (status)
-            return status;
     }
     return SUTRA_OK;
 }
@@ -532,10 +530,8 @@ enum sutra_status removals_apply(const struct change_target *target, const char 
         memcpy(change, removals[k], length);
         memcpy(change + length, ":0", 3);
         const char *const changes[] = {change};
-        enum sutra_status status = changes_apply(target, changes, 1, kept, arena, error);
+        TRY(changes_apply(target, changes, 1, kept, arena, error));
         arena_release(arena, mark);
-        if (status)
-            return status;
     }
     return SUTRA_OK;
 }

@@ -198,6 +198,21 @@ void json_add_format(struct json_out *json, const char *name, const char *format
     va_end(arguments);
 }
 
+void json_add_string(struct json_out *json, const char *name, const char *text) {
+    json_key(json, name, strlen(name));
+    json_string(json, text, strlen(text));
+}
+
+void json_add_integer(struct json_out *json, const char *name, int64_t value) {
+    json_key(json, name, strlen(name));
+    json_integer(json, value);
+}
+
+void json_add_double(struct json_out *json, const char *name, double value) {
+    json_key(json, name, strlen(name));
+    json_double(json, value);
+}
+
 void json_add_real(struct json_out *json, const char *name, int n_digits, double value) {
     if (isfinite(value))
         json_add_format(json, name, "%.*g", n_digits, value);

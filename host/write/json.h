@@ -69,6 +69,11 @@ __attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json
 /* A member that is an object: a count for each name. */
 void json_add_counts(struct json_out *json, const char *name, const struct sutra_count *counts, uint64_t n);
 
+/* As json_string(), json_integer() and json_double() write the value. */
+void json_add_string(struct json_out *json, const char *name, const char *text);
+void json_add_integer(struct json_out *json, const char *name, int64_t value);
+void json_add_double(struct json_out *json, const char *name, double value);
+
 /* With `n_digits` significant digits; NaN and infinity: null. */
 void json_add_real(struct json_out *json, const char *name, int n_digits, double value);
 
