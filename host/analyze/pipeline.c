@@ -335,10 +335,7 @@ static enum sutra_status make_tables(struct pipeline_job *job, struct sutra_pipe
             made->result.reasons[id] = "nodes never ran";
         return SUTRA_OK;
     }
-    enum sutra_status status =
-        programs_make(&job->programs, &target, simulation->job->n_matched_collectives, &job->arena, error);
-    if (status)
-        return status;
+    TRY(programs_make(&job->programs, &target, simulation->job->n_matched_collectives, &job->arena, error));
     job->units = arena_alloc(&job->arena, job->programs.n, sizeof *job->units);
     job->stages = arena_alloc(&job->arena, job->programs.n, sizeof *job->stages);
     if (job->arena.failed || !programs_stages(&job->programs, &job->arena, job->stages))
@@ -348,10 +345,9 @@ static enum sutra_status make_tables(struct pipeline_job *job, struct sutra_pipe
         for (uint32_t s = 0; s < job->units[p].n_steps; s++)
             job->n_steps = MAX(job->n_steps, (uint32_t)job->units[p].steps[s].step + 1);
     }
-    status = find_bubbles(job, made, error);
-    if (!status)
-        status = find_experts(job, made, error);
-    return status ? status : result_status(&made->result, error);
+    TRY(find_bubbles(job, made, error));
+    TRY(find_experts(job, made, error));
+    return result_status(&made->result, error);
 }
 
 enum sutra_status sutra_pipeline_run(struct sutra_context *context, const struct sutra_simulation *simulation,

@@ -243,9 +243,7 @@ static enum sutra_status decode_result(struct rank_run *run, size_t number, cons
     task_codec(&codec, run->tasks, task, &path);
     if (!path || strcmp(path, task->path) != 0)
         return refuse_result(task, source->name, "partial result of another trace", shard);
-    enum sutra_status status = codec_outcome(&codec, task, source->name, shard);
-    if (status)
-        return status;
+    TRY(codec_outcome(&codec, task, source->name, shard));
     if (file_stamps_differ(trace_stamp(task->path), task->stamp)) {
         unlink(source->name); /* as if that shard had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
@@ -254,15 +252,13 @@ static enum sutra_status decode_result(struct rank_run *run, size_t number, cons
     if (!is_analyzed(task))
         return task->status;
     task->is_idle = task->validity.n_activities == 0;
-    status = claim_rank(run, number, &task->error);
-    if (status)
-        return status;
+    TRY(claim_rank(run, number, &task->error));
     analysis->codec(run->arg, number, &codec);
     codec_check(&codec, codec.at == codec.end);
-    status = codec_outcome(&codec, task, source->name, shard);
-    if (!status && analysis->visit_decoded && !task->is_idle)
-        status = rank_run_visit(run, number, analysis->visit_decoded, run->arg, &task->error);
-    return status;
+    TRY(codec_outcome(&codec, task, source->name, shard));
+    return analysis->visit_decoded && !task->is_idle
+               ? rank_run_visit(run, number, analysis->visit_decoded, run->arg, &task->error)
+               : SUTRA_OK;
 }
 
 /* Decodes the result of a task, unless that is done. */
@@ -343,7 +339,6 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
                                     struct sutra_device_trace **trace) {
     const struct rank_tasks *tasks = run->tasks;
     struct rank_task *task = &tasks->list[number];
-    enum sutra_status status = SUTRA_OK;
     struct trace_head head = {.side = SIDE_UNKNOWN};
     if (task->texts)
         head = (struct trace_head){.side = SIDE_DEVICE, .rank = task->texts->list[task->text].rank};
@@ -353,31 +348,28 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     if (tasks->restriction.n_ranks && head.side == SIDE_DEVICE && head.rank >= 0) {
         task->rank = head.rank;
         task->source = SUTRA_RANK_INFO;
-        status = check_rank(run, task);
+        TRY(check_rank(run, task));
     }
-    if (status)
-        return status;
     if (tasks->traces && tasks->traces[number]) {
         *trace = tasks->traces[number];
         tasks->traces[number] = NULL;
     } else {
-        status = read_file(run, number, context, trace);
+        TRY(read_file(run, number, context, trace));
     }
-    if (status || task->is_split)
-        return status;
+    if (task->is_split)
+        return SUTRA_OK;
     task->validity = *(*trace)->validity;
     task->is_idle = task->validity.n_activities == 0;
     task->rank = rank_number(*trace, task->path, number, &task->source);
-    status = check_rank(run, task);
-    if (!status && context->options.strict && tasks->n > 1)
-        status = validity_report(context, &task->validity, task->path, &task->error);
-    if (!status && !tasks->keeps_truncated)
-        status = restrict_to_complete_part(context, *trace, &task->error);
-    if (!status && restriction_is_part(&tasks->restriction)) {
-        status = sutra_device_trace_restrict(context, *trace, &tasks->restriction, &task->error);
-        status = error_name_file(&task->error, status, task->path);
-    }
-    return status;
+    TRY(check_rank(run, task));
+    if (context->options.strict && tasks->n > 1)
+        TRY(validity_report(context, &task->validity, task->path, &task->error));
+    if (!tasks->keeps_truncated)
+        TRY(restrict_to_complete_part(context, *trace, &task->error));
+    if (!restriction_is_part(&tasks->restriction))
+        return SUTRA_OK;
+    return error_name_file(&task->error,
+                           sutra_device_trace_restrict(context, *trace, &tasks->restriction, &task->error), task->path);
 }
 
 static void run_task_in(struct rank_run *run, size_t number, struct sutra_context *context) {
@@ -644,15 +636,13 @@ static enum sutra_status finish_tasks(struct rank_run *run, struct sutra_error *
     }
     if (tasks->is_combined_by_other_process)
         return SUTRA_OK;
-    enum sutra_status status = find_fatal_error(run, !tasks->first_pass, error);
-    if (status)
-        return status;
+    TRY(find_fatal_error(run, !tasks->first_pass, error));
     if (tasks->n_analyzed == 0)
         return report_no_rank(run, error);
-    status = join_defects(run, error);
-    if (!status && !tasks->first_pass)
+    TRY(join_defects(run, error));
+    if (!tasks->first_pass)
         warn_about_skipped(run);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Shares the report of consecutive tasks that read its ranks, REPORT/rankN. False: out of memory. */
@@ -765,22 +755,21 @@ static enum sutra_status replace_split(struct rank_run *run, bool *any, struct s
 /* Analyzes the ranks of traces with several ranks, which the tasks so far have split. */
 static enum sutra_status run_split(struct rank_run *run, struct sutra_error *error) {
     bool any;
-    enum sutra_status status = replace_split(run, &any, error);
-    if (!status && any && run->plan)
+    TRY(replace_split(run, &any, error));
+    if (any && run->plan)
         run_pool(run, run_split_task, run->tasks->n);
-    else if (!status && any)
+    else if (any)
         run_here(run, run_split_task);
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status combine_results(struct rank_run *run, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (bool any = true; any && !status;) {
+    for (bool any = true; any;) {
         for (size_t i = 0; i < run->tasks->n; i++)
             read_result(run, i);
-        status = replace_split(run, &any, error);
+        TRY(replace_split(run, &any, error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status run_shard(struct rank_run *run, struct sutra_error *error) {
@@ -836,9 +825,7 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     struct rank_run run = {.tasks = tasks, .analysis = analysis, .context = context, .arg = arg, .plan = context->plan};
     tasks->analysis = analysis;
     tasks->n_paths = n_paths;
-    enum sutra_status status = make_tasks(&run, n_paths, error);
-    if (status)
-        return status;
+    TRY(make_tasks(&run, n_paths, error));
     for (size_t i = 0; i < n_paths; i++)
         tasks->list[i] =
             (struct rank_task){.path = arena_text(&tasks->arena, paths[i], strlen(paths[i])), .number = i, .place = i};
@@ -847,16 +834,15 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     pthread_mutex_init(&run.mutex, NULL);
     pthread_mutex_init(&run.visiting, NULL);
     pthread_cond_init(&run.turn, NULL);
-    status = run_tasks(&run, error);
+    const enum sutra_status status = run_tasks(&run, error);
     pthread_cond_destroy(&run.turn);
     pthread_mutex_destroy(&run.visiting);
     pthread_mutex_destroy(&run.mutex);
     pair_table_free(&run.claims);
     if (!tasks->keeps_texts)
         free_texts(tasks);
-    if (!status && !tasks->is_combined_by_other_process && analysis->merge)
-        status = analysis->merge(arg, context, error);
-    return status;
+    TRY(status);
+    return tasks->is_combined_by_other_process || !analysis->merge ? SUTRA_OK : analysis->merge(arg, context, error);
 }
 
 enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_analysis *analysis, size_t offset,

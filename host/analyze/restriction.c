@@ -195,8 +195,7 @@ static enum sutra_status apply_filter(struct filter *f, struct sutra_error *erro
         struct arena scratch = {0};
         enum sutra_status status = categorize_launchers(f->model, f->arena, &scratch, &categories, error);
         arena_free(&scratch);
-        if (status)
-            return status;
+        TRY(status);
         f->categories = categories;
     }
     row_t n_fits = 0;
@@ -255,8 +254,7 @@ static enum sutra_status select_events(struct sutra_context *context, const stru
     if (!status)
         status = selection_make(context, trace, &wanted, filter.fits, arena, selection, error);
     arena_free(&scratch);
-    if (status)
-        return status;
+    TRY(status);
 
     /* An empty selection is an error, a selection without activities a warning. */
     uint64_t n = 0, n_kept = 0;

@@ -31,9 +31,7 @@ static enum sutra_status describe_order(const struct engine *engine, struct aren
     TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         order[i] = i;
-    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
-    if (status)
-        return status;
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error));
     for (row_t i = 0; i < n; i++)
         next[groups[i] + 1]++;
     for (uint32_t g = 0; g < n_groups; g++)

@@ -202,20 +202,17 @@ static int check_files(struct job *job) {
     struct sutra_error error;
     if (check->is_linked_job)
         return check_linked_job(job);
-    enum sutra_status status = job_open(job, NULL, &error);
-    if (!status)
-        status = sutra_et_check_create(job->context, &check->options, &check->check, &error);
-    for (size_t i = 0; i < job->n_inputs && !status; i++) {
+    if (job_open(job, NULL, &error) || sutra_et_check_create(job->context, &check->options, &check->check, &error))
+        return job_fail(job, &error);
+    for (size_t i = 0; i < job->n_inputs; i++) {
         sutra_et_free(check->et);
         check->et = NULL;
-        status = sutra_et_read(job->context, job->inputs[i], &damaged, &check->et, &error);
+        if (sutra_et_read(job->context, job->inputs[i], &damaged, &check->et, &error) ||
+            sutra_et_check_add(check->check, check->et, &error))
+            return job_fail(job, &error);
         progress_clear(&job->watch.progress);
-        if (!status)
-            status = sutra_et_check_add(check->check, check->et, &error);
     }
-    if (!status)
-        status = sutra_et_check_finish(check->check, &error);
-    if (status)
+    if (sutra_et_check_finish(check->check, &error))
         return job_fail(job, &error);
     progress_clear(&job->watch.progress);
     sutra_et_check_report(check->check, &report);

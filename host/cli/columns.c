@@ -107,13 +107,9 @@ static int write_columns(struct job *job) {
     struct columns_job *columns = (struct columns_job *)job;
     struct ArrowArrayStream stream;
     struct sutra_error error;
-    enum sutra_status status = job_open(job, job->output, &error);
-    if (!status)
-        status = fill_stream(columns, &stream, &error);
     uint64_t n_rows = 0;
-    if (!status)
-        status = sutra_columns_write(job->context, &stream, job->output, &n_rows, &job->figures.output_bytes, &error);
-    if (status)
+    if (job_open(job, job->output, &error) || fill_stream(columns, &stream, &error) ||
+        sutra_columns_write(job->context, &stream, job->output, &n_rows, &job->figures.output_bytes, &error))
         return job_fail(job, &error);
     /* A table without rows is a valid result, but rarely the expected one. */
     bool is_empty = columns->host ? host_trace_check_nodes(columns->host, &error) != SUTRA_OK

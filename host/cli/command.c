@@ -72,19 +72,19 @@ static int read_choice(const struct option_row *option, const char *text, size_t
 static int read_device(const struct option_row *option, const char *text, struct device_choice *value) {
     size_t length = strcspn(text, ":");
     uint64_t number = 0;
-    int choice = 0, status = read_choice(option, text, length, &choice);
-    if (status == SUTRA_OK && text[length]) {
+    int choice = 0;
+    TRY_CODE(read_choice(option, text, length, &choice));
+    if (text[length]) {
         if (option->choices[choice + 1]) {
             const char *const *last = option->choices;
             while (last[1])
                 last++;
             return message_fail(SUTRA_USAGE, "--%s: '%s': only %s accepts a number", option->name, text, *last);
         }
-        status = read_number(option, text + length + 1, &number);
+        TRY_CODE(read_number(option, text + length + 1, &number));
     }
-    if (status == SUTRA_OK)
-        *value = (struct device_choice){choice, (uint32_t)number};
-    return status;
+    *value = (struct device_choice){choice, (uint32_t)number};
+    return SUTRA_OK;
 }
 
 /* Stores an option's argument (NULL for flags) in its member of the command's struct. */
@@ -92,7 +92,6 @@ static int store_value(const struct option_row *option, const char *text, struct
     void *member = (char *)job + option->offset;
     struct option_list *list = member;
     uint64_t number;
-    int status;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)member = true;
@@ -104,8 +103,7 @@ static int store_value(const struct option_row *option, const char *text, struct
         return SUTRA_OK;
     case OPTION_NUMBER:
     case OPTION_REAL:
-        if ((status = read_number(option, text, &number)) != SUTRA_OK)
-            return status;
+        TRY_CODE(read_number(option, text, &number));
         if (option->kind == OPTION_REAL)
             *(double *)member = (double)number;
         else if (option->size == sizeof(uint32_t))
@@ -243,8 +241,7 @@ static int read_letters(struct job *job, char ***next, const char *letters, bool
 static int parse_arguments(struct job *job, char **next, bool *help) {
     const struct command *command = job->command;
     bool only_operands = false;
-    int status = SUTRA_OK;
-    while (*next && status == SUTRA_OK && !*help) {
+    while (*next && !*help) {
         char *word = *next++;
         if (only_operands || word[0] != '-' || !word[1]) {
             if (job->operands.n == command->n_operands_max)
@@ -255,18 +252,17 @@ static int parse_arguments(struct job *job, char **next, bool *help) {
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
         } else if (word[1] == '-') {
-            status = read_long(job, &next, word + 2, help);
+            TRY_CODE(read_long(job, &next, word + 2, help));
         } else {
-            status = read_letters(job, &next, word + 1, help);
+            TRY_CODE(read_letters(job, &next, word + 1, help));
         }
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Checks the arguments, and that no output overwrites an input. */
 static int check_arguments(struct job *job) {
     const struct command *command = job->command;
-    int exit_code = SUTRA_OK;
     if (job->operands.n < command->n_operands_min)
         return message_fail(SUTRA_USAGE, "%s; see '%s --help'", command->missing, command->called);
     if (job->quiet && job->verbose)
@@ -279,15 +275,14 @@ static int check_arguments(struct job *job) {
         job->log_level = LOG_WARNING;
     if (job->verbose)
         job->log_level = LOG_DEBUG;
-    if (command->check && (exit_code = command->check(job)) != SUTRA_OK)
-        return exit_code;
+    if (command->check)
+        TRY_CODE(command->check(job));
     for (size_t i = 0; job->output && i < job->n_inputs; i++)
         if (job->inputs[i] && paths_same(job->output, job->inputs[i]))
             return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
-    if ((exit_code = job_check_stats(job->stats, job->output, job->inputs, job->n_inputs)) != SUTRA_OK)
-        return exit_code;
-    if (job->output && command->writes && (exit_code = path_check_format(job->output, command->writes)) != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(job_check_stats(job->stats, job->output, job->inputs, job->n_inputs));
+    if (job->output && command->writes)
+        TRY_CODE(path_check_format(job->output, command->writes));
     if (command->operand_kind != OPERAND_FILE)
         return SUTRA_OK;
     return job->traces.n ? paths_check_inputs((const char *const *)job->operands.words, job->operands.n)

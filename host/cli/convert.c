@@ -192,8 +192,7 @@ static int check(struct job *job) {
     int exit_code = SUTRA_OK;
     struct source source;
     if (!convert->compat_input) {
-        if ((exit_code = job_spool_operand(job)) != SUTRA_OK)
-            return exit_code;
+        TRY_CODE(job_spool_operand(job));
         convert->input = job->operands.words[0];
     }
     if ((!convert->compat_input || path_size(convert->input) > 0) &&
@@ -206,9 +205,8 @@ static int check(struct job *job) {
                           ": 'sutra link HOST DEVICE -o LINKED.json' writes ET+", &error))
             exit_code = message_error(&error);
         source_close(&source);
+        TRY_CODE(exit_code);
     }
-    if (exit_code != SUTRA_OK)
-        return exit_code;
     if (convert->is_report)
         return check_report(convert);
     if (convert->rank != RANK_UNSET || convert->annotation)
@@ -221,14 +219,14 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE,
                             "%s: convert writes protobuf, not JSON; use -o NAME.et, then 'sutra jsonize NAME.et -o %s'",
                             job->output, job->output);
-    if (!*compat && (exit_code = path_check_format(job->output, ".et")) != SUTRA_OK)
-        return exit_code;
+    if (!*compat)
+        TRY_CODE(path_check_format(job->output, ".et"));
     if (faithful && *compat)
         return message_fail(SUTRA_USAGE, "--faithful and --compat exclude each other");
     if (faithful_is_requested(&convert->faithful) && !faithful)
         return message_fail(SUTRA_USAGE, "--gpu and --min-idle-us need --faithful");
-    if (convert->astra && (exit_code = path_check_format(convert->astra, "")) != SUTRA_OK)
-        return exit_code;
+    if (convert->astra)
+        TRY_CODE(path_check_format(convert->astra, ""));
     if (convert->astra && *compat)
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
@@ -336,25 +334,18 @@ static int convert_file(struct job *job) {
     struct sutra_error error;
     if (convert->is_report)
         return convert_report(convert);
-    enum sutra_status status = job_open(job, job->output, &error);
-    if (!status)
-        status = sutra_convert(job->context, convert->input, &convert->options, &convert->converted, &error);
-    if (!status)
-        sutra_converted_report(convert->converted, &report);
-    if (!status && !report.n_plus_nodes && !convert->options.compat)
-        status = error_file(&error, SUTRA_DATA, convert->input, "the trace has no nodes: link a trace with operators");
-    if (!status && convert->options.keep_times)
-        status = sutra_converted_run_faithful(job->context, convert->converted, NULL, &convert->faithful.options,
-                                              &faithful, &error);
-    if (!status && convert->astra)
-        status = folder_create(convert->astra, &error);
-    if (status)
+    if (job_open(job, job->output, &error) ||
+        sutra_convert(job->context, convert->input, &convert->options, &convert->converted, &error))
         return job_fail(job, &error);
-    status = sutra_converted_write(job->context, convert->converted, job->output, &job->figures.output_bytes, &error);
-    if (!status && convert->astra)
-        status = sutra_converted_write_astra(job->context, convert->converted, convert->astra,
-                                             (uint32_t)convert->n_ranks, &error);
-    if (status)
+    sutra_converted_report(convert->converted, &report);
+    if ((!report.n_plus_nodes && !convert->options.compat &&
+         error_file(&error, SUTRA_DATA, convert->input, "the trace has no nodes: link a trace with operators")) ||
+        (convert->options.keep_times && sutra_converted_run_faithful(job->context, convert->converted, NULL,
+                                                                     &convert->faithful.options, &faithful, &error)) ||
+        (convert->astra && folder_create(convert->astra, &error)) ||
+        sutra_converted_write(job->context, convert->converted, job->output, &job->figures.output_bytes, &error) ||
+        (convert->astra && sutra_converted_write_astra(job->context, convert->converted, convert->astra,
+                                                       (uint32_t)convert->n_ranks, &error)))
         return job_fail(job, &error);
     job_measure_inputs(job);
     sutra_converted_report(convert->converted, &report);

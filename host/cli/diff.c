@@ -500,10 +500,9 @@ static int check(struct analysis *analysis) {
         if (end == self->fail_above || *end || !(self->fail_above_percent >= 0) || isinf(self->fail_above_percent))
             return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", self->fail_above);
     }
-    int exit_code = SUTRA_OK;
-    for (unsigned side = 0; side < 2 && exit_code == SUTRA_OK; side++)
-        exit_code = trace_list_make(&self->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON);
-    return exit_code;
+    for (unsigned side = 0; side < 2; side++)
+        TRY_CODE(trace_list_make(&self->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON));
+    return SUTRA_OK;
 }
 
 /* Writes HTA's tables and lists of names. */
@@ -558,15 +557,15 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     uint64_t n_bytes = 0;
     if (self->compat == DIFF_COMPAT_HTA)
         return compare_as_hta(self, error);
-    enum sutra_status status = sutra_diff_run(job->context, (const char *const *)a->paths, a->n,
-                                              (const char *const *)b->paths, b->n, &options, &self->diff, error);
-    if (!status && job->output)
-        status = analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error);
-    if (!status && job->output && !analysis->no_report)
-        status = sutra_report_write_diff(job->context, self->diff, job->operands.words[0], job->operands.words[1],
-                                         analysis->results.path, &n_bytes, error);
+    TRY(sutra_diff_run(job->context, (const char *const *)a->paths, a->n, (const char *const *)b->paths, b->n, &options,
+                       &self->diff, error));
+    if (job->output)
+        TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error));
+    if (job->output && !analysis->no_report)
+        TRY(sutra_report_write_diff(job->context, self->diff, job->operands.words[0], job->operands.words[1],
+                                    analysis->results.path, &n_bytes, error));
     job->figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 /* The exit code of the gate; reports why it is not SUTRA_OK, or why there is no decision. */
@@ -604,8 +603,8 @@ static int report(struct analysis *analysis) {
                                          {"n_ranks_b", summary.n_ranks[1]},
                                          {"n_steps_a", summary.n_steps[0]},
                                          {"n_steps_b", summary.n_steps[1]}};
-    int exit_code = analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
-    return exit_code == SUTRA_OK && self->diff ? report_gate(self, &summary, &gate) : exit_code;
+    TRY_CODE(analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0));
+    return self->diff ? report_gate(self, &summary, &gate) : SUTRA_OK;
 }
 
 static void release(struct job *job) {

@@ -126,13 +126,9 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE, "options for ranks need --ranks N");
     if (!is_job && paths_same(gen->host_path, gen->device_path))
         return message_fail(SUTRA_USAGE, "%s: both traces have the same file name", gen->host_path);
-    int exit_code = read_faults(&gen->faults, run);
-    if (exit_code == SUTRA_OK)
-        exit_code = path_check_format(gen->host_path, is_job ? "" : ".json");
-    if (exit_code == SUTRA_OK)
-        exit_code = path_check_format(gen->device_path, is_job ? "" : ".json");
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(read_faults(&gen->faults, run));
+    TRY_CODE(path_check_format(gen->host_path, is_job ? "" : ".json"));
+    TRY_CODE(path_check_format(gen->device_path, is_job ? "" : ".json"));
     run->run.gpu_scale = 1;
     if (gen->gpu_scale) {
         char *end;
@@ -163,11 +159,10 @@ static int generate(struct job *job) {
     struct generate_options *run = &gen->run.run;
     bool is_job = gen->run.n_ranks > 0;
     struct sutra_error error;
-    int exit_code = is_job ? folder_make(gen->host_path) : SUTRA_OK;
-    if (is_job && exit_code == SUTRA_OK)
-        exit_code = folder_make(gen->device_path);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    if (is_job) {
+        TRY_CODE(folder_make(gen->host_path));
+        TRY_CODE(folder_make(gen->device_path));
+    }
     run->host_path = gen->run.host_folder = gen->host_path;
     run->device_path = gen->run.device_folder = gen->device_path;
     run->host_file = (struct temp_file_options){.force = job->options.force, .temporary = on_host_file};

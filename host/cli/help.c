@@ -217,10 +217,9 @@ static int print_help(struct job *job) {
             topic_prints[i]();
             return SUTRA_OK;
         }
-    int exit_code = find_described(job, &parent, &command);
-    if (exit_code == SUTRA_OK)
-        help_command_print(command);
-    return exit_code;
+    TRY_CODE(find_described(job, &parent, &command));
+    help_command_print(command);
+    return SUTRA_OK;
 }
 
 static const char *const help_synopses[] = {"[COMMAND]", "options | exit-codes", NULL};
@@ -416,10 +415,9 @@ static int print_manual(struct job *job) {
         print_program_page();
         return SUTRA_OK;
     }
-    int exit_code = find_described(job, &parent, &command);
-    if (exit_code == SUTRA_OK)
-        print_command_page(parent, command);
-    return exit_code;
+    TRY_CODE(find_described(job, &parent, &command));
+    print_command_page(parent, command);
+    return SUTRA_OK;
 }
 
 static const char *const synopses[] = {"[COMMAND]", "--list", NULL};

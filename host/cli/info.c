@@ -348,15 +348,10 @@ static enum sutra_status show_pair(struct info_job *info, struct json_out *json,
     struct job *job = &info->job;
     struct sutra_advice advice = {.size = sizeof advice};
     char command[COMMAND_MAX] = "";
-    enum sutra_status status = sutra_host_trace_read(job->context, job->inputs[0], &info->host, error);
-    if (status)
-        explain_swapped_pair(job, job->inputs[0], job->inputs[1], error);
-    else
-        status = sutra_device_trace_read(job->context, job->inputs[1], &info->device, error);
-    if (!status)
-        status = sutra_advise(job->context, info->host, info->device, &advice, error);
-    if (status)
-        return status;
+    if (sutra_host_trace_read(job->context, job->inputs[0], &info->host, error))
+        return explain_swapped_pair(job, job->inputs[0], job->inputs[1], error);
+    TRY(sutra_device_trace_read(job->context, job->inputs[1], &info->device, error));
+    TRY(sutra_advise(job->context, info->host, info->device, &advice, error));
     progress_clear(&job->watch.progress);
     advice_command(&advice, job->inputs[0], job->inputs[1], NULL, command, sizeof command);
     struct trace_validity both = *info->host->validity;
@@ -373,11 +368,8 @@ static enum sutra_status show_pair(struct info_job *info, struct json_out *json,
 static enum sutra_status show_et(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     struct job *job = &info->job;
     struct sutra_et_info summary = {.size = sizeof summary};
-    enum sutra_status status = sutra_et_read(job->context, job->inputs[0], NULL, &info->et, error);
-    if (!status)
-        status = sutra_et_info(job->context, info->et, &summary, error);
-    if (status)
-        return status;
+    TRY(sutra_et_read(job->context, job->inputs[0], NULL, &info->et, error));
+    TRY(sutra_et_info(job->context, info->et, &summary, error));
     progress_clear(&job->watch.progress);
     print_et(json, job->inputs[0], &summary);
     return SUTRA_OK;
@@ -465,14 +457,11 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
     struct job *job = &info->job;
     const char *path = job->inputs[0];
     enum sutra_trace_kind kind;
-    enum sutra_status status = sutra_trace_kind_of(job->context, path, &kind, error);
-    if (status)
-        return status;
+    TRY(sutra_trace_kind_of(job->context, path, &kind, error));
     job->watch.progress.stages = kind == SUTRA_TRACE_HOST ? host_stages : device_stages;
     if (kind == SUTRA_TRACE_HOST) {
         struct sutra_host_summary summary = {.size = sizeof summary};
-        if ((status = sutra_host_trace_read(job->context, path, &info->host, error)))
-            return status;
+        TRY(sutra_host_trace_read(job->context, path, &info->host, error));
         progress_clear(&job->watch.progress);
         sutra_host_trace_summary(info->host, &summary);
         print_host(json, path, &summary, info->host->validity);
@@ -482,9 +471,8 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
     }
     struct sutra_device_summary summary = {.size = sizeof summary};
     job->context->keeps_processes = true;
-    if ((status = sutra_device_trace_read(job->context, path, &info->device, error)) ||
-        (status = sutra_device_trace_summary(job->context, info->device, &summary, error)))
-        return status;
+    TRY(sutra_device_trace_read(job->context, path, &info->device, error));
+    TRY(sutra_device_trace_summary(job->context, info->device, &summary, error));
     progress_clear(&job->watch.progress);
     print_device(json, path, &summary, info->device->validity);
     if (info->device->processes)
@@ -496,24 +484,30 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
     return SUTRA_OK;
 }
 
+/* Shows a pair of traces, or one file by its kind. */
+static enum sutra_status show_inputs(struct info_job *info, struct json_out *json, struct sutra_error *error) {
+    struct job *job = &info->job;
+    const char *path = job->inputs[0];
+    bool is_et = false, is_report = false;
+    struct stat found;
+    TRY(job_open(job, NULL, error));
+    if (job->n_inputs == 2)
+        return show_pair(info, json, error);
+    if (!path_is_stream(path) && stat(path, &found)) /* FILE/rankN */
+        return show_trace(info, json, error);
+    TRY(sutra_is_nsys(path, &is_report, error));
+    if (is_report)
+        return show_report(info, json, error);
+    TRY(sutra_is_et(job->context, path, &is_et, error));
+    return (is_et ? show_et : show_trace)(info, json, error);
+}
+
 static int show(struct job *job) {
     struct info_job *info = (struct info_job *)job;
     struct text_out text = {.file = stdout};
     struct json_out document = {.text = &text, .indent = 2}, *json = info->json ? &document : NULL;
     struct sutra_error error;
-    bool is_et = false, is_report = false;
-    struct stat found;
-    enum sutra_status status = job_open(job, NULL, &error);
-    const bool is_file = path_is_stream(job->inputs[0]) || stat(job->inputs[0], &found) == 0; /* not FILE/rankN */
-    if (!status && job->n_inputs == 1 && is_file)
-        status = sutra_is_nsys(job->inputs[0], &is_report, &error);
-    if (!status && job->n_inputs == 2)
-        status = show_pair(info, json, &error);
-    else if (!status && is_report)
-        status = show_report(info, json, &error);
-    else if (!status && (!is_file || !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error))))
-        status = (is_et ? show_et : show_trace)(info, json, &error);
-    if (status)
+    if (show_inputs(info, json, &error))
         return job_fail(job, &error);
     if (!json)
         return SUTRA_OK;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"
 #include "cli/job.h"
@@ -169,10 +170,11 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     options.note = on_note;
     options.temporary = interrupt_guard_callback;
     options.arg = &job->watch;
-    enum sutra_status status = output && !options.force ? sutra_output_check(output, error) : SUTRA_OK;
-    if (!status && job->stats && !options.force)
-        status = sutra_output_check(job->stats, error);
-    return status ? status : sutra_context_create(&options, &job->context, error);
+    if (output && !options.force)
+        TRY(sutra_output_check(output, error));
+    if (job->stats && !options.force)
+        TRY(sutra_output_check(job->stats, error));
+    return sutra_context_create(&options, &job->context, error);
 }
 
 int job_fail(struct job *job, const struct sutra_error *error) {

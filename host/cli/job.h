@@ -171,6 +171,14 @@ extern const char *const device_names[];
  * Errors ("sutra: ...") and warnings ("sutra: warning: ...") on standard error.
  */
 
+/* Returns the exit code of a call that failed and has reported its error; TRY() is for a status. */
+#define TRY_CODE(call)                                                                                                 \
+    do {                                                                                                               \
+        const int try_code = (call);                                                                                   \
+        if (try_code != SUTRA_OK)                                                                                      \
+            return try_code;                                                                                           \
+    } while (0)
+
 /* Prints one line and returns `status`, so that a command can `return message_fail(...)`. */
 __attribute__((format(printf, 2, 3))) int message_fail(enum sutra_status status, const char *format, ...);
 /* Prints an error of the library; returns its status. */

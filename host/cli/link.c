@@ -199,9 +199,9 @@ static int check_output(struct link_job *link, const char *path) {
     if (link->astra.is_given && link->faithful.gpu == GPU_STREAMS)
         return message_fail(SUTRA_USAGE,
                             "--astra and --gpu streams exclude each other: ASTRA-sim simulates one GPU resource");
-    int exit_code = faithful_check(&link->faithful);
+    TRY_CODE(faithful_check(&link->faithful));
     output->how = link->faithful.options;
-    return exit_code;
+    return SUTRA_OK;
 }
 
 /* Of three names without an option before them, the one after --astra is its directory. */
@@ -247,20 +247,17 @@ static int check(struct job *job) {
         return message_fail(SUTRA_USAGE, "--match-step needs --match names or --match auto");
     if (link->options.match_step && strlen(link->options.match_step) > MATCH_STEP_MAX)
         return message_fail(SUTRA_USAGE, "--match-step: expected the name or the number of a profiler step");
-    int exit_code = pair_check_operands(&link->pair);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(pair_check_operands(&link->pair));
     link->is_job = link->table || link->combine || (traces[HOST_TRACE] && path_is_folder(traces[HOST_TRACE])) ||
                    (traces[DEVICE_TRACE] && path_is_folder(traces[DEVICE_TRACE]));
-    if ((exit_code = check_astra(link)) != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(check_astra(link));
     if (link->is_job) {
         char name[RANK_FILE_MAX];
         rank_file_name(0, link_extensions[link->format], name);
-        exit_code = check_output(link, name);
-        if (exit_code == SUTRA_OK && job->output)
-            exit_code = path_check_format(job->output, "");
-        return exit_code == SUTRA_OK ? link_check_job(link) : exit_code;
+        TRY_CODE(check_output(link, name));
+        if (job->output)
+            TRY_CODE(path_check_format(job->output, ""));
+        return link_check_job(link);
     }
     if (job->plan)
         return message_fail(
@@ -275,14 +272,12 @@ static int check(struct job *job) {
     if (job_option && traces[HOST_TRACE])
         return message_fail(SUTRA_USAGE, "%s needs a job: %s is not a directory of traces", job_option,
                             traces[HOST_TRACE]);
-    if ((exit_code = pair_check_named(&link->pair)) != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(pair_check_named(&link->pair));
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", called);
-    if ((exit_code = check_output(link, job->output)) != SUTRA_OK)
-        return exit_code;
-    if (job->command == &link_command && (exit_code = path_check_format(job->output, ".json or .et")) != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(check_output(link, job->output));
+    if (job->command == &link_command)
+        TRY_CODE(path_check_format(job->output, ".json or .et"));
     return pair_check_files(&link->pair);
 }
 
@@ -423,16 +418,12 @@ static int run_link(struct job *job) {
     pair->validity.defects[DEFECT_UNKNOWN_LAUNCH] = link->linked->found.defects[DEFECT_UNKNOWN_LAUNCH];
     sutra_linked_report(link->linked, &report);
     sutra_linked_match(link->linked, &match);
-    if (job->log_level <= LOG_WARNING || job->options.strict) {
-        int exit_code = check_matches(link, &report);
-        if (exit_code != SUTRA_OK)
-            return exit_code;
-    }
+    if (job->log_level <= LOG_WARNING || job->options.strict)
+        TRY_CODE(check_matches(link, &report));
     const struct linked_traces inputs_to_free = {link->linked, pair->host, pair->device};
     link->output.astra_folder = link->astra.value;
-    if (link->astra.value && folder_create(link->astra.value, &error))
-        return job_fail(job, &error);
-    if (link_output_write(job->context, &inputs_to_free, &link->output, NULL, job->output, &job->figures.output_bytes,
+    if ((link->astra.value && folder_create(link->astra.value, &error)) ||
+        link_output_write(job->context, &inputs_to_free, &link->output, NULL, job->output, &job->figures.output_bytes,
                           &faithful, &error))
         return job_fail(job, &error);
     job_measure_inputs(job);

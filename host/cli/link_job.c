@@ -119,13 +119,10 @@ static int plan_ranks(struct ranks_run *run) {
     const char *folder = job->output, *min_idle_us = link->faithful.min_idle_us;
     struct sutra_error error;
     run->plan.lenient = job->options.lenient;
-    int exit_code = SUTRA_OK;
     if (!link->table)
-        exit_code = pair_folders(run);
+        TRY_CODE(pair_folders(run));
     else if (job_plan_read(&run->plan, link->table, &error))
-        exit_code = message_error(&error);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+        return message_error(&error);
     if (link->dry_run) {
         print_plan(&run->plan);
         return SUTRA_OK;

@@ -140,11 +140,8 @@ static int check(struct job *job) {
     struct legacy_job *legacy = (struct legacy_job *)job;
     struct sutra_legacy_options *how = &legacy->options;
     const char *const *traces = legacy->pair.traces;
-    int exit_code = pair_check_operands(&legacy->pair);
-    if (exit_code == SUTRA_OK)
-        exit_code = pair_check_named(&legacy->pair);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(pair_check_operands(&legacy->pair));
+    TRY_CODE(pair_check_named(&legacy->pair));
     for (int i = 0; i < 2; i++)
         if (path_is_folder(traces[i]))
             return message_fail(SUTRA_USAGE,

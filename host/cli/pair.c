@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"
 #include "cli/pair.h"
@@ -50,10 +51,11 @@ int pair_check_files(struct pair_job *pair) {
     return SUTRA_OK;
 }
 
-void explain_swapped_pair(const struct job *job, const char *host, const char *device, struct sutra_error *error) {
+enum sutra_status explain_swapped_pair(const struct job *job, const char *host, const char *device,
+                                       struct sutra_error *error) {
     if (error->status != SUTRA_DATA || !job_is_trace(job, host, SUTRA_TRACE_DEVICE) ||
         !job_is_trace(job, device, SUTRA_TRACE_HOST))
-        return;
+        return error->status;
     struct buffer line = {0};
     buffer_append_text(&line, "; the traces are swapped");
     if (job->operands.n == 2) {
@@ -66,20 +68,16 @@ void explain_swapped_pair(const struct job *job, const char *host, const char *d
     size_t length = strlen(error->message);
     snprintf(error->message + length, sizeof error->message - length, "%.*s", (int)line.length, line.bytes);
     buffer_free(&line);
+    return error->status;
 }
 
 enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error) {
     struct job *job = &pair->job;
     const char *host = pair->traces[HOST_TRACE], *device = pair->traces[DEVICE_TRACE];
-    enum sutra_status status = job_open(job, job->output, error);
-    if (!status)
-        status = sutra_host_trace_read(job->context, host, &pair->host, error);
-    if (!status)
-        status = sutra_device_trace_read(job->context, device, &pair->device, error);
-    if (status && !pair->host)
-        explain_swapped_pair(job, host, device, error);
-    if (status)
-        return status;
+    TRY(job_open(job, job->output, error));
+    if (sutra_host_trace_read(job->context, host, &pair->host, error))
+        return explain_swapped_pair(job, host, device, error);
+    TRY(sutra_device_trace_read(job->context, device, &pair->device, error));
     pair->validity = *pair->host->validity;
     validity_add(&pair->validity, pair->device->validity);
     job->validity = &pair->validity;

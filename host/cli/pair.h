@@ -52,8 +52,10 @@ int pair_check_named(const struct pair_job *pair);
 /* At most one trace is standard input. Makes the traces the inputs of the job. */
 int pair_check_files(struct pair_job *pair);
 
-/* For an error of reading the host trace: if the two traces are swapped, appends this and the right command to it. */
-void explain_swapped_pair(const struct job *job, const char *host, const char *device, struct sutra_error *error);
+/* For an error of reading the host trace: if the two traces are swapped, appends this and the right command to it.
+ * Returns its status. */
+enum sutra_status explain_swapped_pair(const struct job *job, const char *host, const char *device,
+                                       struct sutra_error *error);
 
 /* Checks the outputs, creates the context and reads both traces. */
 enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error);

@@ -87,9 +87,7 @@ static const struct option_row options_merge[] = {
 static int check_merge(struct job *job) {
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", job->command->called);
-    int exit_code = job_list_inputs(job, NAMES_JSON);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(job_list_inputs(job, NAMES_JSON));
     size_t earlier = 0, later = paths_find_duplicate(job->inputs, job->n_inputs, &earlier);
     if (later == SIZE_MAX)
         return message_fail(SUTRA_SYSTEM, "out of memory");
@@ -241,9 +239,7 @@ static const struct option_row options_cut[] = {
 static int check_cut(struct job *job) {
     struct cut_job *cut = (struct cut_job *)job;
     const struct sutra_selection *selection = &cut->rewrite.selection;
-    int exit_code = job_check_terminal(job);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(job_check_terminal(job));
     const char *trace = job->operands.words[0], *host = cut->traces[HOST];
     if (host && (selection->only || selection->min_us > 0))
         return message_fail(SUTRA_USAGE, "--host and %s exclude each other: linking needs all events of the time range",
@@ -266,8 +262,8 @@ static int check_cut(struct job *job) {
         return message_fail(SUTRA_USAGE, "only one of the outputs can be standard output");
     if (host && paths_same(host, trace))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", trace);
-    if (host && (exit_code = path_check_format(cut->host_output, ".json")) != SUTRA_OK)
-        return exit_code;
+    if (host)
+        TRY_CODE(path_check_format(cut->host_output, ".json"));
     cut->traces[DEVICE] = trace;
     job->inputs = cut->traces;
     job->n_inputs = 2;
@@ -280,22 +276,14 @@ static int cut(struct job *job) {
     struct sutra_cut_report report = {.size = sizeof report};
     struct sutra_error error;
     uint64_t n_bytes = 0, n_host_bytes = 0;
-    enum sutra_status status = job_open(job, job->output, &error);
-    if (!status && host && !job->options.force)
-        status = sutra_output_check(cut->host_output, &error);
-    if (!status)
-        status = sutra_device_trace_read(job->context, cut->traces[DEVICE], &cut->device, &error);
-    if (!status && device_trace_is_empty(cut->device))
-        status = device_trace_check_events(cut->device, &error);
-    if (!status && host)
-        status = sutra_host_trace_read(job->context, host, &cut->host, &error);
-    if (!status)
-        status = sutra_cut_run(job->context, cut->device, cut->host, &cut->rewrite.selection, &cut->cut, &error);
-    if (!status)
-        status = sutra_cut_write(job->context, cut->cut, job->output, &n_bytes, &error);
-    if (!status && host)
-        status = sutra_cut_write_host(job->context, cut->cut, cut->host_output, &n_host_bytes, &error);
-    if (status)
+    if (job_open(job, job->output, &error) ||
+        (host && !job->options.force && sutra_output_check(cut->host_output, &error)) ||
+        sutra_device_trace_read(job->context, cut->traces[DEVICE], &cut->device, &error) ||
+        (device_trace_is_empty(cut->device) && device_trace_check_events(cut->device, &error)) ||
+        (host && sutra_host_trace_read(job->context, host, &cut->host, &error)) ||
+        sutra_cut_run(job->context, cut->device, cut->host, &cut->rewrite.selection, &cut->cut, &error) ||
+        sutra_cut_write(job->context, cut->cut, job->output, &n_bytes, &error) ||
+        (host && sutra_cut_write_host(job->context, cut->cut, cut->host_output, &n_host_bytes, &error)))
         return job_fail(job, &error);
     job->figures.output_bytes = n_bytes + n_host_bytes;
     job_measure_inputs(job);

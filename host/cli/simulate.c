@@ -369,6 +369,13 @@ static int check(struct job *job) {
     struct sutra_simulate_options *how = &simulate->options;
     how->cpu_threads = simulate->cpu == 1;
     how->no_straggler = simulate->straggler == 1;
+    for (size_t i = 0; i < simulate->scales.n; i++)
+        simulate->changes[how->n_scales++] = simulate->scales.texts[i];
+    if (simulate->overlap)
+        simulate->changes[how->n_scales++] = "comm:0";
+    how->scales = simulate->changes;
+    how->removals = simulate->removals.texts;
+    how->n_removals = simulate->removals.n;
     how->bandwidth = 1;
     const char *text = simulate->bandwidth;
     if (text) { /* "x2", "2x" or "2" */
@@ -389,17 +396,15 @@ static int check(struct job *job) {
         if (end == simulate->hop || *end || !(scale->hop_us >= 0 && scale->hop_us <= 1e9))
             return message_fail(SUTRA_USAGE, "--hop: '%s' is not a number of microseconds", simulate->hop);
     }
-    int exit_code = simulate->tables_folder ? path_check_format(simulate->tables_folder, "") : SUTRA_OK;
-    if (exit_code == SUTRA_OK && simulate->folder)
-        exit_code = path_check_format(simulate->folder, "");
-    if (exit_code == SUTRA_OK)
-        exit_code = paths_check_inputs(&simulate->reference_folder, 1);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    if (simulate->tables_folder)
+        TRY_CODE(path_check_format(simulate->tables_folder, ""));
+    if (simulate->folder)
+        TRY_CODE(path_check_format(simulate->folder, ""));
+    TRY_CODE(paths_check_inputs(&simulate->reference_folder, 1));
     char *folder = (char *)simulate->reference_folder; /* struct operands has words of argv */
-    exit_code =
-        folder ? trace_list_make(&simulate->reference_files, &(const struct operands){1, &folder}, NAMES_ET) : SUTRA_OK;
-    return exit_code == SUTRA_OK ? job_list_inputs(job, NAMES_ET) : exit_code;
+    if (folder)
+        TRY_CODE(trace_list_make(&simulate->reference_files, &(const struct operands){1, &folder}, NAMES_ET));
+    return job_list_inputs(job, NAMES_ET);
 }
 
 /* Determines the ranks of the files: by name if all names contain a rank and all ranks differ, else by order. Files of
@@ -425,19 +430,6 @@ static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutr
     for (size_t i = 0; i < job->n_inputs && !named; i++)
         simulate->numbers[i] = i;
     return SUTRA_OK;
-}
-
-/* Collects the changes of --scale and --overlap, and the nodes that --remove selects. */
-static void collect_changes(struct simulate_job *simulate) {
-    size_t n = 0;
-    for (size_t i = 0; i < simulate->scales.n; i++)
-        simulate->changes[n++] = simulate->scales.texts[i];
-    if (simulate->overlap)
-        simulate->changes[n++] = "comm:0";
-    simulate->options.scales = simulate->changes;
-    simulate->options.n_scales = n;
-    simulate->options.removals = simulate->removals.texts;
-    simulate->options.n_removals = simulate->removals.n;
 }
 
 /* Reads the files of --reference, which must be of the same ranks, and made for a resource per stream. */
@@ -548,39 +540,41 @@ static void recommend_link(const struct job *job, struct sutra_error *error) {
                    "expected an .et file, found a host trace; link it: 'sutra link %s %s -o rank.0.et'", host, device);
 }
 
+/* Reads the files, simulates them, and writes the files of the results. */
+static enum sutra_status run_and_write(struct simulate_job *simulate, struct sutra_error *error) {
+    struct job *job = &simulate->job;
+    uint64_t n_nodes = 0;
+    TRY(number_ranks(simulate, error));
+    TRY(job_open(job, job->output, error));
+    TRY(sutra_et_ranks_read(job->context, job->inputs, simulate->numbers, (uint32_t)job->n_inputs, &simulate->ranks,
+                            error));
+    if (simulate->reference_folder)
+        TRY(read_reference(simulate, error));
+    TRY(run_simulations(simulate, error));
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulate->simulation); i++)
+        n_nodes += rank_at(simulate->simulation, i).n_nodes;
+    if (n_nodes == 0)
+        return error_file(error, SUTRA_DATA, job->inputs[0], "no nodes to simulate: link or convert the trace again");
+    if (job->output)
+        TRY(sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, error));
+    if (simulate->folder)
+        TRY(write_changed(simulate, error));
+    if (simulate->shows_pipeline || simulate->tables_folder)
+        TRY(sutra_pipeline_run(job->context, simulate->simulation, &simulate->pipeline, error));
+    return simulate->tables_folder
+               ? pipeline_write(job->context, simulate->pipeline, job->operands.words[0], simulate->tables_folder,
+                                (enum sutra_table_format)simulate->table_format, error)
+               : SUTRA_OK;
+}
+
 static int simulate(struct job *job) {
     struct simulate_job *simulate = (struct simulate_job *)job;
     struct sutra_error error;
-    enum sutra_status status = number_ranks(simulate, &error);
-    collect_changes(simulate);
-    if (!status)
-        status = job_open(job, job->output, &error);
-    if (!status)
-        status = sutra_et_ranks_read(job->context, job->inputs, simulate->numbers, (uint32_t)job->n_inputs,
-                                     &simulate->ranks, &error);
-    if (!status && simulate->reference_folder)
-        status = read_reference(simulate, &error);
-    if (!status)
-        status = run_simulations(simulate, &error);
-    uint64_t n_nodes = 0;
-    for (uint32_t i = 0; !status && i < sutra_simulation_ranks(simulate->simulation); i++)
-        n_nodes += rank_at(simulate->simulation, i).n_nodes;
-    if (!status && n_nodes == 0)
-        status =
-            error_file(&error, SUTRA_DATA, job->inputs[0], "no nodes to simulate: link or convert the trace again");
-    if (!status && job->output)
-        status = sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, &error);
-    if (!status && simulate->folder)
-        status = write_changed(simulate, &error);
-    if (!status && (simulate->shows_pipeline || simulate->tables_folder))
-        status = sutra_pipeline_run(job->context, simulate->simulation, &simulate->pipeline, &error);
-    if (!status && simulate->tables_folder)
-        status = pipeline_write(job->context, simulate->pipeline, job->operands.words[0], simulate->tables_folder,
-                                (enum sutra_table_format)simulate->table_format, &error);
-    if (status == SUTRA_DATA && job->n_inputs > 1)
-        recommend_link(job, &error);
-    if (status)
+    if (run_and_write(simulate, &error)) {
+        if (error.status == SUTRA_DATA && job->n_inputs > 1)
+            recommend_link(job, &error);
         return job_fail(job, &error);
+    }
     progress_clear(&job->watch.progress);
 
     if (simulate->sensitivity) {

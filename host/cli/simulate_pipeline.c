@@ -82,22 +82,21 @@ void pipeline_add_json(struct json_out *json, const struct sutra_pipeline *pipel
 
 enum sutra_status pipeline_write(struct sutra_context *context, const struct sutra_pipeline *pipeline, const char *path,
                                  const char *folder, enum sutra_table_format format, struct sutra_error *error) {
-    enum sutra_status status = folder_create(folder, error);
-    for (uint32_t id = 0; id < SUTRA_PIPELINE_N_TABLES && !status; id++) {
+    TRY(folder_create(folder, error));
+    for (uint32_t id = 0; id < SUTRA_PIPELINE_N_TABLES; id++) {
         const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(pipeline), id, NULL);
         char *file = NULL;
         if (!table)
             continue;
-        if (asprintf(&file, "%s/%s.%s", folder, sutra_table_name(table), table_formats[format]) < 0)
-            return error_memory(error);
-        status = sutra_table_write(context, table, format, file, NULL, error);
+        TRY_ALLOC(asprintf(&file, "%s/%s.%s", folder, sutra_table_name(table), table_formats[format]) >= 0, error);
+        const enum sutra_status status = sutra_table_write(context, table, format, file, NULL, error);
         free(file);
+        TRY(status);
     }
     char *charts = NULL;
-    if (!status && asprintf(&charts, "%s/charts", folder) < 0)
-        return error_memory(error);
-    if (!status)
-        status = folder_create(charts, error);
+    TRY_ALLOC(asprintf(&charts, "%s/charts", folder) >= 0, error);
+    const enum sutra_status status = folder_create(charts, error);
     free(charts);
-    return status ? status : sutra_report_write_pipeline(context, pipeline, path, folder, NULL, error);
+    TRY(status);
+    return sutra_report_write_pipeline(context, pipeline, path, folder, NULL, error);
 }

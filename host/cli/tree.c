@@ -165,9 +165,7 @@ static int check_correlate(struct job *job) {
     const int format = ((const struct correlate_job *)job)->format;
     if (path_ends_in(job->output, ".csv") && format != 1)
         return message_fail(SUTRA_USAGE, "%s: add --format csv", job->output);
-    int exit_code = path_check_format(job->output, writes[format]);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(path_check_format(job->output, writes[format]));
     return check_traces((struct profile_job *)job, job->operands.words[0]);
 }
 
@@ -177,15 +175,10 @@ static int correlate(struct job *job) {
     struct sutra_correlation_report report = {.size = sizeof report};
     struct sutra_error error;
     correlate->options.torch_version = (enum sutra_torch_version)profile->torch_version;
-    enum sutra_status status = read_profile(profile, false, &error);
-    if (!status)
-        status = sutra_correlation_find(job->context, profile->profile, &correlate->options, &correlate->correlation,
-                                        &error);
-    if (!status)
-        status = sutra_correlation_write(job->context, correlate->correlation,
-                                         (enum sutra_correlation_format)correlate->format, job->output,
-                                         &job->figures.output_bytes, &error);
-    if (status)
+    if (read_profile(profile, false, &error) ||
+        sutra_correlation_find(job->context, profile->profile, &correlate->options, &correlate->correlation, &error) ||
+        sutra_correlation_write(job->context, correlate->correlation, (enum sutra_correlation_format)correlate->format,
+                                job->output, &job->figures.output_bytes, &error))
         return job_fail(job, &error);
     sutra_correlation_report(correlate->correlation, &report);
     const struct summary_row rows[] = {
@@ -332,14 +325,10 @@ static int build_tree(struct job *job) {
     write->n_columns = screen ? screen_columns() : 0;
 
     profile->options.inputs = format == SUTRA_TREE_JSON;
-    enum sutra_status status = read_profile(profile, tree->events != NULL, &error);
-    if (!status)
-        status = sutra_tree_build(job->context, profile->profile, (enum sutra_torch_version)profile->torch_version,
-                                  &tree->tree, &error);
-    if (!status)
-        status =
-            sutra_tree_write(job->context, tree->tree, format, write, job->output, &job->figures.output_bytes, &error);
-    if (status)
+    if (read_profile(profile, tree->events != NULL, &error) ||
+        sutra_tree_build(job->context, profile->profile, (enum sutra_torch_version)profile->torch_version, &tree->tree,
+                         &error) ||
+        sutra_tree_write(job->context, tree->tree, format, write, job->output, &job->figures.output_bytes, &error))
         return job_fail(job, &error);
     if (format == SUTRA_TREE_TEXT && screen && is_limited)
         printf("limited to %u levels and %u lines on a terminal; --depth 0 --lines 0 prints all\n", SCREEN_DEPTH,

@@ -92,10 +92,9 @@ static enum sutra_status open_cuda(struct sutra_context *context, bool may_fall_
         .note = on_note,
         .arg = context,
     };
-    enum sutra_status status = cuda_engine_open(context->pool, &options, &context->choice.cuda, error);
-    if (!status)
-        cuda_engine_time(&context->choice.cuda);
-    return status;
+    TRY(cuda_engine_open(context->pool, &options, &context->choice.cuda, error));
+    cuda_engine_time(&context->choice.cuda);
+    return SUTRA_OK;
 }
 
 /* ---- Contexts and stages ---- */

@@ -532,8 +532,8 @@ static enum sutra_status read_text(struct document *document, struct document_pa
     }
     parts_free(parts);
     document->n_members = 0;
-    status = repair_source(document, parts, error);
-    return status ? status : walk_document(document, parts, error);
+    TRY(repair_source(document, parts, error));
+    return walk_document(document, parts, error);
 }
 
 enum sutra_status document_read(struct document *document, struct sutra_context *context,

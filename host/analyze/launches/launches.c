@@ -626,8 +626,7 @@ enum sutra_status measure_busy_times(const struct launch_model *model, const uin
     if (!status)
         status = engine->interval_states(engine->state, &sweep, error);
     merged_free(&merged);
-    if (status)
-        return status;
+    TRY(status);
 
     /* Activities of no duration count for the first start and the last end only. */
     int64_t first = INT64_MAX, last = INT64_MIN;

@@ -593,12 +593,11 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     const struct source *source = s->source;
     struct objects *o = s->objects;
     object_t root = OBJECT_ABSENT;
-    enum sutra_status status;
     if (is_pickle(source->bytes, source->size)) {
         struct pickle_events events;
         bool has_threads = s->memory->has_threads && source->size >= MEMORY_THREAD_BYTES;
         TRY_ALLOC(s->stream = stream_begin(s, has_threads, &events), error);
-        status = pickle_read(o, source, &events, &root, end, error);
+        enum sutra_status status = pickle_read(o, source, &events, &root, end, error);
         bool has_objects = events.failed; /* of the events */
         stream_end(s->stream);
         if (!status && !has_objects && (events.failed || !stream_matches(s->stream, root))) {
@@ -608,11 +607,10 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
         }
         if (has_objects)
             stream_drop_traces(s->stream);
+        TRY(status);
     } else {
-        status = objects_read_json(o, source, &root, error);
+        TRY(objects_read_json(o, source, &root, error));
     }
-    if (status)
-        return status;
     object_t first = is_list(root) && container_of(o, root)->n ? items_of(o, root)[0] : OBJECT_ABSENT;
     bool is_segments = object_type(first) == OBJECT_DICT && dict_get(o, first, WORD_BLOCKS);
     bool is_snapshot = object_type(root) == OBJECT_DICT && dict_get(o, root, WORD_SEGMENTS);

@@ -81,27 +81,24 @@ enum sutra_status analysis_write_table(struct analysis *analysis, const struct s
     uint64_t n_bytes = 0;
     if (!table)
         return SUTRA_OK;
-    enum sutra_status status =
-        result_file_path(analysis, sutra_table_name(table), rank, table_formats[analysis->table_format], &path, error);
-    if (!status && analysis->table_format == TABLE_ARROW) {
+    TRY(result_file_path(analysis, sutra_table_name(table), rank, table_formats[analysis->table_format], &path, error));
+    if (analysis->table_format == TABLE_ARROW) {
         struct ArrowArrayStream stream;
-        status = sutra_table_arrow(table, &stream, error);
-        if (!status)
-            status = sutra_columns_write(analysis->job.context, &stream, path.text, NULL, &n_bytes, error);
-    } else if (!status) {
-        status = sutra_table_write(analysis->job.context, table, (enum sutra_table_format)analysis->table_format,
-                                   path.text, &n_bytes, error);
+        TRY(sutra_table_arrow(table, &stream, error));
+        TRY(sutra_columns_write(analysis->job.context, &stream, path.text, NULL, &n_bytes, error));
+    } else {
+        TRY(sutra_table_write(analysis->job.context, table, (enum sutra_table_format)analysis->table_format, path.text,
+                              &n_bytes, error));
     }
     analysis->job.figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status analysis_write_tables(struct analysis *analysis, const struct sutra_result *result, int64_t rank,
                                         struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t id = 0; id < sutra_result_n_tables(result) && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(result, id, NULL), rank, error);
-    return status;
+    for (uint32_t id = 0; id < sutra_result_n_tables(result); id++)
+        TRY(analysis_write_table(analysis, sutra_result_table(result, id, NULL), rank, error));
+    return SUTRA_OK;
 }
 
 /* ---- The directory of the results; sutra nests directories at most two deep, so recursion is safe ---- */
@@ -336,15 +333,15 @@ static int prepare_share(struct analysis *analysis) {
     int length = snprintf(analysis->share_folder, sizeof analysis->share_folder, "%s/" SHARE_FOLDER, output);
     if (length >= (int)sizeof analysis->share_folder)
         return message_fail(SUTRA_NO_OUTPUT, "%s: path too long", output);
-    int exit_code = folder_make(output);
-    if (exit_code == SUTRA_OK && !path_make_own_folder(analysis->share_folder))
-        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", analysis->share_folder,
-                                 strerror(errno));
-    if (exit_code == SUTRA_OK && analysis->shard)
-        exit_code = shard_parse(analysis->shard, &analysis->plan.shard, &analysis->plan.n_shards);
-    if (exit_code == SUTRA_OK && analysis->job.plan && analysis->job.plan->is_first)
+    TRY_CODE(folder_make(output));
+    if (!path_make_own_folder(analysis->share_folder))
+        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", analysis->share_folder,
+                            strerror(errno));
+    if (analysis->shard)
+        TRY_CODE(shard_parse(analysis->shard, &analysis->plan.shard, &analysis->plan.n_shards));
+    if (analysis->job.plan && analysis->job.plan->is_first)
         remove_shared_results(analysis);
-    return exit_code;
+    return SUTRA_OK;
 }
 
 /* Begins sharing, if requested. `exit_code`: of the checks; a failure is also reported to the other processes.
@@ -437,9 +434,7 @@ static int check_files(const struct analysis *analysis) {
                                              ".arrow"}; /* of results, besides tables as JSON */
     const struct job *job = &analysis->job;
     size_t earlier = 0;
-    int exit_code = job_check_stats(job->stats, NULL, job->inputs, job->n_inputs);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    TRY_CODE(job_check_stats(job->stats, NULL, job->inputs, job->n_inputs));
     if (!analysis->repeats_inputs) {
         size_t later = paths_find_duplicate(job->inputs, job->n_inputs, &earlier);
         if (later == SIZE_MAX)
@@ -464,9 +459,8 @@ static int write_results(struct analysis *analysis) {
     struct job *job = &analysis->job;
     struct result_folder *results = &analysis->results;
     struct sutra_error error;
-    int exit_code = check_files(analysis);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
+    int exit_code = SUTRA_OK;
+    TRY_CODE(check_files(analysis));
     *results = (struct result_folder){.target = job->output,
                                       .inputs = job->inputs,
                                       .n_inputs = job->n_inputs,
@@ -476,8 +470,7 @@ static int write_results(struct analysis *analysis) {
         interrupt_hold();
         exit_code = create_result_folder(results);
         interrupt_release();
-        if (exit_code != SUTRA_OK)
-            return exit_code;
+        TRY_CODE(exit_code);
     }
     enum sutra_status status = job_open(job, NULL, &error);
     if (!status) {

@@ -123,14 +123,12 @@ static void print_details(const struct sutra_overview *overview) {
 }
 
 /* Prints the object as JSON, or the Markdown document. */
-static int print_text(const struct sutra_overview *overview, bool is_json, bool keep_paths) {
-    struct sutra_error error;
+static enum sutra_status print_text(const struct sutra_overview *overview, bool is_json, bool keep_paths,
+                                    struct sutra_error *error) {
     char *text;
     size_t length;
-    enum sutra_status status = is_json ? sutra_overview_json(overview, &text, &length, &error)
-                                       : sutra_overview_markdown(overview, keep_paths, &text, &length, &error);
-    if (status)
-        return message_error(&error);
+    TRY(is_json ? sutra_overview_json(overview, &text, &length, error)
+                : sutra_overview_markdown(overview, keep_paths, &text, &length, error));
     fwrite(text, 1, length, stdout);
     free(text);
     return SUTRA_OK;
@@ -147,20 +145,19 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.restriction = &analysis->restriction;
     self->options.captures = self->captures.texts;
     self->options.n_captures = self->captures.n;
-    enum sutra_status status =
-        sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error);
-    if (status || !job->output)
-        return status;
+    TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
+    if (!job->output)
+        return SUTRA_OK;
     /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
     const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
                                                    SUTRA_RESULT(sutra_overview_operators(self->overview)),
                                                    SUTRA_RESULT(sutra_overview_companion(self->overview))};
-    for (size_t i = 0; i < 3 && !status; i++)
-        status = analysis_write_tables(analysis, results[i], RANK_ALL, error);
-    if (!status && !analysis->no_report)
-        status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
+    for (size_t i = 0; i < 3; i++)
+        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
+    if (!analysis->no_report)
+        TRY(sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error));
     job->figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 static int report(struct analysis *analysis) {
@@ -169,9 +166,8 @@ static int report(struct analysis *analysis) {
     uint64_t n_findings = 0;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
-    int exit_code = SUTRA_OK;
     if (self->format == OVERVIEW_JSON || self->format == OVERVIEW_MARKDOWN)
-        exit_code = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths);
+        status = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths, &error);
     else if (!analysis->job.quiet)
         status = verdict_screen_print(self->overview, analysis->job.output != NULL, &error);
     if (status)
@@ -185,7 +181,7 @@ static int report(struct analysis *analysis) {
         n_findings++;
     const struct named_count counts[] = {{"n_ranks", n_rows(self->overview, SUTRA_OVERVIEW_RANKS)},
                                          {"n_findings", n_findings}};
-    return exit_code != SUTRA_OK ? exit_code : analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
 static void release(struct job *job) {

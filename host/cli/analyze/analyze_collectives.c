@@ -161,12 +161,11 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     TRY(sutra_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->collectives, error));
     if (!job->output)
         return SUTRA_OK;
-    enum sutra_status status = analysis_write_tables(analysis, SUTRA_RESULT(self->collectives), RANK_ALL, error);
-    if (!status && !analysis->no_report)
-        status =
-            sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error);
+    TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->collectives), RANK_ALL, error));
+    if (!analysis->no_report)
+        TRY(sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error));
     job->figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 static int report(struct analysis *analysis) {

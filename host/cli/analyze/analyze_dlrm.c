@@ -312,7 +312,6 @@ static int parse_range(const char *option, const char *text, struct sutra_dlrm_o
 static int check(struct analysis *analysis) {
     struct dlrm_analysis *self = (struct dlrm_analysis *)analysis;
     struct sutra_dlrm_options *dlrm = &self->options;
-    int exit_code = SUTRA_OK;
     self->no_report = analysis->no_report;
     if (self->full_trace + (self->percentage != NULL) + (self->time != NULL) > 1)
         return message_fail(SUTRA_USAGE, "--full-trace, --percentage and --time exclude each other");
@@ -327,13 +326,11 @@ static int check(struct analysis *analysis) {
         dlrm->trim = SUTRA_TRIM_NONE;
     if (self->percentage) {
         dlrm->trim = SUTRA_TRIM_PERCENTAGE;
-        exit_code = parse_range("percentage", self->percentage, dlrm);
+        TRY_CODE(parse_range("percentage", self->percentage, dlrm));
     } else if (self->time) {
         dlrm->trim = SUTRA_TRIM_TIME;
-        exit_code = parse_range("time", self->time, dlrm);
+        TRY_CODE(parse_range("time", self->time, dlrm));
     }
-    if (exit_code != SUTRA_OK)
-        return exit_code;
     return analysis->print_path && !may_be_single(self) ? message_fail(SUTRA_USAGE, "%s", several_reports) : SUTRA_OK;
 }
 
@@ -342,11 +339,11 @@ static enum sutra_status write_rank(struct dlrm_analysis *self, struct sutra_con
                                     const struct sutra_dlrm *dlrm, const char *trace, const char *folder,
                                     struct sutra_error *error) {
     uint64_t n_bytes = 0, n_report_bytes = 0;
-    enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, self->model, &n_bytes, error);
-    if (!status && !self->no_report)
-        status = sutra_report_write_dlrm(context, dlrm, trace, folder, &n_report_bytes, error);
+    TRY(sutra_dlrm_write(context, dlrm, folder, self->model, &n_bytes, error));
+    if (!self->no_report)
+        TRY(sutra_report_write_dlrm(context, dlrm, trace, folder, &n_report_bytes, error));
     self->analysis.job.figures.output_bytes += n_bytes + n_report_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 /* A rank is analyzed: by this process, or (dlrm NULL) by another one, which has written its files. */
@@ -384,12 +381,11 @@ static enum sutra_status read_single(struct dlrm_analysis *self, struct sutra_er
 static enum sutra_status analyze_single(struct dlrm_analysis *self, struct sutra_error *error) {
     const struct analysis *analysis = &self->analysis;
     struct sutra_context *context = analysis->job.context;
-    enum sutra_status status;
-    if ((status = device_trace_check_events(self->trace, error)) ||
-        (status = sutra_device_trace_restrict(context, self->trace, &analysis->restriction, error)) ||
-        (status = sutra_dlrm_analyze(context, self->trace, &self->options, &self->dlrm, error)) ||
-        !analysis->results.target)
-        return status;
+    TRY(device_trace_check_events(self->trace, error));
+    TRY(sutra_device_trace_restrict(context, self->trace, &analysis->restriction, error));
+    TRY(sutra_dlrm_analyze(context, self->trace, &self->options, &self->dlrm, error));
+    if (!analysis->results.target)
+        return SUTRA_OK;
     return write_rank(self, context, self->dlrm, analysis->job.inputs[0], analysis->results.path, error);
 }
 
@@ -397,9 +393,10 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     struct dlrm_analysis *self = (struct dlrm_analysis *)analysis;
     struct job *job = &analysis->job;
     struct sutra_context *context = job->context;
-    enum sutra_status status = may_be_single(self) ? read_single(self, error) : SUTRA_OK;
-    if (status || self->trace)
-        return status ? status : analyze_single(self, error);
+    if (may_be_single(self))
+        TRY(read_single(self, error));
+    if (self->trace)
+        return analyze_single(self, error);
     const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                            .dlrm = &self->options,
                                                            .visit =
@@ -407,11 +404,11 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
                                                            .arg = self,
                                                            .restriction = &analysis->restriction};
     uint64_t n_bytes = 0;
-    status = sutra_dlrm_ranks_run(context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error);
-    if (!status && job->output)
-        status = sutra_dlrm_ranks_write(context, self->ranks, analysis->results.path, self->model, &n_bytes, error);
+    TRY(sutra_dlrm_ranks_run(context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error));
+    if (job->output)
+        TRY(sutra_dlrm_ranks_write(context, self->ranks, analysis->results.path, self->model, &n_bytes, error));
     job->figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Counts of --stats ---- */

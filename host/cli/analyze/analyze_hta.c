@@ -335,13 +335,12 @@ static enum sutra_status on_rank_done(void *arg, struct sutra_context *context, 
                   {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false},
                   {SUTRA_HTA_BUSY_SERIES, true}};
     struct hta_analysis *self = arg;
-    enum sutra_status status = SUTRA_OK;
     (void)context;
-    for (size_t i = 0; i < COUNT_OF(tables) && !status; i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         if (!tables[i].series || !self->no_series)
-            status = analysis_write_table(&self->analysis, sutra_result_table(SUTRA_RESULT(hta), tables[i].id, NULL),
-                                          sutra_hta_rank_of(hta), error);
-    return status;
+            TRY(analysis_write_table(&self->analysis, sutra_result_table(SUTRA_RESULT(hta), tables[i].id, NULL),
+                                     sutra_hta_rank_of(hta), error));
+    return SUTRA_OK;
 }
 
 /* Writes the trace of a rank with counters. */
@@ -350,12 +349,11 @@ static enum sutra_status on_rank_trace(void *arg, struct sutra_context *context,
     struct hta_analysis *self = arg;
     struct result_path path;
     uint64_t n_bytes = 0;
-    enum sutra_status status = result_file_path(&self->analysis, "trace_with_counters", sutra_hta_rank_of(hta),
-                                                extensions[self->counters], &path, error);
-    if (!status)
-        status = sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path.text, &n_bytes, error);
+    TRY(result_file_path(&self->analysis, "trace_with_counters", sutra_hta_rank_of(hta), extensions[self->counters],
+                         &path, error));
+    TRY(sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path.text, &n_bytes, error));
     self->analysis.job.figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
@@ -374,25 +372,23 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
                                                           .visit_trace =
                                                               job->output && self->counters >= 0 ? on_rank_trace : NULL,
                                                           .restriction = &analysis->restriction};
-    enum sutra_status status =
-        sutra_hta_ranks_run(job->context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error);
-    if (status || !job->output)
-        return status;
-    status = analysis_write_tables(analysis, SUTRA_RESULT(self->ranks), RANK_ALL, error);
+    TRY(sutra_hta_ranks_run(job->context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error));
+    if (!job->output)
+        return SUTRA_OK;
+    TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->ranks), RANK_ALL, error));
+    uint64_t n_bytes = 0;
     /* The rules; and for comparison HTA's lists. */
-    for (size_t i = 0; i < (self->options.compat ? COUNT_OF(lists) : 1) && !status; i++) {
+    for (size_t i = 0; i < (self->options.compat ? COUNT_OF(lists) : 1); i++) {
         struct result_path path;
-        uint64_t n_bytes = 0;
-        status = result_file_path(analysis, lists[i].name, RANK_ALL, "json", &path, error);
-        if (!status)
-            status = sutra_hta_ranks_write_list(job->context, self->ranks, lists[i].list, path.text, &n_bytes, error);
+        TRY(result_file_path(analysis, lists[i].name, RANK_ALL, "json", &path, error));
+        TRY(sutra_hta_ranks_write_list(job->context, self->ranks, lists[i].list, path.text, &n_bytes, error));
         job->figures.output_bytes += n_bytes;
     }
-    uint64_t n_bytes = 0;
-    if (!status && !analysis->no_report)
-        status = sutra_report_write_hta(job->context, self->ranks, analysis->results.path, &n_bytes, error);
+    if (analysis->no_report)
+        return SUTRA_OK;
+    TRY(sutra_report_write_hta(job->context, self->ranks, analysis->results.path, &n_bytes, error));
     job->figures.output_bytes += n_bytes;
-    return status;
+    return SUTRA_OK;
 }
 
 static int report(struct analysis *analysis) {

@@ -213,20 +213,18 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.n_against = self->against_list.n;
     self->options.names[0] = job->operands.n == 1 ? job->operands.words[0] : NULL;
     self->options.names[1] = self->against;
-    enum sutra_status status =
-        sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
-    if (!status && job->output)
-        status = analysis_write_tables(analysis, SUTRA_RESULT(self->memory), RANK_ALL, error);
-    if (!status && job->output && !analysis->no_report) {
+    TRY(sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error));
+    if (job->output)
+        TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->memory), RANK_ALL, error));
+    if (job->output && !analysis->no_report) {
         uint64_t n_bytes = 0;
-        status = sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error);
+        TRY(sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error));
         job->figures.output_bytes += n_bytes;
     }
-    if (!status && self->format == MEMORY_JSON) {
-        progress_clear(&job->watch.progress);
-        status = sutra_memory_write_json(job->context, self->memory, "-", NULL, error);
-    }
-    return status;
+    if (self->format != MEMORY_JSON)
+        return SUTRA_OK;
+    progress_clear(&job->watch.progress);
+    return sutra_memory_write_json(job->context, self->memory, "-", NULL, error);
 }
 
 static int report(struct analysis *analysis) {

@@ -31,10 +31,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     struct nsys_analysis *self = (struct nsys_analysis *)analysis;
     struct job *job = &analysis->job;
     self->options.min_gap_ns = (int64_t)self->min_gap_ns;
-    enum sutra_status status = sutra_nsys_read(job->context, job->inputs[0], &self->options, &self->report, error);
-    if (!status && job->output)
-        status = analysis_write_tables(analysis, SUTRA_RESULT(self->report), RANK_ALL, error);
-    return status;
+    TRY(sutra_nsys_read(job->context, job->inputs[0], &self->options, &self->report, error));
+    return job->output ? analysis_write_tables(analysis, SUTRA_RESULT(self->report), RANK_ALL, error) : SUTRA_OK;
 }
 
 /* ---- Page ---- */
