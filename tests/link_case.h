@@ -11,19 +11,11 @@
 #ifndef TESTS_LINK_CASE_H
 #define TESTS_LINK_CASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sutra/sutra.h"
 #include "trace_text.h"
+#include "unit.h"
 
 /* Pieces of traces. X is a JSON text or empty; numbers and names are given as texts. */
 #define NODE_TEXT(id, parent, name, attrs)                                                                             \

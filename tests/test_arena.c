@@ -2,17 +2,9 @@
  * test_arena.c - tests the arena: allocations do not overlap, zeroed allocations are zero in reused memory, and a
  * failed allocation is remembered.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "base/memory.h"
+#include "unit.h"
 
 static const size_t sizes[] = {0, 1, 15, 16, 17, 4000, 16383, 16384, 65536, 1000000};
 #define N_SIZES (sizeof sizes / sizeof *sizes)

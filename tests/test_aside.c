@@ -1,14 +1,8 @@
 /*
  * test_aside.c - tests background tasks: each task runs once, on a thread or in the caller that waits for it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/threads.h"
+#include "unit.h"
 
 struct seen {
     int n;

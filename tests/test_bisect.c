@@ -1,14 +1,8 @@
 /*
  * test_bisect.c - tests binary search for the first index whose predicate is false, against a linear search.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/shared.h"
+#include "unit.h"
 
 #define PLACES_MAX 40
 

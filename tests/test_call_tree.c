@@ -5,18 +5,10 @@
  * A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "trace_text.h"
+#include "unit.h"
 
 #define X(cat, name, pid, tid, ts, dur, args)                                                                          \
     "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \

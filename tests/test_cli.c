@@ -5,15 +5,8 @@
  *
  * The program is not a library, so this file includes its sources.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -22,6 +15,7 @@
 #include "cli/paths.c"
 #include "cli/progress.c"
 #include "text/names.h"
+#include "unit.h"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     assert_string_equal(count_text(0).text, "0");

@@ -2,16 +2,9 @@
  * test_codec.c - tests the format of partial results: the header rejects damaged and foreign files, and decoders check
  * bounds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "analyze/codec.h"
 #include "base/error.h"
+#include "unit.h"
 
 static const struct codec_kind kind = {"test", 7};
 static const struct codec_shard shard = {2, 5};

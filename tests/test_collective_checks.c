@@ -2,20 +2,12 @@
  * test_collective_checks.c - tests checks of a job's collectives: each kind of error is found with its ranks and its
  * first position; valid jobs have no errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/collective_matches.h"
 #include "facts/collectives.h"
 #include "text/quantities.h"
+#include "unit.h"
 
 static const int64_t all_ranks[] = {0, 1, 2, 3};
 

@@ -1,19 +1,10 @@
 /*
  * test_collectives.c - tests matching of collectives across ranks, and clock offsets computed from their ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/rank_clocks.h"
+#include "unit.h"
 
 /* A table of calls that a test fills. */
 static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {

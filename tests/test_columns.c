@@ -2,15 +2,6 @@
  * test_columns.c - tests export of events, nodes and results as columns of the Arrow C data interface.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "analyze/table.h"
 #include "arrow_check.h"
@@ -18,6 +9,7 @@
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define NULL_TEXT "(null)"
 

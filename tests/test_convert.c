@@ -2,17 +2,8 @@
  * test_convert.c - tests conversion of ET+ to protobuf nodes: the rules of chakra_converter and the deviations from
  * them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
+#include "unit.h"
 
 static void convert(const struct line *lines, size_t n, bool compat, struct outcome *outcome) {
     const struct sutra_convert_options options = {.size = sizeof options, .compat = compat};

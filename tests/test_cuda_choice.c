@@ -1,17 +1,9 @@
 /*
  * test_cuda_choice.c - tests the choice of the engine of a context, and the notes and errors that report it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "context/context.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 struct heard {
     char notes[2000];

@@ -2,18 +2,11 @@
  * test_decompress_pieces.c - tests parallel decompression: files of many gzip members or zstd frames give the same
  * bytes with one thread and with several; threads reject truncated files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <libdeflate.h>
 
 #include "generate/random.h"
 #include "read/source.h"
+#include "unit.h"
 #include "write/sink.h"
 
 #define LIMIT ((size_t)1 << 20)

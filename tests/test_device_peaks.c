@@ -2,18 +2,10 @@
  * test_device_peaks.c - tests peak rates of devices, by name and from files, and the roofline model.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "facts/gpu_peaks.h"
+#include "unit.h"
 
 static struct device_peaks peaks_of(const char *name) {
     struct device_peaks peaks;

@@ -2,19 +2,12 @@
  * test_et_check.c - tests each rule of `check`: the rule finds its violation, and reports nothing for files that ASTRA-
  * sim accepts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 
 /* ---- Small files ---- */
 

@@ -1,17 +1,10 @@
 /*
  * test_et_info.c - tests longest chains, widths and communication totals of graphs that are drawn below.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 
 static void put_node(struct buffer *file, uint64_t id, uint64_t duration_us, const char *ctrl, const char *data) {
     struct buffer node = {0};

@@ -1,19 +1,12 @@
 /*
  * test_et_read.c - tests reading .et files: protobuf's rules, and errors for truncated and damaged files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 #include "write/sink.h"
 
 static void put_metadata(struct buffer *file) {

@@ -2,19 +2,11 @@
  * test_event_columns.c - tests columns of event fields that are built on demand.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "read/device_trace.h"
 #include "read/event_columns.h"
+#include "unit.h"
 
 static struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};

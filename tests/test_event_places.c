@@ -2,21 +2,12 @@
  * test_event_places.c - tests parsing of events with the layouts learned from earlier events against parsing each event
  * alone: the same offsets, the same end and the same errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "parse_case.h"
 #include "plain_events.h"
 #include "read/event_fields.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static void add_value(struct buffer *text, struct random *dice) {
     static const char *const values[] = {

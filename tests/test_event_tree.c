@@ -3,17 +3,10 @@
  * PyTorch's replay with a heap of end times, and the search for open events as match/call_tree.h defines it.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/steps.h"
+#include "unit.h"
 
 #define EVENTS_MAX 64
 #define NEVER      EVENT_NO_END

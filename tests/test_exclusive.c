@@ -4,17 +4,12 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/rules.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 struct result {
     struct exclusive_anomalies anomalies;

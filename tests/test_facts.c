@@ -3,18 +3,11 @@
  * queue lengths.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "facts/launches.h"
 #include "facts/times.h"
+#include "unit.h"
 
 /* ---- Times ---- */
 

@@ -8,24 +8,16 @@
  * dependents.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_text.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
 #include "simulate/et_format.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* ---- The model of the feeder ---- */
 

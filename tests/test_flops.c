@@ -3,15 +3,9 @@
  * hand.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "facts/flops.h"
+#include "unit.h"
 
 /* A column that is -1: unknown, and NONE for both: no count at all. */
 #define UNKNOWN (-1.0)

@@ -2,16 +2,10 @@
  * test_free_ids.c - tests the search for the smallest free id that is not below a given id.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "legacy/legacy.h"
+#include "unit.h"
 
 #define SPAN 3000
 

@@ -4,15 +4,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "simulate/full_path.h"
 #include "trace_text.h"
+#include "unit.h"
 
 struct found_path {
     struct sutra_context *context;

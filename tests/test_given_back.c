@@ -1,18 +1,10 @@
 /*
  * test_given_back.c - tests that the memory of trace text is returned to the system after parsing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define N_EVENTS   16384
 #define ARGS_BYTES 2048

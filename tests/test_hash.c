@@ -2,17 +2,9 @@
  * test_hash.c - tests probe lengths of hash tables with adversarial values: values that make a factor of the hash 0,
  * and entries that collide for a known key.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
+#include "unit.h"
 
 enum { N = 33000, N_CHOSEN = 2000, N_SLOTS_CHOSEN = 4096 };
 

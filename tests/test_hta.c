@@ -1,8 +1,6 @@
 /*
  * test_hta.c - tests each table of HTA on small traces with results computed by hand.
  */
-#include <stdlib.h>
-
 #include "hta_table.h"
 
 struct table_case {

@@ -2,8 +2,6 @@
  * test_hta_more.c - tests annotations, operators, kernel sequences, series, full queues, histograms, steps and both HTA
  * versions on small traces; with sutra's rules and, where they differ, with HTA's.
  */
-#include <stdlib.h>
-
 #include "hta_table.h"
 
 static const struct sutra_hta_options ours = {.size = sizeof ours};

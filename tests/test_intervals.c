@@ -2,21 +2,14 @@
  * test_intervals.c - tests merged intervals, states of several sets, sums and distributions against direct
  * implementations: an array with one cell per time unit, and sums in long double.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "analyze/statistics.h"
 #include "base/threads.h"
 #include "match/steps.h"
+#include "unit.h"
 
 enum { N_MOST = 40, N_CELLS = 200, N_ROUNDS = 3000 };
 

@@ -2,17 +2,10 @@
  * test_job_network.c - tests ASTRA-sim's network model of a job whose transfers have a known latency and bandwidth:
  * dimensions, bandwidths, sizes of each kind, and the fixed part of durations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
 #include "job/job.h"
+#include "unit.h"
 
 #define RANKS     4
 #define NODES_MAX 8

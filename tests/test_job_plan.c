@@ -2,19 +2,10 @@
  * test_job_plan.c - tests pairing of traces by rank, from the heads of the files and from file names. An ambiguous rank
  * is an error.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "job/rank_link.h"
+#include "unit.h"
 
 /* ---- Beginnings ---- */
 

@@ -2,21 +2,13 @@
  * test_json.c - tests the JSON reader and writer: strings against a scan of single characters, the grammar against the
  * texts that Python accepts, and the writer against Python's output.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "read/json.h"
 #include "read/source.h"
 #include "text/strings.h"
+#include "unit.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
 

@@ -2,15 +2,9 @@
  * test_kernel_work.c - tests FLOPs and bytes of kernels in converted files: the operator that they belong to, their
  * division among its kernels, and kernels without values.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
 #include "simulate/communication.h"
+#include "unit.h"
 
 /* (2, 3) x (3, 5) of floats: 60 operations, 124 bytes. */
 #define PRODUCT                                                                                                        \

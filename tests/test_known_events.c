@@ -3,18 +3,10 @@
  * same as events that are parsed alone, for all forms of numbers. Parts of a file accept more events than estimated
  * from samples.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "parse_case.h"
 #include "plain_events.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* Numbers, and what looks like some. */
 static const char *const numbers[] = {"0",

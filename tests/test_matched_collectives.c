@@ -2,18 +2,8 @@
  * test_matched_collectives.c - tests matched collectives of a synthetic job with known times: transfer time after the last
  * arrival, and the start time of each rank.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "job/job.h"
+#include "unit.h"
 
 #define RANKS 3
 

@@ -1,16 +1,8 @@
 /*
  * test_names.c - tests the classification of names and categories for each reader.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/names.h"
+#include "unit.h"
 
 #define READER_LAST READER_TREE
 

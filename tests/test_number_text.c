@@ -7,13 +7,8 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define SEED         20240607u

@@ -2,15 +2,8 @@
  * test_old_parents.c - tests parents of linked nodes of schema 1.0.1: nodes have new ids, parents are recorded as old
  * ids.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
+#include "unit.h"
 
 /* A node as schema 1.0.1 has it. */
 struct flat_line {

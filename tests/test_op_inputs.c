@@ -1,15 +1,8 @@
 /*
  * test_op_inputs.c - tests the parser of operator inputs, written by JSON and by Python, complete and truncated.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/op_inputs.h"
+#include "unit.h"
 
 static struct op_inputs_parser parser;
 

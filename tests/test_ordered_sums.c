@@ -1,16 +1,10 @@
 /*
  * test_ordered_sums.c - tests sums in tree order against a recursive implementation, bit by bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "analyze/statistics.h"
+#include "unit.h"
 
 #define N_MAX 200
 

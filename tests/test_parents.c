@@ -3,16 +3,11 @@
  * against a direct implementation of the rule.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define QUERIES 20000 /* more than one task processes */
 #define NONE    ROW_NONE

@@ -5,16 +5,9 @@
  * Synthetic traces: threads launch kernels on many streams and sometimes wait for all of them, in time order or in
  * random order.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "generate/random.h"
 #include "path_table.h"
+#include "unit.h"
 
 /* A trace that grows. */
 struct made {

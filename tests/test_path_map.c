@@ -2,16 +2,9 @@
  * test_path_map.c - tests results of a critical path: the map of external ids, the breakdown and the API functions;
  * deeply nested traces do not overflow the stack.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "critical_path/path.h"
 #include "path_table.h"
+#include "unit.h"
 
 #define BASE                                                                                                           \
     "user_annotation ProfilerStep#1 ts=0+100; cudaLaunchKernel ts=10+2 correlation=7; "                                \

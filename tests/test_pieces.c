@@ -2,19 +2,11 @@
  * test_pieces.c - tests output that is written in pieces: the same bytes for any number of threads, complete or absent;
  * and the search for ends of events.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sutra/sutra.h"
+#include "unit.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
 

@@ -2,19 +2,11 @@
  * test_profile_steps.c - tests each step of the profiler's post-processing on plain arrays: inputs, sequence numbers of
  * autograd, activities, flows and links, forward/backward pairs, and exact times.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "generate/random.h"
 #include "sutra/sutra.h"
 #include "text/numbers.h"
 #include "tree/profile.h"
+#include "unit.h"
 
 #define NONE SUTRA_ROW_NONE
 

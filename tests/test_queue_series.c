@@ -2,18 +2,11 @@
  * test_queue_series.c - tests queue lengths in time windows: values, kept windows, several ranks, and their encoded
  * bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "analyze/compat/hta/hta.h"
+#include "unit.h"
 
 #define N_CHANGES 4000
 #define NS        1000 /* to the microsecond */

@@ -3,17 +3,10 @@
  * time unit.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/intervals.h"
+#include "unit.h"
 
 #define INTERVALS 300
 #define RANGES    200

@@ -2,20 +2,11 @@
  * test_repair.c - tests `repair`: each kind of damage as a small case; well-formed text does not change; one random
  * damaged byte in a string changes at most one event; lenient readers accept the repaired file.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "read/repair.h"
+#include "unit.h"
 
 /* ` is ". */
 struct repair_case {

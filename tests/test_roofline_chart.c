@@ -3,15 +3,9 @@
  * zero values.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "report/charts.h"
+#include "unit.h"
 
 static const enum shape shapes[] = {SHAPE_CIRCLE, SHAPE_SQUARE};
 static const struct legend_entry legend[] = {{"products", COLOUR_COMPUTE, &shapes[0]},

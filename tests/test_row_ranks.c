@@ -1,14 +1,8 @@
 /*
  * test_row_ranks.c - tests rank queries (number of members before a row) of a set of rows against counting.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "columns/rows.h"
+#include "unit.h"
 
 static void members_are_numbered_in_ascending_order(void **state) {
     static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};

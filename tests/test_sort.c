@@ -4,17 +4,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define LARGE 300000 /* enough for several threads */
 

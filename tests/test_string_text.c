@@ -4,13 +4,7 @@
  */
 #include "text/strings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define PADDING      64

@@ -3,16 +3,10 @@
  * implementation of the rule with a sorted list of pairs.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/steps.h"
+#include "unit.h"
 
 #define USES_MAX 80
 #define NONE     STORAGE_NONE

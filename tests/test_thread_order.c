@@ -4,16 +4,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define GAP  1000
 #define NONE ROW_NONE

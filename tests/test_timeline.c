@@ -6,21 +6,13 @@
  * compute and one for communication, or one GPU per stream.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "generate/random.h"
 #include "match/steps.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"
+#include "unit.h"
 
 #define OPS_MAX     12
 #define KERNELS_MAX 12

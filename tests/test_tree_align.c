@@ -5,17 +5,10 @@
  * Trees are written as text: a letter is an operator, parentheses contain its children: "a(bc(d))".
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "align/tree_align.h"
 #include "generate/random.h"
+#include "unit.h"
 
 #define LARGE 3000
 

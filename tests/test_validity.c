@@ -2,16 +2,10 @@
  * test_validity.c - tests which events of a device trace can be true.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "facts/validity.h"
 #include "one_context.h"
+#include "unit.h"
 
 #define ACTIVITY(cat, pid, stream, time, correlation, more)                                                            \
     ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"k\",\"pid\":" #pid ",\"tid\":" #stream "," time                     \

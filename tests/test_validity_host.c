@@ -2,19 +2,10 @@
  * test_validity_host.c - defects of host traces: nodes that are not below the root, and duplicate ids.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "double_quotes.h"
 #include "facts/validity.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* Nodes of both forms; `tid` is the thread. */
 #define NEW(id, parent, name, tid)                                                                                     \

@@ -2,17 +2,10 @@
  * test_values.c - tests the table of non-integer ids: values keep their addresses while other threads add values.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "columns/strings.h"
 #include "text/numbers.h"
+#include "unit.h"
 
 #define N_MORE 20000
 

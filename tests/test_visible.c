@@ -1,15 +1,8 @@
 /*
  * test_visible.c - tests escaping of terminal control sequences in text that arrives in pieces of any length.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "text/strings.h"
+#include "unit.h"
 
 static void control_characters_are_shown_and_others_stay(void **state) {
     static const struct {

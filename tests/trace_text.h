@@ -18,20 +18,15 @@
  * Instead of an event, JSON with ' for " is an event, and 'key':value a member of the trace.
  *
  *     'schemaVersion':1; {'ph':'M','name':'process_name'}; cpu_op aten::mm ts=10+5
- *
- * Included after cmocka.h.
  */
 #ifndef TESTS_TRACE_TEXT_H
 #define TESTS_TRACE_TEXT_H
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "double_quotes.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* The end of a word: one of `ends` outside of quotes and brackets, or the end of the text. */
 static inline const char *word_end(const char *at, const char *ends) {
