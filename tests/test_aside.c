@@ -15,7 +15,7 @@ static void note(void *arg) {
     seen->thread = pthread_self();
 }
 
-static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
+static void background_task_runs_once_on_a_thread_or_at_the_end(void **state) {
     for (int threads = 0; threads < 2; threads++) {
         struct seen seen = {0};
         struct background_call background_call;
@@ -29,6 +29,6 @@ static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_done_once_on_a_thread_or_at_the_end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(background_task_runs_once_on_a_thread_or_at_the_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,7 @@ static void nodes_become_columns_with_attributes(void **state) {
     arrow_free(&table);
 }
 
-static void linked_nodes_know_their_events(void **state) {
+static void linked_nodes_record_their_event_rows(void **state) {
     static const char *const expected[][2] = {
         {"id", "l: 0 1 2 3"},
         {"name", "i*: root thread a a"},
@@ -549,7 +549,7 @@ int main(void) {
         cmocka_unit_test(columns_outlive_trace_and_batch),
         cmocka_unit_test(unread_stream_is_released),
         cmocka_unit_test(nodes_become_columns_with_attributes),
-        cmocka_unit_test(linked_nodes_know_their_events),
+        cmocka_unit_test(linked_nodes_record_their_event_rows),
         cmocka_unit_test(a_tree_and_its_pairs_become_columns),
         cmocka_unit_test(edges_of_a_path_become_columns),
         cmocka_unit_test(a_table_becomes_columns_that_outlive_it),

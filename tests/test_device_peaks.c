@@ -90,7 +90,7 @@ static enum sutra_status read_text(const char *text, struct device_peaks *peaks,
     return status;
 }
 
-static void figures_come_from_a_file(void **state) {
+static void device_peaks_are_read_from_a_file(void **state) {
     struct device_peaks peaks;
     char *name = NULL;
     assert_int_equal(read_text("{\"name\": \"mine\", \"freq_mhz\": [1], \"mem_bw_gbps\": 5300,\n"
@@ -130,8 +130,10 @@ static void malformed_peaks_files_are_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_known_by_parts_of_their_names), cmocka_unit_test(other_devices_are_unknown),
-        cmocka_unit_test(an_operator_is_bound_by_the_slower_of_two), cmocka_unit_test(figures_come_from_a_file),
+        cmocka_unit_test(devices_are_known_by_parts_of_their_names),
+        cmocka_unit_test(other_devices_are_unknown),
+        cmocka_unit_test(an_operator_is_bound_by_the_slower_of_two),
+        cmocka_unit_test(device_peaks_are_read_from_a_file),
         cmocka_unit_test(malformed_peaks_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

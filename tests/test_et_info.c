@@ -111,7 +111,7 @@ static void communication_is_summed_by_type_and_group(void **state) {
     sutra_et_free(et);
 }
 
-static void an_empty_file_has_nothing(void **state) {
+static void empty_file_has_no_nodes(void **state) {
     struct buffer file = {0};
     add_varint(&file, 0);
     struct sutra_et *et = read_file(&file);
@@ -127,7 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_and_widths_equal_the_drawing),
         cmocka_unit_test(communication_is_summed_by_type_and_group),
-        cmocka_unit_test(an_empty_file_has_nothing),
+        cmocka_unit_test(empty_file_has_no_nodes),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -38,7 +38,7 @@ static void write_trace(char *path) {
     assert_int_equal(fclose(trace), 0);
 }
 
-static void text_that_was_passed_is_no_memory(void **state) {
+static void parsed_text_is_returned_to_the_system(void **state) {
     char path[] = "/tmp/test_given_back.XXXXXX";
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
@@ -64,7 +64,7 @@ static void text_that_was_passed_is_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_that_was_passed_is_no_memory),
+        cmocka_unit_test(parsed_text_is_returned_to_the_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

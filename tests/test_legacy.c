@@ -349,7 +349,7 @@ static void later_schemas_are_linked_on_their_own_fields(void **state) {
     check_results(cases, N_OF(cases));
 }
 
-static void approximate_match_bridges_what_is_missing(void **state) {
+static void approximate_match_skips_unmatched_operators(void **state) {
     const struct result_case cases[] = {
         {"what exact match links it links alike", TWO_OPS, KERNEL_RUN, "no mark", 0, "id parent ts",
          "1 1 10; 2 1 10; 3 2 10; 5 2 40; 4 3 14", "I Exact match fits\n"},
@@ -369,7 +369,7 @@ static void approximate_match_bridges_what_is_missing(void **state) {
     check_results(cases, N_OF(cases));
 }
 
-static void too_small_a_share_is_an_error_with_the_counts(void **state) {
+static void too_few_matches_are_an_error_with_the_counts(void **state) {
     static struct legacy_outcome outcome;
     link_pair(FLAT_HOST "3 a parent=2; 4 b parent=2; 5 c parent=2; 6 d parent=2",
               "cpu_op p tid=7 ts=10+20 'Ev Idx'=0; cpu_op q tid=7 ts=40+20 'Ev Idx'=1", "no mark", 0, &outcome);
@@ -478,8 +478,8 @@ int main(void) {
         cmocka_unit_test(unlinkable_input_is_a_one_line_error),
         cmocka_unit_test(too_few_device_operators_give_a_file_without_times_and_a_warning),
         cmocka_unit_test(later_schemas_are_linked_on_their_own_fields),
-        cmocka_unit_test(approximate_match_bridges_what_is_missing),
-        cmocka_unit_test(too_small_a_share_is_an_error_with_the_counts),
+        cmocka_unit_test(approximate_match_skips_unmatched_operators),
+        cmocka_unit_test(too_few_matches_are_an_error_with_the_counts),
         cmocka_unit_test(step_is_chosen_by_numbers_and_names),
         cmocka_unit_test(operators_below_the_depth_are_unmatched),
     };

@@ -428,7 +428,7 @@ static void times_of_a_host_trace_may_be_no_numbers(void **state) {
 }
 
 /* Two operators launch with correlation 5; the kernel at 60 began before the second launch, that at 200 behind it. */
-static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(void **state) {
+static void last_launch_of_a_correlation_before_the_kernel_counts(void **state) {
     static const char device[] =
         "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=5; "
         "cpu_op b ts=120+50 'External id'=2 'Record function id'=8; cudaLaunchKernel ts=130+1 correlation=5.0; "
@@ -461,7 +461,7 @@ int main(void) {
         cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
         cmocka_unit_test(strict_link_of_a_valid_pair_prints_no_warning),
         cmocka_unit_test(times_of_a_host_trace_may_be_no_numbers),
-        cmocka_unit_test(of_launches_with_one_correlation_the_last_before_a_kernel_counts),
+        cmocka_unit_test(last_launch_of_a_correlation_before_the_kernel_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

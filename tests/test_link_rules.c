@@ -144,7 +144,7 @@ static void launches_of_thread_0_find_markers(void **state) {
     ALL_CASES(cases);
 }
 
-static void nccl_kernels_pass_over_coalesced_operators(void **state) {
+static void nccl_kernels_skip_coalesced_operators(void **state) {
 #define COALESCED(op, kernel)                                                                                          \
     AB,                                                                                                                \
         A "cpu_op " op " ts=20+30 'External id'=2 'Record function id'=8; " CALL "kernel " kernel                      \
@@ -273,7 +273,7 @@ static void exclusive_duration_is_duration_minus_children(void **state) {
 }
 
 /* The dependency's host operator a has new id 1. */
-static void threads_wait_for_what_began_last_elsewhere(void **state) {
+static void threads_wait_for_the_last_started_operator_of_another_thread(void **state) {
 #define DEP(events) AB, events
 #define FIELDS      "name inter_thread_dep"
     static const struct rule_case cases[] = {
@@ -346,7 +346,7 @@ static void threads_wait_for_what_began_last_elsewhere(void **state) {
     ALL_CASES(cases);
 }
 
-static void gpu_nodes_take_their_events_fields(void **state) {
+static void gpu_nodes_have_the_fields_of_their_events(void **state) {
 #define GPU(cat, name, ph, args)                                                                                       \
     "1 root; 2 a rf_id=7", A CALL "{'cat':'" cat "','name':'" name "','ts':60.5" ph                                    \
                                   ",'dur':5,'args':{'correlation':5,'External id':1" args "}}"
@@ -434,13 +434,13 @@ int main(void) {
         cmocka_unit_test(a_gpu_op_finds_its_cpu_op),
         cmocka_unit_test(threads_are_compared_as_values),
         cmocka_unit_test(launches_of_thread_0_find_markers),
-        cmocka_unit_test(nccl_kernels_pass_over_coalesced_operators),
+        cmocka_unit_test(nccl_kernels_skip_coalesced_operators),
         cmocka_unit_test(classes_come_from_category_and_name),
         cmocka_unit_test(every_listed_call_launches),
         cmocka_unit_test(host_operators_find_events_by_rf_id),
         cmocka_unit_test(exclusive_duration_is_duration_minus_children),
-        cmocka_unit_test(threads_wait_for_what_began_last_elsewhere),
-        cmocka_unit_test(gpu_nodes_take_their_events_fields),
+        cmocka_unit_test(threads_wait_for_the_last_started_operator_of_another_thread),
+        cmocka_unit_test(gpu_nodes_have_the_fields_of_their_events),
         cmocka_unit_test(starts_of_all_kinds_sort_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,16 +89,16 @@ static void check_same(bool faithful) {
     free_both(&traces);
 }
 
-static void plain_file(void **state) {
+static void file_without_measured_times_is_the_same(void **state) {
     check_same(false);
 }
 
-static void faithful_file(void **state) {
+static void file_with_measured_times_is_the_same(void **state) {
     check_same(true);
 }
 
 /* Twice, too; nodes are read without them. */
-static void keys_first(void **state) {
+static void keys_are_freed_before_conversion(void **state) {
     const struct linked_traces traces = link_both();
     const struct sutra_convert_options options = {.size = sizeof options};
     struct sutra_convert_report report = {.size = sizeof report};
@@ -115,7 +115,8 @@ static void keys_first(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_file), cmocka_unit_test(faithful_file),
-                                       cmocka_unit_test(keys_first)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(file_without_measured_times_is_the_same),
+                                       cmocka_unit_test(file_with_measured_times_is_the_same),
+                                       cmocka_unit_test(keys_are_freed_before_conversion)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -46,7 +46,7 @@ static bool has_text(const char *path, const char *text) {
     return memmem(bytes, n, text, strlen(text));
 }
 
-static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
+static void adjacent_operators_leave_no_gap(void **state) {
     /* Their sums are 109.9 in decimals; the first two are as doubles, and the third is a hair less. */
     static const char *const cases[] = {ABUTS("100.2", "9.7"), ABUTS("99.9", "10"), ABUTS("100.1", "9.8")};
     char path[] = P_tmpdir "/sutra_rests_XXXXXX";
@@ -62,6 +62,6 @@ static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_an_operator_does_up_to_the_next_one_is_no_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(adjacent_operators_leave_no_gap)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

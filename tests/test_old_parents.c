@@ -28,12 +28,12 @@ static int64_t parent_id_of(const struct outcome *outcome, uint64_t id) {
 #define GRAPH_THREAD  " '[pytorch|profiler|execution_graph|thread]' "
 
 /* Old ids: process 1, thread 2, a 3, b 6, c 9, (kernel), second thread 11, d 12, e 14, f 20. */
-static void parents_come_right_before_the_first_that_names_them(void **state) {
+static void old_parent_ids_are_translated_to_new_ids(void **state) {
     struct outcome outcome;
     convert_host(SCHEMA "0" GRAPH_PROCESS "1" GRAPH_THREAD "; 2 a parent=2; 3 b parent=3; 4 c parent=3; "
-                        "5 kernel parent=3 ctrl_deps=4 rf_id=0 cat=kernel stream=7 exclusive_dur=5; 6" GRAPH_THREAD
-                        "tid=2; "
-                        "7 d parent=11 tid=2; 8 e parent=9; 9 f parent=11 tid=2; 10 g parent=2",
+                        "5 kernel parent=3 ctrl_deps=4 rf_id=0 cat=kernel stream=7 exclusive_dur=5; "
+                        "6" GRAPH_THREAD "tid=2; 7 d parent=11 tid=2; "
+                        "8 e parent=9; 9 f parent=11 tid=2; 10 g parent=2",
                  &outcome);
     static const int64_t parents[] = {-1, -1, 1, 2, 2, 4, -1, 6, 4, 6, 1};
     for (uint64_t id = 1; id <= 10; id++)
@@ -43,7 +43,7 @@ static void parents_come_right_before_the_first_that_names_them(void **state) {
 }
 
 /* The process node and nodes before the recording are missing. */
-static void parents_that_are_not_there_are_none(void **state) {
+static void missing_parents_are_none(void **state) {
     struct outcome outcome;
     convert_host(SCHEMA "0" GRAPH_THREAD "; 1 a parent=2; 2" GRAPH_THREAD "tid=2; 3 b parent=50 tid=3; "
                         "4 kernel parent=2 ctrl_deps=1 rf_id=0 cat=kernel stream=7 exclusive_dur=5",
@@ -56,7 +56,7 @@ static void parents_that_are_not_there_are_none(void **state) {
 }
 
 /* A host trace that was not linked: all ids are its own. */
-static void ids_that_are_not_new_stay(void **state) {
+static void ids_of_unlinked_traces_are_kept(void **state) {
     struct outcome outcome;
     convert_host(SCHEMA "1" GRAPH_PROCESS "2" GRAPH_THREAD "; 4 a parent=2; 6 b parent=2; 7 c parent=4", &outcome);
     assert_int_equal(parent_id_of(&outcome, 6), 2);
@@ -66,9 +66,9 @@ static void ids_that_are_not_new_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parents_come_right_before_the_first_that_names_them),
-        cmocka_unit_test(parents_that_are_not_there_are_none),
-        cmocka_unit_test(ids_that_are_not_new_stay),
+        cmocka_unit_test(old_parent_ids_are_translated_to_new_ids),
+        cmocka_unit_test(missing_parents_are_none),
+        cmocka_unit_test(ids_of_unlinked_traces_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

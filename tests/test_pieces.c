@@ -86,7 +86,7 @@ static void unused_disk_space_is_released(void **state) {
     sutra_context_free(context);
 }
 
-static void without_memory_nothing_is_left(void **state) {
+static void failed_writes_leave_no_file(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = context_of(2);
     int file = mkstemp(path);
@@ -120,7 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_in_order_for_any_number_of_threads),
         cmocka_unit_test(unused_disk_space_is_released),
-        cmocka_unit_test(without_memory_nothing_is_left),
+        cmocka_unit_test(failed_writes_leave_no_file),
         cmocka_unit_test(events_end_before_their_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

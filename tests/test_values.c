@@ -39,7 +39,7 @@ static void *add_values(void *arg) {
     return NULL;
 }
 
-static void a_value_stays_while_another_thread_adds(void **state) {
+static void values_keep_their_address_while_another_thread_adds(void **state) {
     struct values values;
     assert_true(values_init(&values));
     char room[NUMBER_TEXT_MAX];
@@ -64,7 +64,7 @@ static void a_value_stays_while_another_thread_adds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_finds_its_value),
-        cmocka_unit_test(a_value_stays_while_another_thread_adds),
+        cmocka_unit_test(values_keep_their_address_while_another_thread_adds),
     };
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }
