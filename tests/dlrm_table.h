@@ -4,19 +4,10 @@
 #ifndef TESTS_DLRM_TABLE_H
 #define TESTS_DLRM_TABLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "analyze/compat/dlrm/dlrm.h"
 #include "sutra/sutra.h"
 #include "trace_text.h"
+#include "unit.h"
 
 #define END "cpu_op end ts=100000+1" /* the last event counts for nothing */
 

@@ -6,14 +6,8 @@
 #ifndef TESTS_ENGINE_COMPARE_H
 #define TESTS_ENGINE_COMPARE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "engine_tables.h"
+#include "unit.h"
 
 static inline void expect_rows(const char *what, const char *name, uint64_t seed, const uint32_t *got,
                                const uint32_t *expected, row_t n) {

@@ -70,7 +70,8 @@ struct run {
 struct operation {
     const char *name;
     enum sutra_status (*work)(struct run *run, struct sutra_error *error);
-    /* Names and texts: a device trace (trace_text.h); JSON with ' for "; or a file of tests/. */
+    /* Names and texts: a trace (trace_text.h; the name of a host trace begins with "host"), JSON with ' for ", or a
+     * file of tests/. */
     struct {
         const char *name, *text;
     } inputs[MAX_INPUTS];
@@ -185,7 +186,8 @@ static void read_input(struct run *run, size_t i, const char *name, const char *
         fclose(file);
         return;
     }
-    run->text[i] = *text == '{' ? double_quotes(text) : trace_json(text);
+    const bool is_host = strncmp(name, "host", strlen("host")) == 0;
+    run->text[i] = *text == '{' ? double_quotes(text) : is_host ? host_json(text) : trace_json(text);
     run->size[i] = strlen(run->text[i]);
     assert_true(asprintf(&path, "%s/%s", run->input_folder, name) > 0);
     assert_non_null(file = fopen(path, "w"));

@@ -179,7 +179,7 @@ static enum sutra_status analyze_operators(struct run *run, struct sutra_error *
 
 #define SHAPES "\"Input Dims\":[[4,1024,64],[4,64,1024]],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]"
 
-/* A data loader, attention in several kernels, exposed communication, and a synchronizing memcpy. */
+/* A data loader, attention_has_flops_and_bytes in several kernels, exposed communication, and a synchronizing memcpy. */
 static void make_steps(struct run *run) {
     struct made_trace made = {.head = H100};
     for (int step = 0; step < 2; step++) {

@@ -48,15 +48,11 @@ static enum sutra_status parse_pair(const struct run *run, int host_input, int d
 /* A pair that needs most tables: ids that are no 64-bit integers, escapes, repeated keys, deep nesting, unknown ids. */
 #define FIVE(x)     x x x x x
 #define DEEP(inner) FIVE(FIVE("[[[")) inner FIVE(FIVE("]]]"))
-/* clang-format off */
-static const char host_of_most_tables[] =
-    "{'schema':'1.1.1-chakra.0.0.4','pid':1,'a':1,'a':{'x':1,'x':" DEEP("7") "},'nodes':["
-    ROOT ","
-    NODE("2", "a\\n", "7") ","
-    "{'id':3.5,'id':4.5,'ctrl_deps':99,'attrs':[" RF_ATTRIBUTE("' 8 '") "],'deep':" DEEP("{'p':1,'q':2,'p':3}") "},"
-    NODE_TEXT("5", "'x'", "c", "") ","
-    NODE("123456789012345678901", "d", "9") "]}";
-/* clang-format on */
+static const char host_of_most_tables[] = "'schema':'1.1.1-chakra.0.0.4'; 'pid':1; 'a':1; 'a':{'x':1,'x':" DEEP(
+    "7") "}; 1 root; 2 a\\n rf_id=7; "
+         "{'id':3.5,'id':4.5,'ctrl_deps':99,'attrs':[{'name':'rf_id','value':' 8 '}],'deep':" DEEP(
+             "{'p':1,'q':2,'p':3}") "}; "
+                                    "5 c ctrl_deps='x'; 123456789012345678901 d rf_id=9";
 static const char device_of_most_tables[] =
     "cpu_op a\\u00e9 tid=t ts=10+100 'External id'=1 'Record function id'=7;"
     "{'ph':'E','tid':9,'ts':90}; {'ph':'B','tid':9,'ts':80}; {'ph':'B','tid':9,'ts':95};"
@@ -132,20 +128,12 @@ static void string_table_that_could_not_grow_stays_usable(void) {
 
 /* ---- link-legacy ---- */
 
-#define FLAT(id, parent, name)                                                                                         \
-    "{'name':'" name "','id':" id ",'parent':" parent ",'tid':'t','inputs':[],'input_shapes':[],'input_types':[],"     \
-    "'outputs':[],'output_shapes':[],'output_types':[]}"
-
 /* Threads of the old name, three iterations, one of whose operators is a child of another; escapes; and more steps, of
  * which a window is chosen. */
-/* clang-format off */
 static const char flat_host[] =
-    "{'schema':'1.0.1','pid':1,'nodes':["
-    FLAT("1", "1", "[pytorch|profiler|execution_graph|process]") ","
-    FLAT("2", "1", "[pytorch|profiler|execution_graph|thread]") ","
-    FLAT("3", "2", "mark") "," FLAT("4", "2", "a\\u0062") "," FLAT("5", "2", "mark") ","
-    FLAT("6", "4", "c") "," FLAT("7", "2", "d") "," FLAT("8", "2", "mark") "]}";
-/* clang-format on */
+    "'schema':'1.0.1'; 'pid':1; 1 '[pytorch|profiler|execution_graph|process]' tid=t; "
+    "2 '[pytorch|profiler|execution_graph|thread]' tid=t; 3 mark parent=2 tid=t; 4 a\\u0062 parent=2 tid=t; "
+    "5 mark parent=2 tid=t; 6 c parent=4 tid=t; 7 d parent=2 tid=t; 8 mark parent=2 tid=t";
 static const char device_with_steps[] =
     "cpu_op c tid=7 ts=10+5.5 'Ev Idx'=1 'Record function id'=1;"
     "cpu_op d tid=7 ts=20+5 'Ev Idx'='8' 'Record function id'='8';"
@@ -192,18 +180,13 @@ static enum sutra_status link_legacy(struct run *run, struct sutra_error *error)
 /* ---- link --job ---- */
 
 #define NO_IO "{'values':[],'shapes':[],'types':[]}"
-#define HOST_NODE(id, name, attrs)                                                                                     \
-    "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[" attrs "]}"
-
 /* A collective that the kernel records, and one that record_param_comms of the host trace records. */
 /* clang-format off */
 #define HOST_OF_RANK(rank, pid)                                                                                        \
-    "{'schema':'1.1.1-chakra.0.0.4','pid':" pid ",'nodes':["                                                           \
-    HOST_NODE("1", "root", "") ","                                                                                     \
-    HOST_NODE("2", "a", RF_ATTRIBUTE("7")) ","                                                                         \
+    "'schema':'1.1.1-chakra.0.0.4'; 'pid':" pid "; 1 root; 2 a rf_id=7; "                                             \
     "{'id':3,'name':'record_param_comms','ctrl_deps':1,'inputs':{'shapes':[],'values':"                                \
     "[[[5,6,0,4,4,'cuda:0']],1,4096," rank ",'allreduce',[],[],2],'types':['GenericList[Tensor(float)]','Int','Int'"   \
-    ",'Int','String','GenericList[]','GenericList[]','Int']},'outputs':" NO_IO ",'attrs':[" RF_ATTRIBUTE("8") "]}]}"
+    ",'Int','String','GenericList[]','GenericList[]','Int']},'outputs':" NO_IO ",'attrs':[{'name':'rf_id','value':8}]}"
 #define DEVICE_OF_RANK(rank, pid)                                                                                      \
     "'distributedInfo':{'rank':" rank ",'world_size':2};"                                                              \
     "cpu_op a pid=" pid " ts=1+5 'External id'=9 'Record function id'=7;"                                              \
@@ -261,7 +244,7 @@ static enum sutra_status link_job(struct run *run, struct sutra_error *error) {
 
 /* ---- critical-path ---- */
 
-static const char host_of_two[] = HOST_OF(ROOT "," NODE("2", "a", "1") "," NODE("3", "b", "2"));
+static const char host_of_two[] = "1 root; 2 a rf_id=1; 3 b rf_id=2";
 
 /* Two steps, a launch, an event record, waits of all kinds. */
 #define PATH_STEPS(name, stream)                                                                                       \
@@ -304,7 +287,7 @@ static enum sutra_status find_paths(struct run *run, struct sutra_error *error) 
 #define NODE_OF(rf, tid, fw)                                                                                           \
     "{'id':2,'name':'n','ctrl_deps':1,'inputs':{'values':[" TENSOR ",[" TENSOR "],1.5],'shapes':[[3,4],[[3,4]],[]],"   \
     "'types':['Tensor(float)','GenericList[Tensor(float)]','Double'],'strides':[[4,1],[[4,1]],[]]},'outputs':[],"      \
-    "'attrs':[" RF_ATTRIBUTE(rf) "," NUMBER("tid", tid) "," NUMBER("fw_tid", fw) "," NUMBER("seq_id", "3") "]}"
+    "'attrs':[" NUMBER("rf_id", rf) "," NUMBER("tid", tid) "," NUMBER("fw_tid", fw) "," NUMBER("seq_id", "3") "]}"
 
 #define INPUTS                                                                                                         \
     " 'Input type'=['float','Scalar','TensorList'] 'Input Dims'=[[3],[],[[4]]] 'Concrete Inputs'=['','1',''];"
@@ -503,8 +486,7 @@ static const char rank_1[] = "{}\n" ET_NODE("1", "all-reduce", "COMM_COLL_NODE",
     ET_NODE("2", "receive", "COMM_RECV_NODE", "2", "1", TAKE);
 
 /* Kernels that overlap, one that waits for the other's stream, calls that wait for a stream and for all. */
-static const char host_of_streams[] = HOST_OF(
-    HOST_NODE("1", "root", "") "," HOST_NODE("2", "a", RF_ATTRIBUTE("7")) "," HOST_NODE("3", "b", RF_ATTRIBUTE("8")));
+static const char host_of_streams[] = "1 root; 2 a rf_id=7; 3 b rf_id=8";
 static const char device_of_streams[] =
     "cpu_op a ts=10+40 'External id'=7 'Record function id'=7;"
     "cpu_op b ts=60+90 'External id'=8 'Record function id'=8;"
@@ -726,7 +708,7 @@ static const struct operation operations[] = {
       {"device.0", PATH_STEPS("ProfilerStep", "0")}},
      .n_variants = 3, .min_allocations = 200, .min_files = 6, .expected = {{"linked.json", "sync_dep"}}},
     {"tree", build_trees,
-     {{"host", HOST_OF(ROOT "," NODE_OF("1", "1", "0") "," NODE_OF("2", "2", "1"))},
+     {{"host", "1 root; " NODE_OF("1", "1", "0") "; " NODE_OF("2", "2", "1")},
       {"device", FORWARD_AND_BACKWARD FLOWS}, {"device.only", FORWARD_AND_BACKWARD},
       {"events",
        "{'events':[{'kind':'TorchOp','name':'a','start_ns':1,'end_ns':9,'tid':1,'forward_tid':1,'inputs':[null,"

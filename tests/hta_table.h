@@ -8,18 +8,11 @@
 #define TESTS_HTA_TABLE_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "sutra/sutra.h"
 #include "text/numbers.h"
 #include "trace_text.h"
+#include "unit.h"
 
 static inline struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .lenient = true};

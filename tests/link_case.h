@@ -1,8 +1,8 @@
 /*
  * link_case.h - links a pair of traces that a test writes as text, and shows selected fields of the ET+.
  *
- * Host traces are JSON with ' for ", device traces are written as in trace_text.h. Results are one line: for each node
- * the values of some fields, with "; " between nodes:
+ * Traces are written as in trace_text.h. Results are one line: for each node the values of some fields, with "; "
+ * between nodes:
  *
  *     nodes_show(outcome.text, "id name ts")  ->  "0 root -; 1 aten::mm 10; 2 gemm 15"
  *
@@ -11,36 +11,11 @@
 #ifndef TESTS_LINK_CASE_H
 #define TESTS_LINK_CASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sutra/sutra.h"
 #include "trace_text.h"
-
-/* Pieces of traces. X is a JSON text or empty; numbers and names are given as texts. */
-#define NODE_TEXT(id, parent, name, attrs)                                                                             \
-    "{'id':" id ",'name':'" name "','ctrl_deps':" parent ",'inputs':[],'outputs':[],'attrs':[" attrs "]}"
-#define RF_ATTRIBUTE(rf)   "{'name':'rf_id','type':'uint64','value':" rf "}"
-#define ROOT               NODE_TEXT("1", "1", "root", "")
-#define NODE(id, name, rf) NODE_TEXT(id, "1", name, RF_ATTRIBUTE(rf))
-#define HOST_OF(nodes)     "{'schema':'1.1.1-chakra.0.0.4','pid':1,'nodes':[" nodes "]}"
-#define DEVICE_OF(events)  "{'traceEvents':[" events "]}"
-#define EVENT(cat, name, tid, ts, dur, args)                                                                           \
-    "{'ph':'X','cat':'" cat "','name':'" name "','tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args "}}"
-#define CPU(name, tid, ts, dur, external, rf)                                                                          \
-    EVENT("cpu_op", name, tid, ts, dur, "'External id':" external ",'Record function id':" rf)
-#define LAUNCH(tid, ts, correlation)                                                                                   \
-    EVENT("cuda_runtime", "cudaLaunchKernel", tid, ts, "1", "'correlation':" correlation)
-#define KERNEL(name, ts, correlation, external)                                                                        \
-    EVENT("kernel", name, "'stream 7'", ts, "5", "'correlation':" correlation ",'External id':" external ",'stream':7")
+#include "unit.h"
 
 enum case_flag { CASE_STRICT = 1, CASE_LENIENT = 2, CASE_SYNC = 4, CASE_ANY_LAUNCH = 8 };
 
@@ -146,11 +121,11 @@ static inline char *device_json(const char *text) {
     return strstr(text, "'traceEvents'") ? double_quotes(text) : trace_json(text);
 }
 
-/* Links two texts: JSON with ' for ", the device trace also as in trace_text.h. */
+/* Links two texts: as in trace_text.h, or JSON with ' for ". */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
-    char *host_json = double_quotes(host), *device_text = device_json(device);
-    struct outcome outcome = link_bytes(host_json, strlen(host_json), device_text, strlen(device_text), flags);
-    free(host_json);
+    char *host_text = host_json(host), *device_text = device_json(device);
+    struct outcome outcome = link_bytes(host_text, strlen(host_text), device_text, strlen(device_text), flags);
+    free(host_text);
     free(device_text);
     return outcome;
 }

@@ -1,5 +1,5 @@
 /*
- * one_context.h - one context with one thread for all tests of a program; included after cmocka.h.
+ * one_context.h - one context with one thread for all tests of a program.
  *
  *     cmocka_run_group_tests(tests, make_context, free_context)
  */

@@ -1,15 +1,14 @@
 /*
- * parse_case.h - random text and contexts for tests that compare parsed rows with a plain parse; included after cmocka.h.
+ * parse_case.h - random text and contexts for tests that compare parsed rows with a plain parse.
  */
 #ifndef TESTS_PARSE_CASE_H
 #define TESTS_PARSE_CASE_H
-
-#include <string.h>
 
 #include "base/memory.h"
 #include "context/context.h"
 #include "generate/random.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static inline void add(struct buffer *text, const char *string) {
     buffer_append(text, string, strlen(string));

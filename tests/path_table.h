@@ -10,9 +10,6 @@
 #ifndef TESTS_PATH_TABLE_H
 #define TESTS_PATH_TABLE_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "critical_path/path.h"
 #include "sutra/sutra.h"
 #include "trace_text.h"

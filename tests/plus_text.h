@@ -1,15 +1,12 @@
 /*
- * et_plus_text.h - builds ET+ from a few lines for tests and converts it; included after cmocka.h.
+ * plus_text.h - builds ET+ from a few lines for tests and converts it.
  */
 #ifndef TESTS_PLUS_TEXT_H
 #define TESTS_PLUS_TEXT_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "simulate/convert.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* A node of ET+: id, name, parent, further members, members of its inputs. */
 struct line {

@@ -2,17 +2,9 @@
  * test_arena.c - tests the arena: allocations do not overlap, zeroed allocations are zero in reused memory, and a
  * failed allocation is remembered.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "base/memory.h"
+#include "unit.h"
 
 static const size_t sizes[] = {0, 1, 15, 16, 17, 4000, 16383, 16384, 65536, 1000000};
 #define N_SIZES (sizeof sizes / sizeof *sizes)
@@ -32,7 +24,7 @@ static void pieces_do_not_overlap(void **state) {
     arena_free(&arena);
 }
 
-static void zeros_are_zeros_where_memory_is_used_again(void **state) {
+static void reused_memory_is_zeroed(void **state) {
     struct arena arena = {0};
     assert_non_null(arena_alloc(&arena, 10, 1));
     struct arena_mark mark = arena_mark(&arena);
@@ -47,7 +39,7 @@ static void zeros_are_zeros_where_memory_is_used_again(void **state) {
     arena_free(&arena);
 }
 
-static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
+static void release_keeps_memory_allocated_before_the_mark(void **state) {
     struct arena arena = {0};
     unsigned char *kept = arena_alloc(&arena, 100, 1);
     memset(kept, 7, 100);
@@ -124,8 +116,8 @@ static void buffers_grow_for_formatted_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_do_not_overlap),
-        cmocka_unit_test(zeros_are_zeros_where_memory_is_used_again),
-        cmocka_unit_test(a_release_keeps_what_was_taken_before_the_mark),
+        cmocka_unit_test(reused_memory_is_zeroed),
+        cmocka_unit_test(release_keeps_memory_allocated_before_the_mark),
         cmocka_unit_test(a_failure_is_remembered),
         cmocka_unit_test(a_list_that_grows_keeps_its_elements),
         cmocka_unit_test(formatted_texts_have_any_length),

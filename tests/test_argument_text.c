@@ -1,16 +1,8 @@
 /*
  * test_argument_text.c - tests formatting of operator arguments as Python prints them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "read/json.h"
+#include "unit.h"
 
 static const struct {
     const char *json, *text;

@@ -1,14 +1,8 @@
 /*
  * test_aside.c - tests background tasks: each task runs once, on a thread or in the caller that waits for it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/threads.h"
+#include "unit.h"
 
 struct seen {
     int n;
@@ -21,7 +15,7 @@ static void note(void *arg) {
     seen->thread = pthread_self();
 }
 
-static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
+static void background_task_runs_once_on_a_thread_or_at_the_end(void **state) {
     for (int threads = 0; threads < 2; threads++) {
         struct seen seen = {0};
         struct background_call background_call;
@@ -35,6 +29,6 @@ static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_done_once_on_a_thread_or_at_the_end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(background_task_runs_once_on_a_thread_or_at_the_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /*
  * test_begin_end.c - tests B and E events of Chrome traces: the reader pairs them as complete events.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "parse_case.h"
 #include "read/device_trace.h"
+#include "unit.h"
 
 static char warning[400];
 

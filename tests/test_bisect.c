@@ -1,14 +1,8 @@
 /*
  * test_bisect.c - tests binary search for the first index whose predicate is false, against a linear search.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/shared.h"
+#include "unit.h"
 
 #define PLACES_MAX 40
 
@@ -38,7 +32,7 @@ static void search_takes_log2_n_comparisons(void **state) {
     assert_int_equal(most, 10);
 }
 
-static void an_empty_range_takes_no_look(void **state) {
+static void empty_range_takes_no_comparison(void **state) {
     uint32_t n_looks;
     assert_int_equal(find(7, 7, 9, &n_looks), 7);
     assert_int_equal(n_looks, 0);
@@ -73,7 +67,7 @@ static void ascending_ids_are_found_at_their_index(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ascending_ids_are_found_at_their_index), cmocka_unit_test(every_index_is_found_in_every_range),
-        cmocka_unit_test(search_takes_log2_n_comparisons),        cmocka_unit_test(an_empty_range_takes_no_look),
+        cmocka_unit_test(search_takes_log2_n_comparisons),        cmocka_unit_test(empty_range_takes_no_comparison),
         cmocka_unit_test(search_works_up_to_the_largest_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,18 +5,10 @@
  * A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "trace_text.h"
+#include "unit.h"
 
 #define X(cat, name, pid, tid, ts, dur, args)                                                                          \
     "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \
@@ -40,49 +32,49 @@ struct tree_case {
     "},{'name':'seq_id','value':" sequence "},{'name':'scope','value':0}]}"
 
 static const struct tree_case cases[] = {
-    {.name = "a_kernel_stands_below_its_launch_and_that_below_its_operator",
+    {.name = "kernel_is_below_its_launch_and_operator",
      .trace = "cpu_op a ts=10.5+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
               "kernel k pid=0 tid=7 ts=40+9 correlation=7; " LAUNCHED("7", "1", "13", "40"),
      .tree = "a<- b<a l<b k<l "},
-    {.name = "a_flow_counts_also_without_correlations",
+    {.name = "flow_connects_events_without_correlations",
      .trace =
          "cpu_op a ts=10.5+20; cuda_runtime l ts=13+2; kernel k pid=0 tid=7 ts=40+9; " LAUNCHED("7", "1", "13", "40"),
      .tree = "a<- l<a k<l "},
-    {.name = "without_flows_the_correlation_counts",
+    {.name = "correlation_connects_events_without_flows",
      .trace = "cpu_op a ts=10.5+20; cuda_runtime l ts=13+2 correlation=7; cuda_runtime m ts=16+2 correlation=8; "
               "kernel k pid=0 tid=7 ts=40+9 correlation=8",
      .tree = "a<- l<a m<a k<m "},
-    {.name = "an_external_id_leads_to_another_thread",
+    {.name = "external_id_connects_threads",
      .trace = "cpu_op a ts=10.5+20 'External id'=3; cuda_runtime l tid=2 ts=50+2 correlation=7 'External id'=3; "
               "kernel k pid=0 tid=7 ts=60+9 correlation=7 'External id'=3",
      .tree = "a<- l<a k<l "},
-    {.name = "an_external_id_that_is_the_correlation_leads_nowhere",
+    {.name = "external_id_equal_to_the_correlation_connects_nothing",
      .trace = "cpu_op a ts=10.5+20 'External id'=7; cpu_op b tid=2 ts=50+9 'External id'=8; "
               "cuda_runtime l tid=2 ts=51+2 correlation=7 'External id'=7; "
               "kernel k pid=0 tid=7 ts=60+9 correlation=7 'External id'=7",
      .tree = "a<- b<- l<b k<l "},
-    {.name = "a_kernel_without_a_launch_stands_at_the_top",
+    {.name = "kernel_without_a_launch_is_a_root",
      .trace = "cpu_op a ts=10.5+20; kernel k pid=0 tid=7 ts=12+9 correlation=7",
      .tree = "a<- k<- ",
      .warning = "1 GPU activity has no launch: it becomes a root"},
-    {.name = "of_two_kernels_at_a_place_the_flow_takes_that_of_its_correlation",
+    {.name = "flow_ends_at_the_kernel_of_its_correlation",
      .trace = "cuda_runtime l ts=13.5+2 correlation=7; cuda_runtime m ts=16+2 correlation=8; "
               "kernel j pid=0 tid=7 ts=40+1 correlation=8; kernel k pid=0 tid=7 ts=40+9 correlation=7; " LAUNCHED(
                   "7", "1", "13.5", "40") LAUNCHED("8", "1", "16", "40"),
      .tree = "l<- m<- j<m k<l "},
-    {.name = "in_whole_microseconds_what_begins_at_an_end_is_a_neighbour",
+    {.name = "event_that_starts_at_an_end_is_a_sibling",
      .trace = "cpu_op a ts=10+10; cpu_op b ts=20+10; cuda_runtime l ts=25+5; cuda_runtime m ts=30+0",
      .tree = "a<- b<- l<b m<b "},
-    {.name = "with_fractions_it_is_below_as_pytorch_has_it",
+    {.name = "event_that_starts_at_a_fractional_end_is_a_child",
      .trace = "cpu_op a ts=10+10; cpu_op b ts=20+10.5",
      .tree = "a<- b<a "},
     {.name = "events_that_overlap_without_nesting_end_together",
      .trace = "cpu_op a ts=10+10; cpu_op b ts=15+10; cpu_op c ts=22+1.5",
      .tree = "a<- b<a c<- "},
-    {.name = "ev_idx_tells_which_of_two_came_first",
+    {.name = "ev_idx_orders_events_of_equal_times",
      .trace = "cpu_op b ts=10.5+5 'Ev Idx'=1; cpu_op a ts=10.5+9 'Ev Idx'=0",
      .tree = "a<- b<a "},
-    {.name = "an_operator_without_a_duration_ends_with_the_one_above",
+    {.name = "operator_without_a_duration_ends_with_its_parent",
      .trace = "cpu_op a ts=10.5+5; {'ph':'X','cat':'cpu_op','name':'b','pid':1,'tid':1,'ts':12}; cpu_op c ts=13+1; "
               "cpu_op d ts=20+1",
      .tree = "a<- b<a c<b d<- "},
@@ -90,31 +82,31 @@ static const struct tree_case cases[] = {
      .trace = "cpu_op a ts=10.5+-5; cpu_op b ts=11+1",
      .tree = "a<- b<- ",
      .warning = "1 event ends before it starts"},
-    {.name = "an_event_without_a_start_is_left_out",
+    {.name = "event_without_a_start_is_skipped",
      .trace = "{'ph':'X','cat':'cpu_op','name':'a','pid':1,'tid':1,'dur':5}; cpu_op b ts=11+1",
      .tree = "b<- ",
      .warning = "1 event has no start"},
-    {.name = "a_time_that_is_too_large_is_left_out",
+    {.name = "event_with_a_too_large_time_is_skipped",
      .trace = "cpu_op a ts=4611686018427387.5+2000; cpu_op b ts=11+1",
      .tree = "b<- ",
      .warning = "times beyond 2^62"},
-    {.name = "threads_of_two_processes_are_two_threads",
+    {.name = "threads_of_two_processes_differ",
      .trace = "cpu_op a ts=10+9.5; cpu_op b pid=2 ts=12+5",
      .tree = "a<- b<- "},
     {.name = "tids_may_be_strings",
      .trace = "cpu_op a tid=x ts=10+9.5; cpu_op b tid=x ts=12+5; cpu_op c tid=y ts=12+5",
      .tree = "a<- b<a c<- "},
-    {.name = "memory_stands_below_what_runs",
+    {.name = "memory_event_is_below_the_running_operator",
      .trace = "cpu_op a ts=10+9.5; cpu_instant_event '[memory]' ph=i ts=12 Addr=5 Bytes=-8",
      .tree = "a<- [memory]<a "},
-    {.name = "of_two_starts_of_a_flow_the_last_one_before_its_end_counts",
+    {.name = "last_start_of_a_flow_before_its_end_counts",
      .trace =
          "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; kernel j pid=0 tid=7 ts=14+1; kernel k pid=0 tid=7 ts=40+9; "
          "ac2g ac2g ph=s id=7 ts=13; ac2g ac2g ph=s id=7 ts=16; ac2g ac2g ph=f id=7 pid=0 tid=7 ts=14; "
          "ac2g ac2g ph=f id=7 pid=0 tid=7 ts=40",
      .tree = "l<- j<l m<- k<m ",
      .warning = "1 flow starts twice: using the last start before its end"},
-    {.name = "so_does_of_two_calls_with_a_correlation",
+    {.name = "last_call_of_a_correlation_before_the_kernel_counts",
      .trace = "cuda_runtime l ts=13+2 correlation=7; cuda_runtime m ts=16+2 correlation=7; "
               "kernel j pid=0 tid=7 ts=14+1 correlation=7; kernel k pid=0 tid=7 ts=40+9 correlation=7; "
               "kernel i pid=0 tid=7 ts=1+2 correlation=7",
@@ -124,7 +116,7 @@ static const struct tree_case cases[] = {
      .trace = "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; ac2g ac2g ph=s id=7 ts=13; ac2g ac2g ph=s id=7 ts=16",
      .tree = "l<- m<- ",
      .warning = "1 flow starts twice"},
-    {.name = "with_rocm_it_is_passed_over",
+    {.name = "rocm_ignores_the_second_start_of_a_flow",
      .trace =
          "cuda_runtime l ts=13+2; cuda_runtime m ts=16+2; kernel k pid=0 tid=7 ts=40+9; ac2g ac2g ph=s id=7 ts=13; "
          "ac2g ac2g ph=s id=7 ts=16; ac2g ac2g ph=f id=7 pid=0 tid=7 ts=40",
@@ -135,28 +127,28 @@ static const struct tree_case cases[] = {
      .trace = "cuda_runtime l ts=13+2; ac2g ac2g ph=s id=7 ts=99",
      .tree = "l<- ",
      .warning = "1 end of a launch-to-kernel flow"},
-    {.name = "events_of_other_kinds_are_left_out", .trace = "Trace t ts=0+99; cpu_op a ts=10+9", .tree = "a<- "},
+    {.name = "events_of_other_categories_are_skipped", .trace = "Trace t ts=0+99; cpu_op a ts=10+9", .tree = "a<- "},
     {.name = "an_empty_trace_has_no_tree", .trace = "", .tree = "", .pairs = "", .warning = "none of its 0 events"},
     /* forward and backward */
-    {.name = "flows_of_the_trace_tell_which_thread_is_meant",
+    {.name = "flows_map_autograd_threads_to_tids",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
               "cpu_op g tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1; fwdbwd fwdbwd ph=s id=1 tid=11 ts=10; "
               "fwdbwd fwdbwd ph=f id=1 tid=12 ts=30",
      .tree = "f<- w<- g<w ",
      .pairs = "f>g "},
-    {.name = "without_flows_numbers_and_names_tell",
+    {.name = "sequence_numbers_and_names_map_threads_without_flows",
      .trace = "cpu_op aten::mm tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; "
               "cpu_op aten::sum tid=13 ts=10+5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
               "cpu_op MmBackward0 tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1",
      .tree = "aten::mm<- aten::sum<- w<- MmBackward0<w ",
      .pairs = "aten::mm>MmBackward0 "},
-    {.name = "numbers_without_names_do_not",
+    {.name = "sequence_numbers_without_backward_names_map_no_thread",
      .trace = "cpu_op aten::sum tid=11 ts=10+5.5 'Sequence number'=3 'Fwd thread id'=0; cpu_op w tid=11 ts=20+50; "
               "cpu_op MmBackward0 tid=12 ts=30+5 'Sequence number'=3 'Fwd thread id'=1",
      .tree = "aten::sum<- w<- MmBackward0<- ",
      .pairs = "",
      .warning = "no pairs: no backward operator"},
-    {.name = "the_host_trace_tells_first",
+    {.name = "host_trace_maps_threads_before_other_sources",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Record function id'=5; cpu_op w tid=11 ts=20+50; "
               "cpu_op g tid=12 ts=30+5 'Record function id'=6",
      .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "5", "1", "0", "3") "," NODE("g", "6", "2", "1",
@@ -181,7 +173,7 @@ static const struct tree_case cases[] = {
      .tree = "f<- g<- ",
      .pairs = "f>g ",
      .warning = "2 sequence numbers have more than 48 bits"},
-    {.name = "numbers_that_are_none_are_counted",
+    {.name = "invalid_sequence_numbers_are_counted",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Sequence number'=x 'Fwd thread id'=1e99",
      .tree = "f<- ",
      .pairs = "",
@@ -329,7 +321,7 @@ static void times_add_up_over_threads_and_devices(void **state) {
     sutra_context_free(context);
 }
 
-static void missing_ends_are_borrowed(void **state) {
+static void missing_end_is_the_end_of_the_parent(void **state) {
     char warnings[1000];
     struct sutra_context *context = make_context(warnings);
     char *json = double_quotes("{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':9,'tid':1},"
@@ -359,7 +351,7 @@ static void missing_ends_are_borrowed(void **state) {
 
 /* ---- Files of events ---- */
 
-static void broken_events_are_refused_with_a_reason(void **state) {
+static void malformed_events_are_errors_with_a_reason(void **state) {
     static const struct {
         const char *text, *reason;
     } texts[] = {
@@ -399,8 +391,8 @@ int main(void) {
         tests[i] = (struct CMUnitTest){cases[i].name, gives_its_tree_and_pairs, NULL, NULL, (void *)&cases[i]};
     const struct CMUnitTest others[] = {
         cmocka_unit_test(times_add_up_over_threads_and_devices),
-        cmocka_unit_test(missing_ends_are_borrowed),
-        cmocka_unit_test(broken_events_are_refused_with_a_reason),
+        cmocka_unit_test(missing_end_is_the_end_of_the_parent),
+        cmocka_unit_test(malformed_events_are_errors_with_a_reason),
     };
     int failed = _cmocka_run_group_tests("traces", tests, COUNT(cases), NULL, NULL);
     return failed + cmocka_run_group_tests(others, NULL, NULL);

@@ -5,20 +5,12 @@
  * Each operation is cancelled at its first call of the progress callback, at its second, and so on until it completes.
  * With one thread the number of progress calls is deterministic.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "et_text.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define N_EVENTS 6000
 

@@ -5,15 +5,8 @@
  *
  * The program is not a library, so this file includes its sources.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -22,6 +15,7 @@
 #include "cli/paths.c"
 #include "cli/progress.c"
 #include "text/names.h"
+#include "unit.h"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     assert_string_equal(count_text(0).text, "0");
@@ -119,7 +113,7 @@ static const char *nearest_of(const char *typed, const char *const *words) {
     return nearest.word;
 }
 
-static void the_nearest_word_is_one_slip_or_two_away(void **state) {
+static void nearest_word_has_at_most_two_typos(void **state) {
     static const char *const words[] = {"link", "info", "completion", "threads", NULL};
     static const char long_word[] = "a-word-that-is-longer-than-all-that-we-could-have-meant";
     assert_string_equal(nearest_of("lnik", words), "link");
@@ -229,7 +223,7 @@ static int exit_of_reader_cut_short(const char *path) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void an_input_that_is_cut_short_ends_the_program_with_an_error(void **state) {
+static void input_truncated_while_mapped_ends_the_program_with_an_error(void **state) {
     make_file("a");
     make_file("b");
     assert_int_equal(exit_of_reader_cut_short("a"), SUTRA_IO);
@@ -317,12 +311,12 @@ int main(void) {
         cmocka_unit_test(remaining_time_is_shown_once_known),
         cmocka_unit_test(bytes_have_the_unit_that_keeps_them_below_a_thousand),
         cmocka_unit_test(json_strings_are_ascii_for_any_bytes),
-        cmocka_unit_test(the_nearest_word_is_one_slip_or_two_away),
+        cmocka_unit_test(nearest_word_has_at_most_two_typos),
         cmocka_unit_test_setup_teardown(names_of_one_file_are_the_same, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_the_guarded_file_and_ends_the_program, enter_folder,
                                         leave_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_nothing_that_is_not_guarded, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_ends_the_program_with_an_error, enter_folder,
+        cmocka_unit_test_setup_teardown(input_truncated_while_mapped_ends_the_program_with_an_error, enter_folder,
                                         leave_folder),
         cmocka_unit_test_setup_teardown(input_truncated_on_all_threads_is_reported_once, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(an_ignored_signal_stays_ignored, enter_folder, leave_folder),

@@ -2,16 +2,9 @@
  * test_codec.c - tests the format of partial results: the header rejects damaged and foreign files, and decoders check
  * bounds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "analyze/codec.h"
 #include "base/error.h"
+#include "unit.h"
 
 static const struct codec_kind kind = {"test", 7};
 static const struct codec_shard shard = {2, 5};
@@ -145,7 +138,7 @@ static void numbers_stay_numbers_and_texts_stay_texts(void **state) {
 }
 
 /* Analyses check tables for memory failures at their end, after partial results are encoded. */
-static void a_table_without_memory_is_not_encoded(void **state) {
+static void failed_table_is_not_encoded(void **state) {
     struct sutra_table table = {.failed = true};
     struct buffer out = {0};
     struct codec codec = {.out = &out};
@@ -163,7 +156,7 @@ int main(void) {
         cmocka_unit_test(errors_with_other_statuses_or_texts_without_an_end_are_malformed),
         cmocka_unit_test(rows_of_another_size_are_malformed),
         cmocka_unit_test(numbers_stay_numbers_and_texts_stay_texts),
-        cmocka_unit_test(a_table_without_memory_is_not_encoded),
+        cmocka_unit_test(failed_table_is_not_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

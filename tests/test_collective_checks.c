@@ -2,20 +2,12 @@
  * test_collective_checks.c - tests checks of a job's collectives: each kind of error is found with its ranks and its
  * first position; valid jobs have no errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/collective_matches.h"
 #include "facts/collectives.h"
 #include "text/quantities.h"
+#include "unit.h"
 
 static const int64_t all_ranks[] = {0, 1, 2, 3};
 
@@ -95,7 +87,7 @@ static void check_told(struct small_job *job, size_t n_ranks, const char *expect
     collective_calls_free(&job->calls);
 }
 
-static void sound_jobs_have_no_faults(void **state) {
+static void valid_jobs_have_no_collective_errors(void **state) {
     struct small_job job;
     fill(&job, 4);
     check_told(&job, 4, "");
@@ -137,7 +129,7 @@ static void each_fault_is_found(void **state) {
     check_told(&job, 4, "error another rank's trace [3] -1 3; ");
 }
 
-static void messages_have_two_halves(void **state) {
+static void unmatched_messages_are_reported(void **state) {
     struct small_job job;
     fill(&job, 4);
     uint32_t pair = collective_group_add(&job.calls, "5", 1, "[0, 1]", 6, 2, COLLECTIVES_OF_NCCL);
@@ -212,8 +204,10 @@ static void kinds_follow_from_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_jobs_have_no_faults), cmocka_unit_test(each_fault_is_found),
-        cmocka_unit_test(messages_have_two_halves),  cmocka_unit_test(lists_of_ranks_are_short),
+        cmocka_unit_test(valid_jobs_have_no_collective_errors),
+        cmocka_unit_test(each_fault_is_found),
+        cmocka_unit_test(unmatched_messages_are_reported),
+        cmocka_unit_test(lists_of_ranks_are_short),
         cmocka_unit_test(kinds_follow_from_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,18 +2,9 @@
  * test_collective_records.c - tests collectives that only host traces record: the inputs of record_param_comms, and the
  * members of process groups that are known by their addresses.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/collective_calls.h"
 #include "facts/collectives.h"
+#include "unit.h"
 
 #define TENSORS "[[5, 6, 0, 10, 4, \"cuda:0\"]]"
 

@@ -1,19 +1,10 @@
 /*
  * test_collectives.c - tests matching of collectives across ranks, and clock offsets computed from their ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/rank_clocks.h"
+#include "unit.h"
 
 /* A table of calls that a test fills. */
 static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {
@@ -76,7 +67,7 @@ static void collectives_match_by_sequence_number(void **state) {
     check_matches(&calls, "0 4: 0 1; 0 5: 0 1 2; 1 0: 0 1; ");
 }
 
-static void collectives_without_numbers_meet_by_order(void **state) {
+static void collectives_without_numbers_match_in_order(void **state) {
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t all = group_of(&calls, "0", "[0, 1]", 2);
@@ -121,7 +112,7 @@ static void fill_letters(struct collective_calls *calls, const char *const *rank
 }
 
 /* Ranks of each match, a letter a place: "012". */
-static void lost_calls_shift_no_others(void **state) {
+static void lost_calls_do_not_shift_other_matches(void **state) {
     static const struct {
         const char *ranks[4];
         bool timed;
@@ -154,7 +145,7 @@ static void lost_calls_shift_no_others(void **state) {
     }
 }
 
-static void calls_that_share_a_number_meet_by_turn(void **state) {
+static void calls_with_equal_numbers_match_in_order(void **state) {
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
     uint32_t pair = group_of(&calls, "0", "[0, 1]", 2);
@@ -263,7 +254,7 @@ static void clocks_follow_from_ends(void **state) {
 }
 
 /* Two ranks have collectives, two others messages from one of those; the last two are on their own. Rank 1 drifts. */
-static void clocks_drift_and_messages_join(void **state) {
+static void drift_is_estimated_and_messages_connect_clocks(void **state) {
     struct collective_calls calls;
     struct arena arena = {0};
     struct collective_matches matches;
@@ -365,14 +356,14 @@ static void traces_contain_their_collectives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_match_by_sequence_number),
-        cmocka_unit_test(collectives_without_numbers_meet_by_order),
+        cmocka_unit_test(collectives_without_numbers_match_in_order),
         cmocka_unit_test(messages_match_by_sender_and_receiver),
-        cmocka_unit_test(lost_calls_shift_no_others),
-        cmocka_unit_test(calls_that_share_a_number_meet_by_turn),
+        cmocka_unit_test(lost_calls_do_not_shift_other_matches),
+        cmocka_unit_test(calls_with_equal_numbers_match_in_order),
         cmocka_unit_test(libraries_match_by_index_apart),
         cmocka_unit_test(collectives_match_by_comms_id),
         cmocka_unit_test(clocks_follow_from_ends),
-        cmocka_unit_test(clocks_drift_and_messages_join),
+        cmocka_unit_test(drift_is_estimated_and_messages_connect_clocks),
         cmocka_unit_test(no_calls_have_no_clocks),
         cmocka_unit_test(traces_contain_their_collectives),
     };

@@ -2,15 +2,6 @@
  * test_columns.c - tests export of events, nodes and results as columns of the Arrow C data interface.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "analyze/table.h"
 #include "arrow_check.h"
@@ -18,6 +9,7 @@
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define NULL_TEXT "(null)"
 
@@ -321,7 +313,7 @@ static void nodes_become_columns_with_attributes(void **state) {
     arrow_free(&table);
 }
 
-static void linked_nodes_know_their_events(void **state) {
+static void linked_nodes_record_their_event_rows(void **state) {
     static const char *const expected[][2] = {
         {"id", "l: 0 1 2 3"},
         {"name", "i*: root thread a a"},
@@ -557,7 +549,7 @@ int main(void) {
         cmocka_unit_test(columns_outlive_trace_and_batch),
         cmocka_unit_test(unread_stream_is_released),
         cmocka_unit_test(nodes_become_columns_with_attributes),
-        cmocka_unit_test(linked_nodes_know_their_events),
+        cmocka_unit_test(linked_nodes_record_their_event_rows),
         cmocka_unit_test(a_tree_and_its_pairs_become_columns),
         cmocka_unit_test(edges_of_a_path_become_columns),
         cmocka_unit_test(a_table_becomes_columns_that_outlive_it),

@@ -1,14 +1,8 @@
 /*
  * test_comm_ends.c - tests source and destination ranks of sends and receives, derived from their enclosing operators.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
+#include "unit.h"
 
 /* An attribute's number, or -1 where there is none. */
 static int64_t rank_of(const struct outcome *outcome, uint64_t id, enum et_name name) {

@@ -2,17 +2,8 @@
  * test_convert.c - tests conversion of ET+ to protobuf nodes: the rules of chakra_converter and the deviations from
  * them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
+#include "unit.h"
 
 static void convert(const struct line *lines, size_t n, bool compat, struct outcome *outcome) {
     const struct sutra_convert_options options = {.size = sizeof options, .compat = compat};
@@ -62,7 +53,7 @@ static void nodes_depend_on_the_cpu_node_before(void **state) {
     end(&outcome);
 }
 
-static void absent_nodes_are_not_named(void **state) {
+static void dependency_on_a_missing_node_is_an_error(void **state) {
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL}, {2, THREAD, 1, NULL}, {3, "a", 2, ", \"inter_thread_dep\": 99"}};
     struct outcome outcome;
@@ -78,7 +69,7 @@ static void absent_nodes_are_not_named(void **state) {
     end(&outcome);
 }
 
-static void a_ring_is_named(void **state) {
+static void dependency_cycle_is_named(void **state) {
     static const struct line lines[] = {{1, PROCESS, 1, NULL},
                                         {2, THREAD, 1, NULL},
                                         {3, "a", 2, ", \"inter_thread_dep\": 5"},
@@ -124,7 +115,7 @@ static void repairs_can_be_disabled(void **state) {
 }
 
 /* Two threads wait for each other (a cycle), one node depends on the cycle, and one depends on itself. */
-static void only_rings_are_opened(void **state) {
+static void only_dependencies_of_a_cycle_are_removed(void **state) {
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL},
         {2, THREAD, 1, NULL},
@@ -149,7 +140,7 @@ static void only_rings_are_opened(void **state) {
 }
 
 /* Nodes that are their own ancestors lose these parents. */
-static void nodes_above_themselves_are_kept(void **state) {
+static void nodes_in_a_cycle_of_parents_are_kept(void **state) {
     static const struct line lines[] = {{1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "d", 4, NULL}};
     struct outcome outcome;
     CONVERT(lines, false, &outcome);
@@ -248,12 +239,12 @@ static void inputs_of_different_kinds_are_read_alike(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_depend_on_the_cpu_node_before),
-        cmocka_unit_test(absent_nodes_are_not_named),
-        cmocka_unit_test(a_ring_is_named),
+        cmocka_unit_test(dependency_on_a_missing_node_is_an_error),
+        cmocka_unit_test(dependency_cycle_is_named),
         cmocka_unit_test(depth_has_no_limit),
-        cmocka_unit_test(only_rings_are_opened),
+        cmocka_unit_test(only_dependencies_of_a_cycle_are_removed),
         cmocka_unit_test(repairs_can_be_disabled),
-        cmocka_unit_test(nodes_above_themselves_are_kept),
+        cmocka_unit_test(nodes_in_a_cycle_of_parents_are_kept),
         cmocka_unit_test(collectives_have_types_and_sizes),
         cmocka_unit_test(fields_of_wrong_types_are_named),
         cmocka_unit_test(inputs_of_different_kinds_are_read_alike),

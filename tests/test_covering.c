@@ -3,17 +3,11 @@
  * against a direct implementation of the rule.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/rules.h"
 #include "match/steps.h"
+#include "unit.h"
 
 #define OPS     200
 #define MOMENTS 3000 /* more than one task processes */

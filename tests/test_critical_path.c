@@ -2,14 +2,8 @@
  * test_critical_path.c - tests the rules of the critical path, one small trace for each rule: first HTA's rules, then
  * the extended rules.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "path_table.h"
+#include "unit.h"
 
 struct path_case {
     const char *name;

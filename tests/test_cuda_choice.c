@@ -1,17 +1,9 @@
 /*
  * test_cuda_choice.c - tests the choice of the engine of a context, and the notes and errors that report it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "context/context.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 struct heard {
     char notes[2000];
@@ -106,7 +98,7 @@ static void requested_cpu_is_used_for_any_size(void **state) {
     sutra_context_free(context);
 }
 
-static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void **state) {
+static void missing_device_is_an_error_with_a_remedy(void **state) {
     struct sutra_context *context = NULL;
     struct sutra_error error;
     struct sutra_context_options options = {.size = sizeof options, .device = SUTRA_DEVICE_CUDA, .device_number = 1};
@@ -116,7 +108,7 @@ static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void
                         "no CUDA device of this number; without --device cuda, sutra computes on the CPU");
 }
 
-static void options_of_a_program_from_before_the_devices_are_taken(void **state) {
+static void options_without_the_device_number_are_accepted(void **state) {
     struct sutra_context *context = NULL;
     struct sutra_context_options options;
     memset(&options, 0xff, sizeof options);
@@ -152,8 +144,8 @@ int main(void) {
         cmocka_unit_test(auto_without_device_uses_the_cpu_and_reports_why),
         cmocka_unit_test(requested_cuda_is_used_for_any_size),
         cmocka_unit_test(requested_cpu_is_used_for_any_size),
-        cmocka_unit_test(asking_for_a_device_that_is_not_there_fails_and_names_a_way_out),
-        cmocka_unit_test(options_of_a_program_from_before_the_devices_are_taken),
+        cmocka_unit_test(missing_device_is_an_error_with_a_remedy),
+        cmocka_unit_test(options_without_the_device_number_are_accepted),
         cmocka_unit_test(devices_are_described_as_far_as_the_caller_knows_the_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

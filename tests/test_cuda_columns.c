@@ -2,17 +2,9 @@
  * test_cuda_columns.c - tests columns in the memory of a CUDA device, for which the CPU stands in: device memory is
  * host memory, so that exported buffers can be read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "arrow_check.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static const char events_text[] =
     "{\"traceEvents\":["

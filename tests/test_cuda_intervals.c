@@ -22,7 +22,7 @@ static void sums_of_values_agree(void **state) {
     engines_close(&engines);
 }
 
-static void a_device_that_fails_anywhere_is_replaced(void **state) {
+static void intervals_fall_back_to_the_cpu_if_a_kernel_fails(void **state) {
     unsigned n_failed = 0;
     for (row_t kernel = 0; kernel < 60; kernel++) {
         struct engines engines;
@@ -40,7 +40,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_and_states_agree),
         cmocka_unit_test(sums_of_values_agree),
-        cmocka_unit_test(a_device_that_fails_anywhere_is_replaced),
+        cmocka_unit_test(intervals_fall_back_to_the_cpu_if_a_kernel_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
     big_free(&big);
 }
 
-static void a_device_that_fails_is_replaced_or_an_error(void **state) {
+static void failed_kernels_fall_back_to_the_cpu_or_are_errors(void **state) {
     struct big big;
     struct results got, expected;
     struct sutra_error error;
@@ -80,7 +80,7 @@ static void a_device_that_fails_is_replaced_or_an_error(void **state) {
     big_free(&big);
 }
 
-static void far_overlaps_are_left_to_the_cpu_with_a_note(void **state) {
+static void distant_overlaps_run_on_the_cpu_with_a_note(void **state) {
     static const struct shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
     struct engines engines;
     engines_open(&engines);
@@ -119,7 +119,7 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
 }
 
 /* Memory that a step used on one side must be available to the next step on the other side. */
-static void what_fits_an_empty_device_fits_it_after_other_steps(void **state) {
+static void steps_that_fit_an_empty_device_fit_after_other_steps(void **state) {
     struct big large, small;
     struct engines engines;
     const struct engine *cuda = &engines.engine[1];
@@ -145,10 +145,10 @@ int main(void) {
         cmocka_unit_test(both_engines_agree_on_random_tables),
         cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),
         cmocka_unit_test(work_too_large_for_the_gpu_runs_on_the_cpu_or_fails),
-        cmocka_unit_test(a_device_that_fails_is_replaced_or_an_error),
-        cmocka_unit_test(far_overlaps_are_left_to_the_cpu_with_a_note),
+        cmocka_unit_test(failed_kernels_fall_back_to_the_cpu_or_are_errors),
+        cmocka_unit_test(distant_overlaps_run_on_the_cpu_with_a_note),
         cmocka_unit_test(a_table_that_was_not_loaded_may_change_between_steps),
-        cmocka_unit_test(what_fits_an_empty_device_fits_it_after_other_steps),
+        cmocka_unit_test(steps_that_fit_an_empty_device_fit_after_other_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

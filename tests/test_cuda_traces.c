@@ -4,21 +4,13 @@
  */
 #include <glob.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "context/context.h"
 #include "generate/generate.h"
 #include "host_gpu.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static char folder[] = "/tmp/sutra-cuda-traces-XXXXXX";
 

@@ -19,7 +19,7 @@ static void parents_of_events_agree(void **state) {
     engines_close(&engines);
 }
 
-static void starts_that_fall_back_are_left_to_the_cpu(void **state) {
+static void descending_starts_run_on_the_cpu(void **state) {
     struct engines engines;
     struct events events;
     engines_open(&engines);
@@ -44,7 +44,7 @@ static void ids_of_tensors_agree(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parents_of_events_agree),
-        cmocka_unit_test(starts_that_fall_back_are_left_to_the_cpu),
+        cmocka_unit_test(descending_starts_run_on_the_cpu),
         cmocka_unit_test(ids_of_tensors_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,19 +2,10 @@
  * test_cut.c - tests `cut`: which events of a trace and which nodes are kept; the other text of the file does not
  * change.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "double_quotes.h"
 #include "one_context.h"
+#include "unit.h"
 
 /* ' is ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
 static const char device_text[] =

@@ -2,18 +2,11 @@
  * test_decompress_pieces.c - tests parallel decompression: files of many gzip members or zstd frames give the same
  * bytes with one thread and with several; threads reject truncated files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <libdeflate.h>
 
 #include "generate/random.h"
 #include "read/source.h"
+#include "unit.h"
 #include "write/sink.h"
 
 #define LIMIT ((size_t)1 << 20)
@@ -48,7 +41,7 @@ static void make(enum compression compression, size_t n, bool random, struct buf
     assert_false(packed->failed || text->failed);
 }
 
-static void threads_make_the_same_of_pieces(void **state) {
+static void threads_decompress_pieces_alike(void **state) {
     for (size_t i = 0; i < 2 * 7 * 2 * 2; i++) {
         size_t n = 1 + i / 2 % 7;
         struct buffer packed = {0}, text = {0}, out = {0};
@@ -67,7 +60,7 @@ static void threads_make_the_same_of_pieces(void **state) {
 }
 
 /* A changed byte, missing bytes, trailing bytes: threads give the result of one thread, or none. */
-static void pieces_that_are_not_whole_are_left_to_one(void **state) {
+static void corrupt_pieces_are_left_to_one_thread(void **state) {
     struct pool *pool = pool_create(2);
     size_t n_left = 0;
     assert_non_null(pool);
@@ -99,7 +92,7 @@ static void pieces_that_are_not_whole_are_left_to_one(void **state) {
 }
 
 /* A stored (uncompressed) member contains bytes that look like the header of a member. */
-static void a_member_in_a_member_is_none(void **state) {
+static void gzip_header_inside_a_member_is_no_member(void **state) {
     static const char stored[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x1e\x00\xe1\xff"
                                  "123456789012345678\x1f\x8b\x08 123456789";
     struct pool *pool = pool_create(2);
@@ -111,7 +104,7 @@ static void a_member_in_a_member_is_none(void **state) {
 }
 
 /* Nothing of these bytes but the first three could begin a member: they do not keep threads from sharing the others. */
-static void bytes_that_begin_no_member_cut_none(void **state) {
+static void bytes_inside_a_member_do_not_split_it(void **state) {
     static const char inside[] =
         "123456789012345678\x1f\x8b\x08 123456789\x1f\x8b\x08\0time\1\3456789\x1f\x8b\x08\0time\2\x0e"
         "6789 \x1f\x8b";
@@ -138,10 +131,10 @@ static void bytes_that_begin_no_member_cut_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_make_the_same_of_pieces),
-        cmocka_unit_test(pieces_that_are_not_whole_are_left_to_one),
-        cmocka_unit_test(a_member_in_a_member_is_none),
-        cmocka_unit_test(bytes_that_begin_no_member_cut_none),
+        cmocka_unit_test(threads_decompress_pieces_alike),
+        cmocka_unit_test(corrupt_pieces_are_left_to_one_thread),
+        cmocka_unit_test(gzip_header_inside_a_member_is_no_member),
+        cmocka_unit_test(bytes_inside_a_member_do_not_split_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
  * test_device_peaks.c - tests peak rates of devices, by name and from files, and the roofline model.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "facts/gpu_peaks.h"
+#include "unit.h"
 
 static struct device_peaks peaks_of(const char *name) {
     struct device_peaks peaks;
@@ -98,7 +90,7 @@ static enum sutra_status read_text(const char *text, struct device_peaks *peaks,
     return status;
 }
 
-static void figures_come_from_a_file(void **state) {
+static void device_peaks_are_read_from_a_file(void **state) {
     struct device_peaks peaks;
     char *name = NULL;
     assert_int_equal(read_text("{\"name\": \"mine\", \"freq_mhz\": [1], \"mem_bw_gbps\": 5300,\n"
@@ -138,8 +130,10 @@ static void malformed_peaks_files_are_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_known_by_parts_of_their_names), cmocka_unit_test(other_devices_are_unknown),
-        cmocka_unit_test(an_operator_is_bound_by_the_slower_of_two), cmocka_unit_test(figures_come_from_a_file),
+        cmocka_unit_test(devices_are_known_by_parts_of_their_names),
+        cmocka_unit_test(other_devices_are_unknown),
+        cmocka_unit_test(an_operator_is_bound_by_the_slower_of_two),
+        cmocka_unit_test(device_peaks_are_read_from_a_file),
         cmocka_unit_test(malformed_peaks_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

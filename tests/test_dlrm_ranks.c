@@ -193,7 +193,7 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     remove_folder(&folder);
 }
 
-static void an_error_of_the_visitor_ends_the_work(void **state) {
+static void error_of_the_visitor_ends_the_analysis(void **state) {
     struct folder folder = make_folder();
     struct several several = {.told = {.refuses = true}};
     add_trace_text(&folder, "a.json",
@@ -304,7 +304,7 @@ static const struct {
             "Total per-batch GPU time and percentage: 12.50 us (100.00%)\n"},
 };
 
-static void the_summary_has_the_words_of_the_original(void **state) {
+static void summary_has_the_text_of_the_notebook(void **state) {
     for (size_t i = 0; i < sizeof summary_cases / sizeof *summary_cases; i++) {
         struct analysis analysis;
         struct text_out out = {0};
@@ -325,9 +325,9 @@ int main(void) {
         cmocka_unit_test(samples_of_all_ranks_and_shapes_count_together),
         cmocka_unit_test(the_longest_list_of_launches_counts_and_optimizers_have_none),
         cmocka_unit_test(malformed_and_duplicate_ranks_are_skipped_with_a_warning),
-        cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
+        cmocka_unit_test(error_of_the_visitor_ends_the_analysis),
         cmocka_unit_test(samples_have_the_order_of_the_notebook),
-        cmocka_unit_test(the_summary_has_the_words_of_the_original),
+        cmocka_unit_test(summary_has_the_text_of_the_notebook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,10 @@
  * test_document_cut.c - tests the partition of a JSON array for parallel parsing: parts begin at elements, get smaller
  * towards the end, and estimate their numbers of rows.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "read/document.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static struct buffer events_of(unsigned n) {
     struct buffer text = {0};

@@ -2,19 +2,12 @@
  * test_et_check.c - tests each rule of `check`: the rule finds its violation, and reports nothing for files that ASTRA-
  * sim accepts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 
 /* ---- Small files ---- */
 
@@ -210,7 +203,7 @@ static const struct {
     {"R27 2", {COMP(.id = 1, .more = add_no_value), COMP(.id = 2, .more = add_wrong_kind)}, {0}},
 };
 
-static void each_rule_finds_what_breaks_it(void **state) {
+static void each_rule_reports_its_violation(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sutra_et_check_options options = cases[i].options;
         size_t n = 0;
@@ -318,7 +311,7 @@ static void write_groups(char *path, const char *text) {
 }
 
 /* Only members of a group must agree; a file lists the members. */
-static void groups_come_from_a_file(void **state) {
+static void groups_are_read_from_a_file(void **state) {
     char path[] = P_tmpdir "/sutra_groups_XXXXXX";
     write_groups(path, "{\"2\": [2, 0], \"3\": []}");
     struct sutra_et_check_options options = {.size = sizeof options, .groups = path};
@@ -351,9 +344,9 @@ static void groups_that_cannot_be_read_are_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_finds_what_breaks_it), cmocka_unit_test(cycle_is_reported),
-        cmocka_unit_test(malformed_frames_are_reported),  cmocka_unit_test(the_files_of_a_job_must_agree),
-        cmocka_unit_test(groups_come_from_a_file),        cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
+        cmocka_unit_test(each_rule_reports_its_violation), cmocka_unit_test(cycle_is_reported),
+        cmocka_unit_test(malformed_frames_are_reported),   cmocka_unit_test(the_files_of_a_job_must_agree),
+        cmocka_unit_test(groups_are_read_from_a_file),     cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -1,17 +1,10 @@
 /*
  * test_et_info.c - tests longest chains, widths and communication totals of graphs that are drawn below.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 
 static void put_node(struct buffer *file, uint64_t id, uint64_t duration_us, const char *ctrl, const char *data) {
     struct buffer node = {0};
@@ -118,7 +111,7 @@ static void communication_is_summed_by_type_and_group(void **state) {
     sutra_et_free(et);
 }
 
-static void an_empty_file_has_nothing(void **state) {
+static void empty_file_has_no_nodes(void **state) {
     struct buffer file = {0};
     add_varint(&file, 0);
     struct sutra_et *et = read_file(&file);
@@ -134,7 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_and_widths_equal_the_drawing),
         cmocka_unit_test(communication_is_summed_by_type_and_group),
-        cmocka_unit_test(an_empty_file_has_nothing),
+        cmocka_unit_test(empty_file_has_no_nodes),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

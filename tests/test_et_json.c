@@ -1,19 +1,12 @@
 /*
  * test_et_json.c - tests the JSON of .et files: values and lists of each kind, texts, types, and both layouts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 
 /* Checks the JSON of a file. */
 static void expect_json(const struct buffer *file, enum sutra_et_layout layout, const char *expected) {

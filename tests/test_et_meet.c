@@ -118,7 +118,7 @@ static void on_one_resource_collectives_follow_each_other(void **state) {
     met_free(&met);
 }
 
-static void astra_sim_meets_in_a_node_of_its_own(void **state) {
+static void astra_sim_output_has_a_node_per_matched_collective(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {
         .astra = true, .has_start = true, .first_node = 1, .start_us = 30, .nodes = &node, .n = 1};
@@ -167,7 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_begins_when_it_starts_and_its_collective_is_its_transfer),
         cmocka_unit_test(on_one_resource_collectives_follow_each_other),
-        cmocka_unit_test(astra_sim_meets_in_a_node_of_its_own),
+        cmocka_unit_test(astra_sim_output_has_a_node_per_matched_collective),
         cmocka_unit_test(unmatched_collectives_keep_their_time),
         cmocka_unit_test(missing_collective_is_reported),
     };

@@ -1,19 +1,12 @@
 /*
  * test_et_read.c - tests reading .et files: protobuf's rules, and errors for truncated and damaged files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
+#include "unit.h"
 #include "write/sink.h"
 
 static void put_metadata(struct buffer *file) {
@@ -148,7 +141,7 @@ static void values_of_an_attribute_replace_each_other(void **state) {
     sutra_et_free(et);
 }
 
-static void unknown_fields_and_groups_are_stepped_over(void **state) {
+static void unknown_fields_and_groups_are_skipped(void **state) {
     struct buffer node = {0};
     struct sutra_error error;
     put_number(&node, 100, 3);                                       /* a field that we do not know */
@@ -210,7 +203,7 @@ static bool ends_a_message(const struct buffer *file, size_t end) {
     return at == end;
 }
 
-static void a_file_that_is_cut_anywhere_gives_nodes_or_a_line(void **state) {
+static void truncated_file_returns_its_nodes_or_an_error(void **state) {
     struct buffer file = make_file();
     size_t whole = file.length;
     unsigned n_errors = 0;
@@ -237,7 +230,7 @@ static void a_file_that_is_cut_anywhere_gives_nodes_or_a_line(void **state) {
     buffer_free(&file);
 }
 
-static void a_damaged_file_can_be_read_up_to_the_damage(void **state) {
+static void corrupt_file_is_read_up_to_the_corruption(void **state) {
     struct buffer file = make_file(), node = {0};
     struct sutra_error error = {0};
     put_text(&node, 2, "\xff");
@@ -307,7 +300,7 @@ static void parts_are_read_as_if_they_were_one(void **state) {
     buffer_free(&file);
 }
 
-static void damage_after_the_first_part_is_reported(void **state) {
+static void corruption_after_the_first_part_is_reported(void **state) {
     struct buffer file = make_long_file(), node = {0};
     struct sutra_error error = {0};
     put_text(&node, 2, "\xff");
@@ -323,7 +316,7 @@ static void damage_after_the_first_part_is_reported(void **state) {
     buffer_free(&file);
 }
 
-static void messages_end_at_a_length_of_nothing(void **state) {
+static void length_0_ends_the_messages(void **state) {
     struct buffer file = make_file(), again = make_file();
     struct sutra_error error;
     size_t whole = file.length;
@@ -404,13 +397,13 @@ int main(void) {
         cmocka_unit_test(columns_equal_the_messages),
         cmocka_unit_test(last_scalar_field_counts_and_lists_continue),
         cmocka_unit_test(values_of_an_attribute_replace_each_other),
-        cmocka_unit_test(unknown_fields_and_groups_are_stepped_over),
+        cmocka_unit_test(unknown_fields_and_groups_are_skipped),
         cmocka_unit_test(malformed_messages_are_errors_with_a_byte_offset),
-        cmocka_unit_test(a_file_that_is_cut_anywhere_gives_nodes_or_a_line),
-        cmocka_unit_test(a_damaged_file_can_be_read_up_to_the_damage),
+        cmocka_unit_test(truncated_file_returns_its_nodes_or_an_error),
+        cmocka_unit_test(corrupt_file_is_read_up_to_the_corruption),
         cmocka_unit_test(parts_are_read_as_if_they_were_one),
-        cmocka_unit_test(damage_after_the_first_part_is_reported),
-        cmocka_unit_test(messages_end_at_a_length_of_nothing),
+        cmocka_unit_test(corruption_after_the_first_part_is_reported),
+        cmocka_unit_test(length_0_ends_the_messages),
         cmocka_unit_test(an_empty_file_has_no_metadata),
         cmocka_unit_test(a_file_is_known_by_its_first_message),
         cmocka_unit_test(compressed_files_of_other_formats_are_refused_by_their_first_bytes),

@@ -2,18 +2,10 @@
  * test_et_write.c - tests the bytes of a node with Google's own reader: protoc decodes them by
  * host/simulate/chakra_et.proto, with attributes of each type.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "simulate/et_file.h"
+#include "unit.h"
 
 struct value_case {
     const char *name;

@@ -2,19 +2,11 @@
  * test_event_columns.c - tests columns of event fields that are built on demand.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "read/device_trace.h"
 #include "read/event_columns.h"
+#include "unit.h"
 
 static struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
@@ -74,7 +66,7 @@ struct expected_input {
 
 /* All that an operator was given is one text, and all that a launch was another, each asked for or read ahead; which
  * of it there is is told apart, wherever it stands. */
-static void inputs_are_one_text(void **state) {
+static void input_fields_share_one_column(void **state) {
     static const char text[] =
         "{\"traceEvents\":[{\"args\":{\"Input Dims\":[[1, 2]],\"a\":1,\"Input type\": [\"x\"] }},"
         "{\"args\":{\"Input type\":[\"x\"] ,\"Input Dims\" : [[1, 2]]}},"
@@ -259,7 +251,7 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(evicted_columns_are_read_again),
-        cmocka_unit_test(inputs_are_one_text),
+        cmocka_unit_test(input_fields_share_one_column),
         cmocka_unit_test(values_have_the_requested_form),
         cmocka_unit_test(key_applies_only_to_requested_events),
         cmocka_unit_test(cached_values_are_not_read_again),

@@ -2,21 +2,12 @@
  * test_event_places.c - tests parsing of events with the layouts learned from earlier events against parsing each event
  * alone: the same offsets, the same end and the same errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "parse_case.h"
 #include "plain_events.h"
 #include "read/event_fields.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static void add_value(struct buffer *text, struct random *dice) {
     static const char *const values[] = {
@@ -244,7 +235,7 @@ static void parts_and_learning_change_no_row(void **state) {
 
 /* Objects inside elements that begin as these do, and mistakes in any part: the parts do not meet, or the first
  * counts. */
-static void parts_that_do_not_meet_become_one(void **state) {
+static void parts_that_split_an_event_are_joined(void **state) {
     for (int kind = 0; kind < 4; kind++) {
         struct buffer text = {0};
         add(&text, "{\"traceEvents\": [");
@@ -279,7 +270,7 @@ int main(void) {
         cmocka_unit_test(learning_changes_nothing),
         cmocka_unit_test(too_long_patterns_are_not_learned),
         cmocka_unit_test(parts_and_learning_change_no_row),
-        cmocka_unit_test(parts_that_do_not_meet_become_one),
+        cmocka_unit_test(parts_that_split_an_event_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
  * PyTorch's replay with a heap of end times, and the search for open events as match/call_tree.h defines it.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/steps.h"
+#include "unit.h"
 
 #define EVENTS_MAX 64
 #define NEVER      EVENT_NO_END
@@ -59,25 +52,26 @@ struct drawn {
 };
 
 static const struct drawn cases[] = {
-    {"an_event_is_below_what_is_open", {{1, 9, 0, ALONE, -1}, {2, 5, 0, ALONE, 0}, {3, 4, 0, ALONE, 1}}},
-    {"an_event_that_begins_at_an_end_is_below", {{1, 5, 0, ALONE, -1}, {5, 9, 0, ALONE, 0}}},
-    {"an_event_behind_an_end_is_not", {{1, 5, 0, ALONE, -1}, {6, 9, 0, ALONE, -1}}},
-    {"threads_do_not_matter_to_each_other", {{1, 9, 0, ALONE, -1}, {2, 5, 1, ALONE, -1}}},
-    {"an_event_takes_along_what_outlasts_it",
+    {"event_is_below_the_running_event", {{1, 9, 0, ALONE, -1}, {2, 5, 0, ALONE, 0}, {3, 4, 0, ALONE, 1}}},
+    {"event_that_starts_at_an_end_is_below", {{1, 5, 0, ALONE, -1}, {5, 9, 0, ALONE, 0}}},
+    {"event_that_starts_after_an_end_is_not_below", {{1, 5, 0, ALONE, -1}, {6, 9, 0, ALONE, -1}}},
+    {"threads_are_independent", {{1, 9, 0, ALONE, -1}, {2, 5, 1, ALONE, -1}}},
+    {"end_of_an_event_ends_its_children",
      {{1, 5, 0, ALONE, -1}, {2, 9, 0, ALONE, 0}, {6, 7, 0, ALONE, -1}, {8, 9, 0, ALONE, -1}}},
-    {"an_event_without_length_has_nothing_below", {{1, 9, 0, ALONE, -1}, {2, 2, 0, ALONE, 0}, {2, 3, 0, ALONE, 0}}},
-    {"an_end_before_the_start_ends_at_once", {{1, 9, 0, ALONE, -1}, {4, 2, 0, ALONE, 0}, {5, 6, 0, ALONE, 0}}},
-    {"an_event_without_an_end_ends_with_the_one_below",
+    {"event_of_length_0_has_no_children", {{1, 9, 0, ALONE, -1}, {2, 2, 0, ALONE, 0}, {2, 3, 0, ALONE, 0}}},
+    {"event_that_ends_before_its_start_has_no_children",
+     {{1, 9, 0, ALONE, -1}, {4, 2, 0, ALONE, 0}, {5, 6, 0, ALONE, 0}}},
+    {"event_without_an_end_ends_with_its_parent",
      {{1, 5, 0, ALONE, -1}, {2, NEVER, 0, ALONE, 0}, {3, 4, 0, ALONE, 1}, {6, 7, 0, ALONE, -1}}},
-    {"an_event_without_an_end_at_the_bottom_stays", {{1, NEVER, 0, ALONE, -1}, {100, 101, 0, ALONE, 0}}},
-    {"a_backward_thread_falls_back_on_its_forward_thread", {{1, 9, 0, ALONE, -1}, {2, 3, 1, 0, 0}, {5, 6, 1, 0, 0}}},
-    {"its_own_thread_comes_first", {{1, 9, 0, ALONE, -1}, {2, 8, 1, ALONE, -1}, {3, 4, 1, 0, 1}}},
-    {"a_thread_stays_adopted_when_the_other_event_has_ended",
+    {"root_without_an_end_never_ends", {{1, NEVER, 0, ALONE, -1}, {100, 101, 0, ALONE, 0}}},
+    {"backward_thread_uses_events_of_its_forward_thread", {{1, 9, 0, ALONE, -1}, {2, 3, 1, 0, 0}, {5, 6, 1, 0, 0}}},
+    {"event_of_the_own_thread_has_priority", {{1, 9, 0, ALONE, -1}, {2, 8, 1, ALONE, -1}, {3, 4, 1, 0, 1}}},
+    {"thread_keeps_the_parent_of_its_first_event",
      {{1, 5, 0, ALONE, -1}, {2, 3, 1, 0, 0}, {7, 8, 1, ALONE, 0}, {10, 11, 1, ALONE, 0}}},
-    {"an_event_without_length_adopts_nothing", {{1, 5, 0, ALONE, -1}, {2, 2, 1, 0, 0}, {3, 4, 1, ALONE, -1}}},
-    {"an_adopted_thread_is_fallen_back_on_too",
+    {"event_of_length_0_sets_no_parent_of_its_thread", {{1, 5, 0, ALONE, -1}, {2, 2, 1, 0, 0}, {3, 4, 1, ALONE, -1}}},
+    {"forward_thread_may_have_a_parent_of_another_thread",
      {{1, 3, 0, ALONE, -1}, {2, 3, 1, 0, 0}, {7, 8, 2, 1, 0}, {9, 10, 2, ALONE, 0}}},
-    {"an_event_that_is_placed_takes_no_part", {{1, 9, 0, ALONE, -1}, {2, 8, 0, ALONE, -2}, {3, 4, 0, ALONE, 0}}},
+    {"event_with_a_known_parent_is_ignored", {{1, 9, 0, ALONE, -1}, {2, 8, 0, ALONE, -2}, {3, 4, 0, ALONE, 0}}},
 };
 
 static void finds_the_drawn_parents(void **state) {
@@ -258,7 +252,7 @@ static void compare(const struct list *list, const struct answer *found, const s
         }
 }
 
-static void equals_the_plain_ways_on_random_lists(void **state) {
+static void event_tree_equals_a_direct_implementation_on_random_input(void **state) {
     struct random random = {20261121};
     print_message("seed %" PRIu64 "\n", random.state);
     for (int round = 0; round < 20000; round++) {
@@ -281,6 +275,6 @@ int main(void) {
     struct CMUnitTest tests[N_CASES + 1];
     for (size_t i = 0; i < N_CASES; i++)
         tests[i] = (struct CMUnitTest){cases[i].name, finds_the_drawn_parents, NULL, NULL, (void *)&cases[i]};
-    tests[N_CASES] = (struct CMUnitTest)cmocka_unit_test(equals_the_plain_ways_on_random_lists);
+    tests[N_CASES] = (struct CMUnitTest)cmocka_unit_test(event_tree_equals_a_direct_implementation_on_random_input);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

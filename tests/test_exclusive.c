@@ -4,17 +4,12 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/rules.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 struct result {
     struct exclusive_anomalies anomalies;
@@ -175,7 +170,7 @@ static void a_child_may_end_with_its_parent_and_begin_at_its_end(void **state) {
     check(cases, 4, none);
 }
 
-static void kinds_follow_python(void **state) {
+static void types_of_exclusive_durations_follow_python(void **state) {
     const struct op_case with_child[] = {{I(0), {1, NUMBER_BOOLEAN}, I(0)}, {I(0), I(1), I(1)}};
     const struct op_case alone[] = {{I(0), {1, NUMBER_BOOLEAN}, {1, NUMBER_BOOLEAN}}, {I(5), I(1), I(1)}};
     struct op_case doubles[] = {{real(0), integer(10), real(8)}, {real(1), integer(2), integer(2)}};
@@ -197,7 +192,7 @@ static void integers_beyond_doubles_stay_exact(void **state) {
     check(cases, 2, none);
 }
 
-static void an_end_before_its_start_is_not_looked_for_beyond_the_next_start(void **state) {
+static void end_before_its_start_is_searched_up_to_the_next_start(void **state) {
     /* Doubles near 2^55 are 8 apart: the last one ends at 2^55, as the first does, but the third has begun by then. */
     int64_t start = (int64_t)1 << 55;
     struct op_case cases[] = {{real(0x1p55), integer(0), integer(0)},
@@ -217,7 +212,7 @@ static void negative_exclusive_duration_is_repaired_and_counted(void **state) {
     check(rounded, 2, (struct exclusive_anomalies){1, 0, ROW_NONE, 0});
 }
 
-static void a_negative_duration_stands_alone(void **state) {
+static void negative_duration_neither_has_children_nor_is_one(void **state) {
     const struct op_case cases[] = {
         {I(0), I(10), I(8)}, {I(1), I(-1), I(0)}, {I(2), I(2), I(2)}, {I(20), I(-30), I(0)}};
     check(cases, 4, (struct exclusive_anomalies){0, 2, 1, 0});
@@ -245,7 +240,7 @@ static void digits_of_a_double_equal_its_sum_of_powers(void **state) {
     }
 }
 
-static void no_operators_are_fine(void **state) {
+static void empty_table_has_no_durations(void **state) {
     check(NULL, 0, none);
 }
 
@@ -417,7 +412,7 @@ static void compare(const char *shape, uint64_t seed, const struct table *table,
     fail_msg("%s, seed %" PRIu64 ": row %" PRIu32 " of %" PRIu32, shape, seed, at, table->ops.n);
 }
 
-static void walk_and_sweep_follow_the_rule_on_any_threads(void **state) {
+static void both_algorithms_follow_the_rule_with_any_number_of_threads(void **state) {
     static const unsigned n_threads[] = {1, 2, 7};
     static const uint32_t budgets[] = {0, 1, 2, EXCLUSIVE_BUDGET};
     static struct table table;
@@ -443,7 +438,7 @@ static void walk_and_sweep_follow_the_rule_on_any_threads(void **state) {
 
 /* Partly overlapping operators at decimals of which the first are near 0: their digits lie far below those of the last.
  * Only those that begin before their own duration has passed are done one by one. */
-static void decimals_from_near_zero_need_few_single_looks(void **state) {
+static void decimals_near_zero_need_few_single_steps(void **state) {
     static struct table table;
     static struct result expected, result;
     table_clear(&table);
@@ -492,16 +487,16 @@ int main(void) {
         cmocka_unit_test(the_longer_of_one_start_does_not_see_the_shorter),
         cmocka_unit_test(equal_operators_nest_in_the_order_of_the_file),
         cmocka_unit_test(a_child_may_end_with_its_parent_and_begin_at_its_end),
-        cmocka_unit_test(kinds_follow_python),
+        cmocka_unit_test(types_of_exclusive_durations_follow_python),
         cmocka_unit_test(integers_beyond_doubles_stay_exact),
-        cmocka_unit_test(an_end_before_its_start_is_not_looked_for_beyond_the_next_start),
+        cmocka_unit_test(end_before_its_start_is_searched_up_to_the_next_start),
         cmocka_unit_test(negative_exclusive_duration_is_repaired_and_counted),
-        cmocka_unit_test(a_negative_duration_stands_alone),
+        cmocka_unit_test(negative_duration_neither_has_children_nor_is_one),
         cmocka_unit_test(digits_of_a_double_equal_its_sum_of_powers),
-        cmocka_unit_test(no_operators_are_fine),
-        cmocka_unit_test(decimals_from_near_zero_need_few_single_looks),
+        cmocka_unit_test(empty_table_has_no_durations),
+        cmocka_unit_test(decimals_near_zero_need_few_single_steps),
         cmocka_unit_test(merged_intervals_are_not_scanned_individually),
-        cmocka_unit_test(walk_and_sweep_follow_the_rule_on_any_threads),
+        cmocka_unit_test(both_algorithms_follow_the_rule_with_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,11 @@
  * queue lengths.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "facts/launches.h"
 #include "facts/times.h"
+#include "unit.h"
 
 /* ---- Times ---- */
 
@@ -65,7 +58,7 @@ static void whole_times_begin_later_and_end_earlier(void **state) {
     device_events_free(&events);
 }
 
-static void times_beyond_the_limits_are_of_no_use(void **state) {
+static void times_beyond_the_limits_are_unusable(void **state) {
     const struct time_rules rules = {false, 100, 50, false};
     const struct {
         double ts, dur;
@@ -221,7 +214,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_with_fractions_or_without_a_value_mean_rounding),
         cmocka_unit_test(whole_times_begin_later_and_end_earlier),
-        cmocka_unit_test(times_beyond_the_limits_are_of_no_use),
+        cmocka_unit_test(times_beyond_the_limits_are_unusable),
         cmocka_unit_test(times_count_from_the_first_row),
         cmocka_unit_test(partners_are_the_last_of_the_other_side),
         cmocka_unit_test(threads_are_numbered_as_they_are_first_seen),

@@ -8,24 +8,16 @@
  * dependents.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "et_text.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
 #include "simulate/et_format.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* ---- The model of the feeder ---- */
 
@@ -154,7 +146,7 @@ static struct sutra_et *read_text(const char *text) {
     "\"}, {\"name\": \"comm_type\", \"int64Val\": 0}, {\"name\": \"comm_size\", \"int64Val\": 8}]}"
 
 /* `check` reports an error exactly if the model does not complete all nodes. */
-static void the_walk_and_the_check_agree(void **state) {
+static void check_agrees_with_the_feeder_model(void **state) {
     static const struct {
         const char *text;
         unsigned n_reached;
@@ -238,7 +230,7 @@ static void every_converted_node_is_reached(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_walk_and_the_check_agree),
+        cmocka_unit_test(check_agrees_with_the_feeder_model),
         cmocka_unit_test(collectives_of_two_ranks_match_or_wait),
         cmocka_unit_test(every_converted_node_is_reached),
     };

@@ -527,7 +527,7 @@ static void print_findings(const struct overview_findings *findings) {
     }
 }
 
-static void every_rule_fires_on_its_positive_case(void **state) {
+static void every_rule_reports_its_positive_case(void **state) {
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct finding_case *rule_case = &cases[i];
@@ -549,7 +549,7 @@ static void every_rule_fires_on_its_positive_case(void **state) {
     assert_int_equal(n_right, sizeof cases / sizeof *cases);
 }
 
-static void no_rule_fires_on_its_negative_case(void **state) {
+static void no_rule_reports_its_negative_case(void **state) {
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct overview_findings findings = found_in(&cases[i], false);
@@ -670,7 +670,7 @@ static void every_rule_is_complete(void **state) {
 }
 
 /* A rule without a fitting remedy has no text of another rule. */
-static void rules_with_holes_are_reported(void **state) {
+static void incomplete_rules_are_reported(void **state) {
     char *page = read_page(), text[TEXT_MOST];
     const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
     struct finding_rule holed[7];
@@ -786,13 +786,13 @@ static void window_begins_after_dropped_activities(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_fires_on_its_positive_case),
-        cmocka_unit_test(no_rule_fires_on_its_negative_case),
+        cmocka_unit_test(every_rule_reports_its_positive_case),
+        cmocka_unit_test(no_rule_reports_its_negative_case),
         cmocka_unit_test(one_rank_alone_reports_no_straggler),
         cmocka_unit_test(rare_waits_are_not_rounded_to_0),
         cmocka_unit_test(every_rule_has_a_case),
         cmocka_unit_test(every_rule_is_complete),
-        cmocka_unit_test(rules_with_holes_are_reported),
+        cmocka_unit_test(incomplete_rules_are_reported),
         cmocka_unit_test(findings_are_sorted_by_saving),
         cmocka_unit_test(kernel_findings_follow_large_idle_time),
         cmocka_unit_test(at_most_five_findings_are_shown),

@@ -3,15 +3,9 @@
  * hand.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "facts/flops.h"
+#include "unit.h"
 
 /* A column that is -1: unknown, and NONE for both: no count at all. */
 #define UNKNOWN (-1.0)
@@ -56,7 +50,7 @@ static void assert_answers(const struct answer *answers, size_t n) {
 #define ASSERT_ANSWERS(answers) assert_answers(answers, sizeof(answers) / sizeof *(answers))
 
 /* (2, 3) x (3, 5): 2*2*3*5 = 60 and 6 + 15 + 10 elements. */
-static void products_of_matrices(void **state) {
+static void matrix_products_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         {"aten::mm", "[[2, 3], [3, 5]]", "['float', 'float']", "[[3, 1], [5, 1]]", "['', '']", 60, 124, 60, 124},
         {"aten::mm", "[[2, 3], [3, 5]]", "['c10::Half', 'float']", NULL, NULL, 60, 12 + 60 + 20, 60, 62},
@@ -103,7 +97,7 @@ static void products_of_matrices(void **state) {
 #define CONV_VALUES(transposed, groups)                                                                                \
     "['', '', '', '[1, 1]', '[0, 0]', '[1]', '" transposed "', '[0, 0]', '" groups "']"
 
-static void convolutions(void **state) {
+static void convolutions_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         {"aten::convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], []]", "['float', 'float', '']",
          NULL, CONV_VALUES("False", "1"), 2. * 27 * 288, 4 * (384 + 108 + 288), 2. * 27 * 288, 4 * (384 + 108 + 288)},
@@ -140,7 +134,7 @@ static void convolutions(void **state) {
 
 #define BACKWARD_VALUES(mask) "['', '', '', '[4]', '[1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1', '" mask "']"
 
-static void gradients_of_convolutions(void **state) {
+static void convolution_gradients_have_flops_and_bytes(void **state) {
     static const char shapes[] = "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], [], []]";
     static const char types[] = "['float', 'float', 'float', 'ScalarList']";
     const double product = 2. * 27 * 288, all = 384 + 108 + 288;
@@ -163,7 +157,7 @@ static void gradients_of_convolutions(void **state) {
 }
 
 /* 2 x 3 heads, 8 queries and 8 keys of width 16: 2 * 2 * 3 * 64 * 32 = 24576. */
-static void attention(void **state) {
+static void attention_has_flops_and_bytes(void **state) {
     static const char same[] = "[[2, 3, 8, 16], [2, 3, 8, 16], [2, 3, 8, 16], [], [], [], []]";
     static const char half[] = "['c10::Half', 'c10::Half', 'c10::Half', '', '', '', '']";
     static const char single[] = "['float', 'float', 'float', '', '', '', '']";
@@ -212,7 +206,7 @@ static void attention(void **state) {
 }
 
 /* 2 * 2 * 3 * 64 * 16 = 12288 for each product. */
-static void gradients_of_attention(void **state) {
+static void attention_gradients_have_flops_and_bytes(void **state) {
     static const char half[] = "['c10::Half', 'c10::Half', 'c10::Half', 'c10::Half', 'c10::Half']";
     const double product = 12288, elements = 768;
     const struct answer answers[] = {
@@ -238,7 +232,7 @@ static void gradients_of_attention(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void element_by_element(void **state) {
+static void elementwise_operators_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         {"aten::sigmoid", "[[4, 5]]", "['float']", "[[5, 1]]", "['']", 20, 160, 20, 160},
         {"aten::sigmoid", "[[4, 5]]", "['float']", NULL, NULL, 20, 160, NONE},
@@ -272,7 +266,7 @@ static void element_by_element(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void copies_compute_nothing(void **state) {
+static void copies_have_no_flops(void **state) {
     static const struct answer answers[] = {
         {"aten::copy_", "[[4, 5], [4, 5], []]", "['c10::Half', 'float', 'Scalar']", "[[5, 1], [5, 1], []]", NULL, 0,
          120, 20, 120},
@@ -294,7 +288,7 @@ static void copies_compute_nothing(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void lists_of_tensors(void **state) {
+static void lists_of_tensors_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         {"aten::_foreach_add_", "[[[2, 3], [4]], [[2, 3], [4]], []]",
          "['GenericList[Tensor(float)]', 'GenericList[Tensor(float)]', 'Double']", NULL, NULL, 10, 120, NONE},
@@ -313,7 +307,7 @@ static void lists_of_tensors(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void reductions(void **state) {
+static void reductions_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         {"aten::sum", "[[4, 5], []]", "['float', '']", NULL, "['', '']", 20, 84, 20, 84},
         {"aten::sum", "[[4, 5], [], [], []]", "['float', 'ScalarList', 'Scalar', '']", NULL, "['', '[-1]', 'True', '']",
@@ -341,7 +335,7 @@ static void reductions(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void norms(void **state) {
+static void norms_have_flops_and_bytes(void **state) {
     static const struct answer answers[] = {
         /* 2 x 3 channels x 4: n = 24, c = 3 */
         {"aten::batch_norm", "[[2, 3, 4], [3], [3], [3], [3], [], [], [], []]", "['float', 'float', 'float']",
@@ -377,7 +371,7 @@ static void norms(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void gradients_of_norms(void **state) {
+static void norm_gradients_have_flops_and_bytes(void **state) {
     static const char batch[] = "[[2, 3, 4], [2, 3, 4], [3], [3], [3], [3], [3], [], [], []]";
     static const struct answer answers[] = {
         {"aten::native_batch_norm_backward", batch, "['float', 'float', 'float']", "[[1,1,1], [1,1,1]]",
@@ -603,19 +597,19 @@ static void inference_operators_follow_annotations_and_experts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_matrices),
+        cmocka_unit_test(matrix_products_have_flops_and_bytes),
         cmocka_unit_test(layers_of_inference_libraries),
         cmocka_unit_test(attention_of_inference_libraries),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(gradients_of_convolutions),
-        cmocka_unit_test(attention),
-        cmocka_unit_test(gradients_of_attention),
-        cmocka_unit_test(element_by_element),
-        cmocka_unit_test(copies_compute_nothing),
-        cmocka_unit_test(lists_of_tensors),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(norms),
-        cmocka_unit_test(gradients_of_norms),
+        cmocka_unit_test(convolutions_have_flops_and_bytes),
+        cmocka_unit_test(convolution_gradients_have_flops_and_bytes),
+        cmocka_unit_test(attention_has_flops_and_bytes),
+        cmocka_unit_test(attention_gradients_have_flops_and_bytes),
+        cmocka_unit_test(elementwise_operators_have_flops_and_bytes),
+        cmocka_unit_test(copies_have_no_flops),
+        cmocka_unit_test(lists_of_tensors_have_flops_and_bytes),
+        cmocka_unit_test(reductions_have_flops_and_bytes),
+        cmocka_unit_test(norms_have_flops_and_bytes),
+        cmocka_unit_test(norm_gradients_have_flops_and_bytes),
         cmocka_unit_test(first_operand_determines_unit_and_precision),
         cmocka_unit_test(unknown_flops_have_a_reason),
         cmocka_unit_test(triton_kernels_have_the_flops_of_their_sources),

@@ -2,16 +2,10 @@
  * test_free_ids.c - tests the search for the smallest free id that is not below a given id.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "legacy/legacy.h"
+#include "unit.h"
 
 #define SPAN 3000
 
@@ -32,7 +26,7 @@ static void used_ids_are_skipped(void **state) {
     free_ids_free(&ids);
 }
 
-static void ids_end_where_64_bits_do(void **state) {
+static void no_id_is_free_beyond_64_bits(void **state) {
     struct free_ids ids = {0};
     int64_t given;
     assert_int_equal(take(&ids, INT64_MAX - 1), INT64_MAX - 1);
@@ -40,7 +34,7 @@ static void ids_end_where_64_bits_do(void **state) {
     free_ids_free(&ids);
 }
 
-static void random_wishes_give_what_a_plain_search_gives(void **state) {
+static void free_ids_equal_a_linear_search_on_random_requests(void **state) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct random random = {seed};
         struct free_ids ids = {0};
@@ -61,8 +55,8 @@ static void random_wishes_give_what_a_plain_search_gives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(used_ids_are_skipped),
-        cmocka_unit_test(ids_end_where_64_bits_do),
-        cmocka_unit_test(random_wishes_give_what_a_plain_search_gives),
+        cmocka_unit_test(no_id_is_free_beyond_64_bits),
+        cmocka_unit_test(free_ids_equal_a_linear_search_on_random_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

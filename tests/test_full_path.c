@@ -4,15 +4,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "simulate/full_path.h"
 #include "trace_text.h"
+#include "unit.h"
 
 struct found_path {
     struct sutra_context *context;
@@ -120,7 +115,7 @@ static void kernels_count_where_they_were_launched(void **state) {
                 NULL, 0, "op a 0-20, launch k 20-45, kernel k 45-90");
 }
 
-static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
+static void missing_or_empty_window_is_an_error(void **state) {
     static const struct {
         const char *source, *annotation;
         uint64_t instance;
@@ -258,7 +253,7 @@ int main(void) {
         cmocka_unit_test(unrecorded_time_is_a_separate_kind),
         cmocka_unit_test(default_step_is_used_unless_one_is_selected),
         cmocka_unit_test(kernels_count_where_they_were_launched),
-        cmocka_unit_test(a_window_that_is_not_there_or_empty_is_refused),
+        cmocka_unit_test(missing_or_empty_window_is_an_error),
         cmocka_unit_test(shares_and_kinds_add_up_to_the_path),
         cmocka_unit_test(unawaited_nodes_have_slack_until_the_end),
         cmocka_unit_test(cpu_has_slack_while_the_path_runs_on_the_gpu),

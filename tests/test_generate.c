@@ -2,21 +2,12 @@
  * test_generate.c - tests generated pairs of traces: the same bytes for the same options, valid JSON, the requested
  * number of events, and no files after a failed write.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "generate/generate.h"
+#include "unit.h"
 
 #define PATH_SIZE 256
 

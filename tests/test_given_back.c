@@ -1,18 +1,10 @@
 /*
  * test_given_back.c - tests that the memory of trace text is returned to the system after parsing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define N_EVENTS   16384
 #define ARGS_BYTES 2048
@@ -46,7 +38,7 @@ static void write_trace(char *path) {
     assert_int_equal(fclose(trace), 0);
 }
 
-static void text_that_was_passed_is_no_memory(void **state) {
+static void parsed_text_is_returned_to_the_system(void **state) {
     char path[] = "/tmp/test_given_back.XXXXXX";
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
@@ -72,7 +64,7 @@ static void text_that_was_passed_is_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_that_was_passed_is_no_memory),
+        cmocka_unit_test(parsed_text_is_returned_to_the_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

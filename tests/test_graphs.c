@@ -3,7 +3,6 @@
  * against results determined by hand and against a direct implementation of the rule on random input; and each method
  * on small traces.
  */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "analyze/launches/graphs.h"

@@ -2,17 +2,9 @@
  * test_hash.c - tests probe lengths of hash tables with adversarial values: values that make a factor of the hash 0,
  * and entries that collide for a known key.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
+#include "unit.h"
 
 enum { N = 33000, N_CHOSEN = 2000, N_SLOTS_CHOSEN = 4096 };
 
@@ -41,7 +33,7 @@ static uint64_t longest_run(const struct hash_slots *slots) {
 }
 
 /* With a first part that the key turns into 0, should it be known, and with one that a hash of fixed numbers would. */
-static void no_first_part_takes_the_others_along(void **state) {
+static void equal_first_keys_do_not_collide(void **state) {
     const uint64_t firsts[] = {0xa0761d6478bd642fu, 0x9e3779b97f4a7c15u, hash_key.first, 0};
     for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
         struct tuples tuples = {0};
@@ -130,7 +122,7 @@ static void colliding_strings_rehash_the_table(void **state) {
 }
 
 /* Without a key of its own, each process would put the same strings into the same slots. */
-static void a_process_draws_a_key(void **state) {
+static void each_process_has_a_random_hash_key(void **state) {
     assert_true(drawn.first && drawn.second && drawn.last);
     assert_true(drawn.first != drawn.second && drawn.second != drawn.last);
     uint64_t with_one = hash_bytes("aten::mm", 8, 0);
@@ -142,11 +134,9 @@ static void a_process_draws_a_key(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_first_part_takes_the_others_along),
-        cmocka_unit_test(colliding_pairs_rehash_the_table),
-        cmocka_unit_test(colliding_tuples_rehash_the_table),
-        cmocka_unit_test(colliding_strings_rehash_the_table),
-        cmocka_unit_test(a_process_draws_a_key),
+        cmocka_unit_test(equal_first_keys_do_not_collide),    cmocka_unit_test(colliding_pairs_rehash_the_table),
+        cmocka_unit_test(colliding_tuples_rehash_the_table),  cmocka_unit_test(colliding_strings_rehash_the_table),
+        cmocka_unit_test(each_process_has_a_random_hash_key),
     };
     return cmocka_run_group_tests(tests, keep_the_drawn_key, NULL);
 }

@@ -1,8 +1,6 @@
 /*
  * test_hta.c - tests each table of HTA on small traces with results computed by hand.
  */
-#include <stdlib.h>
-
 #include "hta_table.h"
 
 struct table_case {
@@ -142,7 +140,7 @@ static void names_beyond_the_wanted_number_become_others(void **state) {
     "cudaLaunchKernel ts=0+1 correlation=1; cudaLaunchKernel ts=" #launch_ts "+1 correlation=2; "                      \
     "kernel k stream=7 ts=10+10 correlation=1; kernel k stream=7 ts=" #second_ts "+5 correlation=2"
 
-static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
+static void idle_time_has_the_category_of_its_cause(void **state) {
     static const struct table_case cases[] = {
         {"launched after the one before ended: the host", TWO_KERNELS(25, 60), SUTRA_HTA_IDLE,
          "0,7,host_wait,40.0,1.0 | 0,7,other,0.0,0.0"},
@@ -304,7 +302,7 @@ static void fractions_are_kept_on_request(void **state) {
     check_with(&test, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .nanoseconds = true});
 }
 
-static void odd_events_do_no_harm(void **state) {
+static void unusual_streams_and_times_are_read(void **state) {
     static const struct table_case cases[] = {
         {"a stream in quotes is its number", "kernel k tid=7 stream='20' ts=0+10 correlation=1", SUTRA_HTA_IDLE,
          "0,20,other,0.0,-"},
@@ -342,7 +340,7 @@ static char *one_correlation(int n) {
     return text;
 }
 
-static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
+static void billions_of_pairs_of_one_correlation_are_not_built(void **state) {
     enum { N_EACH = 1500 }; /* 2.25 million repetitions, and more than 3 billion pairs */
     char *text = one_correlation(N_EACH);
     struct sutra_context *context = make_context(1);
@@ -382,15 +380,15 @@ int main(void) {
         cmocka_unit_test(kernel_types_show_overlap),
         cmocka_unit_test(names_of_kernels_have_their_durations),
         cmocka_unit_test(names_beyond_the_wanted_number_become_others),
-        cmocka_unit_test(a_gap_counts_for_what_the_stream_waited_for),
+        cmocka_unit_test(idle_time_has_the_category_of_its_cause),
         cmocka_unit_test(launches_are_paired_with_their_kernels),
         cmocka_unit_test(calls_of_any_name_are_counted_in_our_table),
         cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
         cmocka_unit_test(bandwidth_sums_concurrent_copies_of_a_kind),
         cmocka_unit_test(last_of_several_steps_is_skipped),
         cmocka_unit_test(fractions_are_kept_on_request),
-        cmocka_unit_test(odd_events_do_no_harm),
-        cmocka_unit_test(far_too_many_pairs_of_one_correlation_are_not_made),
+        cmocka_unit_test(unusual_streams_and_times_are_read),
+        cmocka_unit_test(billions_of_pairs_of_one_correlation_are_not_built),
         cmocka_unit_test(summary_counts_skipped_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,6 @@
  * test_hta_more.c - tests annotations, operators, kernel sequences, series, full queues, histograms, steps and both HTA
  * versions on small traces; with sutra's rules and, where they differ, with HTA's.
  */
-#include <stdlib.h>
-
 #include "hta_table.h"
 
 static const struct sutra_hta_options ours = {.size = sizeof ours};
@@ -228,7 +226,7 @@ static void each_stream_has_its_time_on_a_full_queue(void **state) {
     check(QUEUES, &ours, SUTRA_HTA_BLOCKED, "");
 }
 
-static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
+static void slow_launches_are_counted_in_bins_of_microseconds(void **state) {
     /* A call of 5 with a kernel of 3; one of 60 and a delay of 140 with a kernel of 100; one that is inconspicuous. */
     check("cudaLaunchKernel ts=0+5 correlation=1; kernel a stream=7 ts=6+3 correlation=1; "
           "cudaLaunchKernel ts=10+60 correlation=2; kernel b stream=7 ts=210+100 correlation=2; "
@@ -237,7 +235,7 @@ static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
           "0,short_gpu_kernels,4,8,1,5 | 0,runtime_outliers,32,64,1,60 | 0,launch_delay_outliers,128,256,1,140");
 }
 
-static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **state) {
+static void tables_of_single_ranks_are_omitted_on_request(void **state) {
     static const struct sutra_hta_options joined = {.size = sizeof joined, .only_joined = true};
     static const char trace[] =
         "cudaLaunchKernel ts=0+60 correlation=1; "
@@ -394,8 +392,8 @@ int main(void) {
         cmocka_unit_test(bandwidth_changes_with_each_copy),
         cmocka_unit_test(bandwidths_are_per_device_except_in_hta_mode),
         cmocka_unit_test(each_stream_has_its_time_on_a_full_queue),
-        cmocka_unit_test(launches_worth_a_look_are_counted_by_microseconds),
-        cmocka_unit_test(what_ranks_have_alone_is_not_made_where_it_is_not_wanted),
+        cmocka_unit_test(slow_launches_are_counted_in_bins_of_microseconds),
+        cmocka_unit_test(tables_of_single_ranks_are_omitted_on_request),
         cmocka_unit_test(steps_have_the_work_that_they_launched),
         cmocka_unit_test(hta_0_6_names_kernel_kinds_differently),
         cmocka_unit_test(hta_0_6_counts_more_launches_and_fewer_steps),

@@ -172,7 +172,7 @@ static enum sutra_status refuse(void *arg, struct sutra_context *context, const 
     return SUTRA_IO;
 }
 
-static void an_error_of_the_visitor_ends_the_work(void **state) {
+static void error_of_the_visitor_ends_the_analysis(void **state) {
     struct folder folder = make_folder();
     struct sutra_context *context = make_context(1);
     struct sutra_hta_ranks *ranks;
@@ -306,7 +306,7 @@ static void late_ranks_have_the_short_collectives(void **state) {
     }
 }
 
-static void hta_suspects_who_starts_late_and_knows_only_old_names(void **state) {
+static void hta_suspects_late_ranks_and_recognizes_only_old_kernel_names(void **state) {
     static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
     static const char *const suspects[] = {
         "{\n \"num_candidates=1\": null,\n \"num_candidates=2\": null,\n \"num_candidates=3\": null\n}\n",
@@ -387,10 +387,10 @@ int main(void) {
         cmocka_unit_test(integers_become_reals_if_another_rank_has_reals),
         cmocka_unit_test(malformed_and_duplicate_ranks_are_skipped_with_a_warning),
         cmocka_unit_test(without_any_good_trace_the_first_error_counts),
-        cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
+        cmocka_unit_test(error_of_the_visitor_ends_the_analysis),
         cmocka_unit_test(the_slowest_rank_has_a_cause),
         cmocka_unit_test(late_ranks_have_the_short_collectives),
-        cmocka_unit_test(hta_suspects_who_starts_late_and_knows_only_old_names),
+        cmocka_unit_test(hta_suspects_late_ranks_and_recognizes_only_old_kernel_names),
         cmocka_unit_test(stragglers_are_listed_for_any_step_and_number),
         cmocka_unit_test(times_of_series_count_from_the_rank_or_for_hta_from_all),
     };

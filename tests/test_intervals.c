@@ -2,21 +2,14 @@
  * test_intervals.c - tests merged intervals, states of several sets, sums and distributions against direct
  * implementations: an array with one cell per time unit, and sums in long double.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "analyze/statistics.h"
 #include "base/threads.h"
 #include "match/steps.h"
+#include "unit.h"
 
 enum { N_MOST = 40, N_CELLS = 200, N_ROUNDS = 3000 };
 
@@ -145,7 +138,7 @@ static void an_interval_that_ends_before_it_starts_counts_negatively(void **unus
     }
 }
 
-static void nothing_merges_to_nothing(void **unused) {
+static void empty_intervals_merge_to_none(void **unused) {
     (void)unused;
     struct merged merged;
     struct interval_states states;
@@ -262,7 +255,7 @@ int main(void) {
         cmocka_unit_test(states_last_as_long_as_their_cells),
         cmocka_unit_test(whole_units_are_counted_per_interval),
         cmocka_unit_test(an_interval_that_ends_before_it_starts_counts_negatively),
-        cmocka_unit_test(nothing_merges_to_nothing),
+        cmocka_unit_test(empty_intervals_merge_to_none),
         cmocka_unit_test(distributions_equal_their_definition),
         cmocka_unit_test(deviations_of_large_numbers_are_exact),
         cmocka_unit_test(squares_beyond_128_bits_give_no_deviation),

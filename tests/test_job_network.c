@@ -2,17 +2,10 @@
  * test_job_network.c - tests ASTRA-sim's network model of a job whose transfers have a known latency and bandwidth:
  * dimensions, bandwidths, sizes of each kind, and the fixed part of durations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
 #include "job/job.h"
+#include "unit.h"
 
 #define RANKS     4
 #define NODES_MAX 8
@@ -149,7 +142,7 @@ static void a_job_without_sizes_keeps_its_durations(void **state) {
     arena_free(&of.arena);
 }
 
-static void a_part_that_bandwidth_scales_is_at_most_the_shortest_duration(void **state) {
+static void scaled_part_is_at_most_the_shortest_duration(void **state) {
     struct network_case of;
     network_begin(&of);
     collective(&of, 0, COMM_ALL_REDUCE, 800 * KB, 1000);
@@ -170,7 +163,7 @@ int main(void) {
         cmocka_unit_test(groups_of_neighbors_make_two_dimensions),
         cmocka_unit_test(other_kinds_across_both_dimensions_are_refused),
         cmocka_unit_test(a_job_without_sizes_keeps_its_durations),
-        cmocka_unit_test(a_part_that_bandwidth_scales_is_at_most_the_shortest_duration),
+        cmocka_unit_test(scaled_part_is_at_most_the_shortest_duration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

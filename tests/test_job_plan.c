@@ -2,19 +2,10 @@
  * test_job_plan.c - tests pairing of traces by rank, from the heads of the files and from file names. An ambiguous rank
  * is an error.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "job/rank_link.h"
+#include "unit.h"
 
 /* ---- Beginnings ---- */
 
@@ -62,7 +53,7 @@ static void file_heads_identify_the_trace_side(void **state) {
     }
 }
 
-static void beginnings_may_end_anywhere(void **state) {
+static void truncated_heads_are_recognized(void **state) {
     static const char text[] = "{\"a\": [1, {\"b\": \"\\\\\"}], \"distributedInfo\": {\"rank\": 4, \"world_size\": 8}, "
                                "\"traceEvents\": [{\"pid\": 77, \"ts\": 1, \"cat\": \"cpu_op\"}]}";
     for (size_t size = 0; size < sizeof text; size++) {
@@ -228,7 +219,7 @@ static void run_case(const struct pairing_case *one, bool mixed) {
     }
 }
 
-static void traces_of_a_rank_find_each_other(void **state) {
+static void traces_of_a_rank_are_paired(void **state) {
     for (size_t i = 0; i < sizeof pairing_cases / sizeof *pairing_cases; i++) {
         run_case(&pairing_cases[i], false);
         run_case(&pairing_cases[i], true);
@@ -285,9 +276,9 @@ static void tables_are_confirmed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_heads_identify_the_trace_side),
-        cmocka_unit_test(beginnings_may_end_anywhere),
+        cmocka_unit_test(truncated_heads_are_recognized),
         cmocka_unit_test(names_have_one_number_or_none),
-        cmocka_unit_test(traces_of_a_rank_find_each_other),
+        cmocka_unit_test(traces_of_a_rank_are_paired),
         cmocka_unit_test(tables_are_confirmed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -2,21 +2,13 @@
  * test_json.c - tests the JSON reader and writer: strings against a scan of single characters, the grammar against the
  * texts that Python accepts, and the writer against Python's output.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "read/json.h"
 #include "read/source.h"
 #include "text/strings.h"
+#include "unit.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
 
@@ -301,7 +293,7 @@ static void nesting_is_limited(void **state) {
 
 /* Lists of pieces that may or may not belong there, against the same ones so deep that they are walked token by
  * token. */
-static void lists_are_checked_alike_at_any_depth(void **state) {
+static void lists_are_validated_alike_at_any_depth(void **state) {
     static const char *const pieces[] = {
         "[",   "]",        ",",    ", ",           " ",  "1",  "0", "-", "12345",   "\"\"", "\"a,]\"",
         "1.5", "\"\\\"\"", "true", "\"\xc3\xa9\"", "\n", "\"", "{", "}", "\"a\": 1"};
@@ -590,7 +582,7 @@ int main(void) {
         cmocka_unit_test(errors_are_reported_in_file_order),
         cmocka_unit_test(the_grammar_is_pythons),
         cmocka_unit_test(nesting_is_limited),
-        cmocka_unit_test(lists_are_checked_alike_at_any_depth),
+        cmocka_unit_test(lists_are_validated_alike_at_any_depth),
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
         cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),

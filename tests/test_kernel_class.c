@@ -1,15 +1,8 @@
 /*
  * test_kernel_class.c - tests the class, library, collective and phase of kernels by category, name and argument.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/kernel_class.h"
+#include "unit.h"
 
 struct kernel_case {
     uint32_t category;

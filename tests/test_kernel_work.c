@@ -2,15 +2,9 @@
  * test_kernel_work.c - tests FLOPs and bytes of kernels in converted files: the operator that they belong to, their
  * division among its kernels, and kernels without values.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
 #include "simulate/communication.h"
+#include "unit.h"
 
 /* (2, 3) x (3, 5) of floats: 60 operations, 124 bytes. */
 #define PRODUCT                                                                                                        \
@@ -38,7 +32,7 @@ static void assert_no_work(const struct outcome *outcome, uint64_t id) {
     assert_true(et_attribute_find(nodes, find(nodes, id), ET_NAME_TENSOR_SIZE) == UINT64_MAX);
 }
 
-static void kernels_share_what_their_operator_does(void **state) {
+static void kernels_share_the_flops_of_their_operator(void **state) {
     static const struct line lines[] = {
         {1, THREAD, 1, NULL},        {2, "aten::linear", 1, NULL},  {3, "aten::mm", 2, PRODUCT},
         {4, "gemm", 3, LASTS(20)},   {5, "splitK", 3, LASTS(10.5)}, {6, "aten::mm", 2, PRODUCT},
@@ -101,7 +95,7 @@ static void communication_has_no_flops(void **state) {
     end(&outcome);
 }
 
-static void operators_above_themselves_end_the_search(void **state) {
+static void cycle_of_parents_ends_the_search_for_flops(void **state) {
     static const struct line lines[] = {
         {1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "kernel", 3, LASTS(5)}, {5, "kernel", 1, LASTS(5)},
     };
@@ -133,10 +127,10 @@ static void shares_add_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_share_what_their_operator_does),
+        cmocka_unit_test(kernels_share_the_flops_of_their_operator),
         cmocka_unit_test(the_nearest_operator_that_is_known_counts),
         cmocka_unit_test(communication_has_no_flops),
-        cmocka_unit_test(operators_above_themselves_end_the_search),
+        cmocka_unit_test(cycle_of_parents_ends_the_search_for_flops),
         cmocka_unit_test(shares_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,18 +3,10 @@
  * same as events that are parsed alone, for all forms of numbers. Parts of a file accept more events than estimated
  * from samples.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "parse_case.h"
 #include "plain_events.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* Numbers, and what looks like some. */
 static const char *const numbers[] = {"0",
@@ -103,7 +95,7 @@ static void make_unexpected(struct buffer *text) {
     assert_false(text->failed);
 }
 
-static void parts_take_in_more_events_than_expected(void **state) {
+static void parts_accept_more_events_than_estimated(void **state) {
     struct buffer text = {0};
     make_unexpected(&text);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
@@ -128,7 +120,7 @@ static void parts_take_in_more_events_than_expected(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_cached_events_equal_a_single_read),
-        cmocka_unit_test(parts_take_in_more_events_than_expected),
+        cmocka_unit_test(parts_accept_more_events_than_estimated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
  * test_known_nodes.c - tests nodes of a host trace that are parsed by the layout of earlier nodes: they give the same
  * rows and errors as nodes that are parsed alone, in any number of parts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "parse_case.h"
 #include "plain_nodes.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 static const char *const values[] = {"7",
                                      "0",

@@ -7,9 +7,10 @@
  */
 #include "link_case.h"
 
-#define GOOD_HOST HOST_OF(ROOT "," NODE("2", "a", "7"))
+#define GOOD_HOST "1 root; 2 a rf_id=7"
 #define GOOD_DEVICE                                                                                                    \
-    DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1"))
+    "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=5; "              \
+    "kernel k stream=7 ts=60+5 correlation=5 'External id'=1"
 #define N_OF(table) (sizeof(table) / sizeof *(table))
 
 /* A text with the mark taken out. */
@@ -55,7 +56,7 @@ static void check_error(const char *source, const struct marked *marked, const s
 }
 
 static void check_host_errors(const struct error_case *cases, size_t n) {
-    char *device = double_quotes(GOOD_DEVICE);
+    char *device = trace_json(GOOD_DEVICE);
     for (size_t i = 0; i < n; i++) {
         struct marked marked = marked_text(cases[i].text);
         struct outcome outcome = link_bytes(marked.text, marked.size, device, strlen(device), 0);
@@ -183,7 +184,7 @@ static void other_files_are_reported_as_no_device_trace(void **state) {
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
     };
     const size_t n_texts = 4; /* the last ones are no JSON, which lenient links mend */
-    char *host = double_quotes(GOOD_HOST);
+    char *host = host_json(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
         for (unsigned flags = 0; flags <= (i + n_texts < N_OF(cases) ? CASE_LENIENT : 0); flags += CASE_LENIENT) {
@@ -235,7 +236,7 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "@{'cat':'ac2g','ph':'s'}]}", "event 1: field id: an id on a flow event (ac2g)"},
         {FIRST "@{'cat':'ac2g','ph':'f','id':null}]}", "event 1: field id"},
     };
-    char *host = double_quotes(GOOD_HOST);
+    char *host = host_json(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
         struct outcome outcome = link_bytes(host, strlen(host), marked.text, marked.size, 0);
@@ -252,11 +253,14 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
 }
 
 static void lenient_link_uses_the_valid_events(void **state) {
-    struct outcome outcome = link_texts(HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", "5," RF_ATTRIBUTE("7")) "," NODE(
-                                            "3", "b", "'x'") "," NODE_TEXT("4", "[1]", "c", RF_ATTRIBUTE("7"))),
-                                        DEVICE_OF("7," CPU("a", "1", "null", "100", "'?'", "7") "," LAUNCH(
-                                            "1", "40", "5") "," KERNEL("k", "60", "5", "-1")),
-                                        CASE_LENIENT);
+    struct outcome outcome = link_texts(
+        "1 root; {'id':2,'name':'a','ctrl_deps':1,'inputs':[],'outputs':[],'attrs':[5,{'name':'rf_id','value':7}]}; "
+        "3 b rf_id=x; 4 c ctrl_deps=[1] rf_id=7",
+        "{'traceEvents':[7,"
+        "{'cat':'cpu_op','name':'a','tid':1,'ts':null,'dur':100,'args':{'External id':'?','Record function id':7}},"
+        "{'cat':'cuda_runtime','name':'cudaLaunchKernel','tid':1,'ts':40,'dur':1,'args':{'correlation':5}},"
+        "{'cat':'kernel','name':'k','tid':7,'ts':60,'dur':5,'args':{'correlation':5,'External id':-1,'stream':7}}]}",
+        CASE_LENIENT);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_fields_dropped, 5);
     char *line = nodes_show(outcome.text, "id name ctrl_deps ts");
@@ -268,16 +272,17 @@ static void lenient_link_uses_the_valid_events(void **state) {
 static void unused_fields_may_have_any_value(void **state) {
     static const struct rule_case cases[] = {
         {"categories, names of other events, ids and phases", GOOD_HOST,
-         DEVICE_OF("{'cat':null,'name':7,'ph':[],'id':{},'pid':[]},{'cat':['kernel'],'name':'k'},{}," CPU(
-             "a", "1", "10", "9", "1", "7")),
+         "{'cat':null,'name':7,'ph':[],'id':{},'pid':[]}; {'cat':['kernel'],'name':'k'}; {}; "
+         "cpu_op a ts=10+9 'External id'=1 'Record function id'=7",
          "name ts", "root -; a 10"},
         {"inputs, outputs and attributes of nodes",
-         HOST_OF("{'id':1,'name':null,'attrs':{}},{'id':2,'ctrl_deps':1,'attrs':[1,{'name':['rf_id'],'value':[]},{'"
-                 "value':7},"
-                 "{'name':'rf_id','value':7},{'name':'rf_id'}],'inputs':{'values':7,'shapes':null}}"),
+         "{'schema':'1.1.1-chakra.0.0.4','nodes':[{'id':1,'name':null,'attrs':{}},"
+         "{'id':2,'ctrl_deps':1,'attrs':[1,{'name':['rf_id'],'value':[]},{'value':7},{'name':'rf_id','value':7},"
+         "{'name':'rf_id'}],'inputs':{'values':7,'shapes':null}}]}",
          GOOD_DEVICE, "id name ts", "0 null -; 1 - 10; 2 k 60"},
         {"a correlation of null", GOOD_HOST,
-         DEVICE_OF(CPU("a", "1", "10", "9", "1", "7") "," LAUNCH("1", "40", "null") "," KERNEL("k", "60", "null", "1")),
+         "cpu_op a ts=10+9 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=null; "
+         "kernel k stream=7 ts=60+5 correlation=null 'External id'=1",
          "name ts", "root -; a 10; k 60"},
     };
     check_rules(cases, N_OF(cases));
@@ -294,7 +299,7 @@ static struct outcome link_repeated(const char *before, const char *piece, size_
         fputs(piece, file);
     fputs(after, file);
     fclose(file);
-    char *device = double_quotes(GOOD_DEVICE);
+    char *device = trace_json(GOOD_DEVICE);
     struct outcome outcome = link_bytes(host, size, device, strlen(device), 0);
     free(device);
     free(host);
@@ -323,23 +328,18 @@ static void limits_are_errors_and_not_crashes(void **state) {
 static void every_count_of_the_report_is_right(void **state) {
     /* Host: root and e without rf_id, a, b, d unknown to the device trace, x not below the root. Device: k1 and k2
      * linked under a, k3 without a launch, k4 on a thread without operators, k5 below c, which no node stands for. */
-    struct outcome outcome = link_texts(
-        HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8") "," NODE("4", "d", "99") "," NODE_TEXT(
-            "5", "1", "e", "") "," NODE_TEXT("6", "77", "x", RF_ATTRIBUTE("7"))),
-        DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," CPU("b", "2", "20", "-5", "2", "8") "," CPU("c", "1", "50", "10", "3", "9") "," LAUNCH(
-            "1", "55",
-            "1") "," LAUNCH("5", "56",
-                            "2") "," LAUNCH("1", "57",
-                                            "3") "," KERNEL("k1", "60", "1",
-                                                            "1") "," KERNEL("k2", "61", "1",
-                                                                            "1") "," KERNEL("k3", "62", "9",
-                                                                                            "1") "," KERNEL("k4", "63",
-                                                                                                            "2",
-                                                                                                            "1") "," KERNEL("k5",
-                                                                                                                            "64",
-                                                                                                                            "3",
-                                                                                                                            "3") ",{}"),
-        0);
+    struct outcome outcome =
+        link_texts("1 root; 2 a rf_id=7; 3 b rf_id=8; 4 d rf_id=99; 5 e; 6 x ctrl_deps=77 rf_id=7",
+                   "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; "
+                   "cpu_op b tid=2 ts=20+-5 'External id'=2 'Record function id'=8; "
+                   "cpu_op c ts=50+10 'External id'=3 'Record function id'=9; cudaLaunchKernel ts=55+1 correlation=1; "
+                   "cudaLaunchKernel tid=5 ts=56+1 correlation=2; cudaLaunchKernel ts=57+1 correlation=3; "
+                   "kernel k1 stream=7 ts=60+5 correlation=1 'External id'=1; "
+                   "kernel k2 stream=7 ts=61+5 correlation=1 'External id'=1; "
+                   "kernel k3 stream=7 ts=62+5 correlation=9 'External id'=1; "
+                   "kernel k4 stream=7 ts=63+5 correlation=2 'External id'=1; "
+                   "kernel k5 stream=7 ts=64+5 correlation=3 'External id'=3; {}",
+                   0);
     assert_int_equal(outcome.status, SUTRA_OK);
     const struct sutra_link_report expected = {
         .size = sizeof expected,
@@ -369,18 +369,17 @@ static void every_count_of_the_report_is_right(void **state) {
 }
 
 static void negative_durations_are_repaired_or_fail_a_strict_link(void **state) {
+#define A "cpu_op a 'External id'=1 'Record function id'=7 "
     static const struct {
         const char *events, *exclusive;
         uint64_t n_rounded, n_replaced;
     } cases[] = {
-        {CPU("a", "1", "10", "-5", "1", "7"), "root -; a 0", 0, 1},
-        {CPU("a", "1", "10", "-0.5", "1", "7"), "root -; a 0.0", 0, 1},
-        {CPU("a", "1", "0.3", "0.1", "1", "7") "," EVENT("cpu_op", "c", "1", "0.3", "0.1", ""), "root -; a 0.0", 1, 0},
+        {A "ts=10+-5", "root -; a 0", 0, 1},
+        {A "ts=10+-0.5", "root -; a 0.0", 0, 1},
+        {A "ts=0.3+0.1; cpu_op c ts=0.3+0.1", "root -; a 0.0", 1, 0},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        char *device = NULL;
-        assert_true(asprintf(&device, "{'traceEvents':[%s]}", cases[i].events) > 0);
-        struct outcome outcome = link_texts(GOOD_HOST, device, 0);
+        struct outcome outcome = link_texts(GOOD_HOST, cases[i].events, 0);
         assert_int_equal(outcome.status, SUTRA_OK);
         char *line = nodes_show(outcome.text, "name exclusive_dur");
         assert_string_equal(line, cases[i].exclusive);
@@ -390,17 +389,16 @@ static void negative_durations_are_repaired_or_fail_a_strict_link(void **state) 
             strstr(outcome.warnings, cases[i].n_rounded ? "below 0 by rounding" : "below 0 (the first is event 0)"));
         free(line);
         free(outcome.text);
-        outcome = link_texts(GOOD_HOST, device, CASE_STRICT);
+        outcome = link_texts(GOOD_HOST, cases[i].events, CASE_STRICT);
         assert_int_equal(outcome.status, cases[i].n_replaced ? SUTRA_STRICT : SUTRA_OK);
         if (outcome.status)
             assert_non_null(strstr(outcome.error.message, "event 0: its exclusive duration is below 0"));
         free(outcome.text);
-        free(device);
     }
 }
 
 static void traces_without_anything_in_common_give_the_host_trace_alone(void **state) {
-    struct outcome outcome = link_texts(GOOD_HOST, DEVICE_OF(CPU("a", "1", "10", "100", "1", "8")), 0);
+    struct outcome outcome = link_texts(GOOD_HOST, "cpu_op a ts=10+100 'External id'=1 'Record function id'=8", 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_host_linked, 0);
     assert_int_equal(outcome.report.n_host_without_rf, 1);
@@ -419,23 +417,24 @@ static void strict_link_of_a_valid_pair_prints_no_warning(void **state) {
 }
 
 static void times_of_a_host_trace_may_be_no_numbers(void **state) {
-    struct outcome outcome =
-        link_texts("{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':NaN,'start_ts':NaN,"
-                   "'nodes':[" ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("7")) "],"
-                                                                                    "'finish_ts':NaN}",
-                   GOOD_DEVICE, CASE_STRICT);
+    struct outcome outcome = link_texts(
+        "{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':NaN,'start_ts':NaN,'nodes':["
+        "{'id':1,'name':'root','ctrl_deps':1,'inputs':[],'outputs':[],'attrs':[]},"
+        "{'id':2,'name':'a','ctrl_deps':1,'inputs':[],'outputs':[],'attrs':[{'name':'rf_id','value':7}]}],'finish_ts':NaN}",
+        GOOD_DEVICE, CASE_STRICT);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_host_linked, 1);
     free(outcome.text);
 }
 
 /* Two operators launch with correlation 5; the kernel at 60 began before the second launch, that at 200 behind it. */
-static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(void **state) {
-    static const char device[] = DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," LAUNCH("1", "40", "5") "," CPU(
-        "b", "1", "120", "50", "2",
-        "8") "," LAUNCH("1", "130", "5.0") "," KERNEL("k", "60", "5", "1") "," KERNEL("j", "200", "5", "2"));
-    static const char host[] =
-        HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("7")) "," NODE_TEXT("3", "1", "b", RF_ATTRIBUTE("8")));
+static void last_launch_of_a_correlation_before_the_kernel_counts(void **state) {
+    static const char device[] =
+        "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=5; "
+        "cpu_op b ts=120+50 'External id'=2 'Record function id'=8; cudaLaunchKernel ts=130+1 correlation=5.0; "
+        "kernel k stream=7 ts=60+5 correlation=5 'External id'=1; "
+        "kernel j stream=7 ts=200+5 correlation=5 'External id'=2";
+    static const char host[] = "1 root; 2 a rf_id=7; 3 b rf_id=8";
     struct outcome outcome = link_texts(host, device, 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     char *line = nodes_show(outcome.text, "id name ctrl_deps ts");
@@ -462,7 +461,7 @@ int main(void) {
         cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
         cmocka_unit_test(strict_link_of_a_valid_pair_prints_no_warning),
         cmocka_unit_test(times_of_a_host_trace_may_be_no_numbers),
-        cmocka_unit_test(of_launches_with_one_correlation_the_last_before_a_kernel_counts),
+        cmocka_unit_test(last_launch_of_a_correlation_before_the_kernel_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #define ALL_CASES(cases) check_rules(cases, sizeof(cases) / sizeof *(cases))
 
 /* Two host operators, a with rf_id 7 and b with rf_id 8. */
-#define AB HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8"))
+#define AB "1 root; 2 a rf_id=7; 3 b rf_id=8"
 /* Their events on thread 1: external ids 1 and 2, b inside of a. */
 #define A    "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; "
 #define B    "cpu_op b ts=20+30 'External id'=2 'Record function id'=8; "
@@ -144,7 +144,7 @@ static void launches_of_thread_0_find_markers(void **state) {
     ALL_CASES(cases);
 }
 
-static void nccl_kernels_pass_over_coalesced_operators(void **state) {
+static void nccl_kernels_skip_coalesced_operators(void **state) {
 #define COALESCED(op, kernel)                                                                                          \
     AB,                                                                                                                \
         A "cpu_op " op " ts=20+30 'External id'=2 'Record function id'=8; " CALL "kernel " kernel                      \
@@ -212,8 +212,7 @@ static void every_listed_call_launches(void **state) {
 
 static void host_operators_find_events_by_rf_id(void **state) {
 #define RF(host_rf, device_rf)                                                                                         \
-    HOST_OF(ROOT "," NODE("2", "a", host_rf)), "cpu_op a ts=10+9 'External id'=1 'Record function id'=" device_rf,     \
-        "name ts"
+    "1 root; 2 a rf_id=" host_rf, "cpu_op a ts=10+9 'External id'=1 'Record function id'=" device_rf, "name ts"
     static const struct rule_case cases[] = {
         {"0 is an rf_id like any other", RF("0", "0"), "root -; a 10"},
         {"7 is 7.0", RF("7", "7.0"), "root -; a 10"},
@@ -221,20 +220,18 @@ static void host_operators_find_events_by_rf_id(void **state) {
         {"the device's is not", RF("7", "'7'"), "root -; a -"},
         {"null is none", RF("7", "null"), "root -; a -"},
         {"true is 1", RF("1", "true"), "root -; a 10"},
-        {"the last event of an rf_id counts, by start", HOST_OF(ROOT "," NODE("2", "a", "7")),
+        {"the last event of an rf_id counts, by start", "1 root; 2 a rf_id=7",
          "cpu_op a ts=50+9 'External id'=1 'Record function id'=7; "
          "cpu_op a ts=10+9 'External id'=1 'Record function id'=7",
          "name ts", "root -; a 50"},
-        {"of equal starts the last in the file", HOST_OF(ROOT "," NODE("2", "a", "7")),
+        {"of equal starts the last in the file", "1 root; 2 a rf_id=7",
          "cpu_op a ts=10+8 'External id'=1 'Record function id'=7; "
          "cpu_op a tid=2 ts=10+9 'External id'=1 'Record function id'=7",
          "name inclusive_dur", "root -; a 9"},
-        {"several host operators may find one event", HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "7")),
+        {"several host operators may find one event", "1 root; 2 a rf_id=7; 3 b rf_id=7",
          A CALL "kernel k stream=7 ts=60+5 correlation=5 'External id'=1", TREE,
          "0 root 0; 1 a 0; 2 k 1; 3 b 0; 4 k 3"},
-        {"the last rf_id among the attributes counts",
-         HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("8") "," RF_ATTRIBUTE("7"))), A, "name ts",
-         "root -; a 10"},
+        {"the last rf_id among the attributes counts", "1 root; 2 a rf_id=8 rf_id=7", A, "name ts", "root -; a 10"},
     };
     ALL_CASES(cases);
 }
@@ -276,7 +273,7 @@ static void exclusive_duration_is_duration_minus_children(void **state) {
 }
 
 /* The dependency's host operator a has new id 1. */
-static void threads_wait_for_what_began_last_elsewhere(void **state) {
+static void threads_wait_for_the_last_started_operator_of_another_thread(void **state) {
 #define DEP(events) AB, events
 #define FIELDS      "name inter_thread_dep"
     static const struct rule_case cases[] = {
@@ -332,12 +329,11 @@ static void threads_wait_for_what_began_last_elsewhere(void **state) {
              "cpu_op c ts=10+5 'External id'=3 'Record function id'=9; "
              "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8"),
          FIELDS, "root -; a null; b 1"},
-        {"an rf_id of 0 is none", HOST_OF(ROOT "," NODE("2", "a", "0") "," NODE("3", "b", "8")),
+        {"an rf_id of 0 is none", "1 root; 2 a rf_id=0; 3 b rf_id=8",
          "cpu_op a ts=10+5 'External id'=1 'Record function id'=0; "
          "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8",
          FIELDS, "root -; a null; b null"},
-        {"only host operators of lower ids are known yet",
-         HOST_OF(ROOT "," NODE("2", "b", "8") "," NODE("3", "a", "7")),
+        {"only host operators of lower ids are known yet", "1 root; 2 b rf_id=8; 3 a rf_id=7",
          "cpu_op a ts=10+5 'External id'=1 'Record function id'=7; "
          "cpu_op b tid=2 ts=100+5 'External id'=2 'Record function id'=8",
          FIELDS, "root -; b null; a null"},
@@ -350,10 +346,10 @@ static void threads_wait_for_what_began_last_elsewhere(void **state) {
     ALL_CASES(cases);
 }
 
-static void gpu_nodes_take_their_events_fields(void **state) {
+static void gpu_nodes_have_the_fields_of_their_events(void **state) {
 #define GPU(cat, name, ph, args)                                                                                       \
-    HOST_OF(ROOT "," NODE("2", "a", "7")), A CALL "{'cat':'" cat "','name':'" name "','ts':60.5" ph                    \
-                                                  ",'dur':5,'args':{'correlation':5,'External id':1" args "}}"
+    "1 root; 2 a rf_id=7", A CALL "{'cat':'" cat "','name':'" name "','ts':60.5" ph                                    \
+                                  ",'dur':5,'args':{'correlation':5,'External id':1" args "}}"
 #define STREAM(text)      GPU("kernel", "k", ",'ph':'X'", ",'stream':" text), "stream", "-; -; "
 #define PHASE(text)       GPU("kernel", "k", text, ""), "ph", "-; -; "
 #define GROUP(name, text) GPU("kernel", name, "", ",'Process Group Name':" text), "pg_name", "-; -; "
@@ -398,8 +394,8 @@ static void gpu_nodes_take_their_events_fields(void **state) {
         {"escapes and other scripts",
          NAME("k\\n\\/\\u00e9\xc3\xa9\xf0\x9f\x98\x80\\ud800") "k\\n/\\u00e9\\u00e9\\ud83d\\ude00\\ud800"},
         {"a pair of escapes is one character", NAME("\\ud83d\\ude00\x7f") "\\ud83d\\ude00\\u007f"},
-        {"no name", HOST_OF(ROOT "," NODE("2", "a", "7")), A CALL "{'cat':'kernel','ts':60,'args':{'correlation':5}}",
-         "name stream", "root -; a -;  null"},
+        {"no name", "1 root; 2 a rf_id=7", A CALL "{'cat':'kernel','ts':60,'args':{'correlation':5}}", "name stream",
+         "root -; a -;  null"},
     };
     ALL_CASES(cases);
 }
@@ -438,13 +434,13 @@ int main(void) {
         cmocka_unit_test(a_gpu_op_finds_its_cpu_op),
         cmocka_unit_test(threads_are_compared_as_values),
         cmocka_unit_test(launches_of_thread_0_find_markers),
-        cmocka_unit_test(nccl_kernels_pass_over_coalesced_operators),
+        cmocka_unit_test(nccl_kernels_skip_coalesced_operators),
         cmocka_unit_test(classes_come_from_category_and_name),
         cmocka_unit_test(every_listed_call_launches),
         cmocka_unit_test(host_operators_find_events_by_rf_id),
         cmocka_unit_test(exclusive_duration_is_duration_minus_children),
-        cmocka_unit_test(threads_wait_for_what_began_last_elsewhere),
-        cmocka_unit_test(gpu_nodes_take_their_events_fields),
+        cmocka_unit_test(threads_wait_for_the_last_started_operator_of_another_thread),
+        cmocka_unit_test(gpu_nodes_have_the_fields_of_their_events),
         cmocka_unit_test(starts_of_all_kinds_sort_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

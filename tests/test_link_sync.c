@@ -15,7 +15,7 @@
     "cudaStreamSynchronize ts=121+25 correlation=8 'External id'=6; "                                                  \
     "cuda_sync 'Stream Sync' stream=20 ts=122+20 correlation=8 'External id'=6; "                                      \
     "cpu_op c ts=160+30 'External id'=9 'Record function id'=3"
-#define IDS(a, b, c) HOST_OF(ROOT "," NODE(a, "a", "1") "," NODE(b, "b", "2") "," NODE(c, "c", "3"))
+#define IDS(a, b, c) "1 root; " a " a rf_id=1; " b " b rf_id=2; " c " c rf_id=3"
 
 /* Another flag of a case: its host trace has two nodes of one id. */
 #define DUPLICATE_ID 256
@@ -31,18 +31,16 @@ static const struct wait_case {
      WAITED("ProfilerStep#1"), 0, "0 root -; 1 b -; 2 c [4]; 3 a -; 4 k -"},
     {"c before a: its new id is the id of b, which gets the list", IDS("4", "2", "3"), WAITED("ProfilerStep#1"), 0,
      "0 root -; 1 b [4]; 2 c -; 3 a -; 4 k -"},
-    {"c has no host operator", HOST_OF(ROOT "," NODE("10", "a", "1") "," NODE("11", "b", "2")),
-     WAITED("ProfilerStep#1"), 0, "0 root -; 1 a -; 2 k -; 3 b -"},
+    {"c has no host operator", "1 root; 10 a rf_id=1; 11 b rf_id=2", WAITED("ProfilerStep#1"), 0,
+     "0 root -; 1 a -; 2 k -; 3 b -"},
     {"an id in ctrl_deps that no node has takes a name away from the nodes behind it",
-     HOST_OF(NODE_TEXT("1", "2", "root", "") "," NODE("9", "b", "2") "," NODE("10", "c", "3") "," NODE("11", "a", "1")),
-     WAITED("ProfilerStep#1"), 0, "0 root -; 1 b -; 2 c -; 3 a -; 4 k -"},
+     "1 root ctrl_deps=2; 9 b rf_id=2; 10 c rf_id=3; 11 a rf_id=1", WAITED("ProfilerStep#1"), 0,
+     "0 root -; 1 b -; 2 c -; 3 a -; 4 k -"},
     {"a list that the node has already is replaced",
-     HOST_OF(ROOT
-             ",{'id':12,'sync_dep':[],'name':'c','ctrl_deps':1,'inputs':[],'outputs':[],'attrs':[" RF_ATTRIBUTE("3") //
-             "]}," NODE("10", "a", "1") "," NODE("11", "b", "2")),
+     "1 root; {'id':12,'sync_dep':[],'name':'c','ctrl_deps':1,'inputs':[],'outputs':[],"
+     "'attrs':[{'name':'rf_id','type':'uint64','value':3}]}; 10 a rf_id=1; 11 b rf_id=2",
      WAITED("ProfilerStep#1"), 0, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
-    {"all nodes of an id get the list",
-     HOST_OF(ROOT "," NODE("10", "a", "1") "," NODE("11", "b", "2") "," NODE("12", "c", "3") "," NODE("12", "d", "3")),
+    {"all nodes of an id get the list", "1 root; 10 a rf_id=1; 11 b rf_id=2; 12 c rf_id=3; 12 d rf_id=3",
      WAITED("ProfilerStep#1"), DUPLICATE_ID, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]; 4 d [2]"},
 };
 

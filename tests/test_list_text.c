@@ -2,16 +2,8 @@
  * test_list_text.c - tests the split of lists into elements, as JSON, Python and C++ write them, and of truncated
  * lists.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "text/quantities.h"
+#include "unit.h"
 
 /* The elements separated by bars, and the number of bytes after the list. */
 static void tell(const char *text, char *out) {

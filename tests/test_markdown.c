@@ -1,15 +1,8 @@
 /*
  * test_markdown.c - tests that untrusted names stay text in Markdown: no markup, HTML, cell or block begins in them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/markup.h"
+#include "unit.h"
 
 enum form { TEXT, CODE, PATH };
 

@@ -2,18 +2,8 @@
  * test_matched_collectives.c - tests matched collectives of a synthetic job with known times: transfer time after the last
  * arrival, and the start time of each rank.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "job/job.h"
+#include "unit.h"
 
 #define RANKS 3
 
@@ -145,7 +135,7 @@ static void ranks_start_by_the_clock_of_the_job(void **state) {
 }
 
 /* Rank 2 records an impossible end. */
-static void far_end_comes_from_the_other_ranks(void **state) {
+static void impossible_end_is_replaced_by_the_end_of_other_ranks(void **state) {
     struct made_job job;
     job_begin(&job, 3);
     for (int i = 0; i < 3; i++)
@@ -177,7 +167,7 @@ static void without_clocks_the_shortest_time_counts(void **state) {
 }
 
 /* The clock of rank 1 gains 1 us in 1,000: its collectives still end together with the collectives of rank 0. */
-static void a_clock_that_drifts_is_set_right(void **state) {
+static void drifting_clock_is_corrected(void **state) {
     struct made_job job;
     job_begin(&job, 2);
     for (int i = 0; i < 20; i++) {
@@ -217,7 +207,7 @@ static void ranks_without_files_do_not_count(void **state) {
     job_end(&job);
 }
 
-static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
+static void collectives_of_one_resource_run_in_the_order_of_their_ends(void **state) {
     struct made_job job;
     job_begin(&job, 2);
     job.per_stream = false;
@@ -240,7 +230,7 @@ static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
     job_end(&job);
 }
 
-static void a_send_meets_its_receive(void **state) {
+static void send_matches_its_receive(void **state) {
     struct made_job job;
     job_begin(&job, 2);
     add(&job, 0, "[0, 1]", "send", 0, 100, 100, 300);
@@ -264,7 +254,7 @@ static void collectives_of_different_kinds_do_not_match(void **state) {
     job_end(&job);
 }
 
-static void clocks_that_nothing_joins_are_counted(void **state) {
+static void unconnected_clocks_are_counted(void **state) {
     struct made_job job;
     job_begin(&job, 3);
     job.ahead_us[2] = 5000;
@@ -288,7 +278,7 @@ static void clocks_of_different_ages_are_far_apart(void **state) {
     job_end(&job);
 }
 
-static void groups_have_numbers_but_all_ranks_have_none(void **state) {
+static void groups_have_numbers_except_the_group_of_all_ranks(void **state) {
     struct made_job job;
     job_begin(&job, 3);
     for (int rank = 0; rank < 3; rank++)
@@ -305,16 +295,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_in_no_duration),
         cmocka_unit_test(ranks_start_by_the_clock_of_the_job),
-        cmocka_unit_test(far_end_comes_from_the_other_ranks),
+        cmocka_unit_test(impossible_end_is_replaced_by_the_end_of_other_ranks),
         cmocka_unit_test(without_clocks_the_shortest_time_counts),
-        cmocka_unit_test(a_clock_that_drifts_is_set_right),
+        cmocka_unit_test(drifting_clock_is_corrected),
         cmocka_unit_test(ranks_without_files_do_not_count),
-        cmocka_unit_test(one_resource_takes_them_in_the_order_of_their_ends),
-        cmocka_unit_test(a_send_meets_its_receive),
+        cmocka_unit_test(collectives_of_one_resource_run_in_the_order_of_their_ends),
+        cmocka_unit_test(send_matches_its_receive),
         cmocka_unit_test(collectives_of_different_kinds_do_not_match),
-        cmocka_unit_test(clocks_that_nothing_joins_are_counted),
+        cmocka_unit_test(unconnected_clocks_are_counted),
         cmocka_unit_test(clocks_of_different_ages_are_far_apart),
-        cmocka_unit_test(groups_have_numbers_but_all_ranks_have_none),
+        cmocka_unit_test(groups_have_numbers_except_the_group_of_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

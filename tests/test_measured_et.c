@@ -5,11 +5,6 @@
 #include "link_case.h"
 #include "one_context.h"
 
-#define NO_IO "{'values':[],'shapes':[],'types':[]}"
-#define WITH_IO(id, name, rf)                                                                                          \
-    "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO                                 \
-    ",'attrs':[" RF_ATTRIBUTE(rf) "]}"
-
 /* An operator that launches a kernel, continues, and ends when the next one begins; a third operator encloses both. */
 #define ABUTS(ts, dur)                                                                                                 \
     "cpu_op whole ts=100+100 'External id'=5 'Record function id'=7; "                                                 \
@@ -20,10 +15,8 @@
 static void write_file(const char *device_source, const char *path) {
     const struct sutra_convert_options what = {.size = sizeof what};
     const struct sutra_faithful_options how = {.size = sizeof how};
-    char *host = double_quotes(HOST_OF(
-        "{'id':1,'name':'root','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO
-        ",'attrs':[]}," WITH_IO("2", "whole", "7") "," WITH_IO("3", "first", "8") "," WITH_IO("4", "second", "9")));
-    char *device = device_json(device_source);
+    char *host = host_json("1 root; 2 whole rf_id=7; 3 first rf_id=8; 4 second rf_id=9");
+    char *device = trace_json(device_source);
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;
@@ -53,7 +46,7 @@ static bool has_text(const char *path, const char *text) {
     return memmem(bytes, n, text, strlen(text));
 }
 
-static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
+static void adjacent_operators_leave_no_gap(void **state) {
     /* Their sums are 109.9 in decimals; the first two are as doubles, and the third is a hair less. */
     static const char *const cases[] = {ABUTS("100.2", "9.7"), ABUTS("99.9", "10"), ABUTS("100.1", "9.8")};
     char path[] = P_tmpdir "/sutra_rests_XXXXXX";
@@ -69,6 +62,6 @@ static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_an_operator_does_up_to_the_next_one_is_no_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(adjacent_operators_leave_no_gap)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -51,7 +51,7 @@ static void times_are_moved_as_decimals(void **state) {
     }
 }
 
-static void ids_become_different_from_rank_to_rank(void **state) {
+static void merged_ids_differ_between_ranks(void **state) {
     static const struct {
         uint32_t position;
         const char *text, *id;
@@ -167,7 +167,7 @@ static void assert_has(const struct merging *merging, const char *lines) {
     ",'args':{'stream':7,'correlation':3,'Collective name':'allreduce','dtype':'Float','Process Group Name':'0',"      \
     "'Process Group Ranks':'[0, 1]','Group size':2,'In msg nelems':8,'Out msg nelems':8,'Seq':" seq "}}"
 
-static void an_event_keeps_all_but_its_numbers(void **state) {
+static void merged_events_change_only_ids_and_times(void **state) {
     struct merging merging = begin();
     add_trace(
         &merging, "rank0.json",
@@ -306,7 +306,7 @@ static void ranks_of_a_host_share_its_clock(void **state) {
 #define ARROW(phase, id, pid, ts)                                                                                      \
     "{'ph': " phase ", 'id': " id ", 'pid': " pid ", 'tid': 7, 'ts': " ts ", 'cat': 'collective', 'name': 'allreduce'}"
 
-static void arrows_lead_from_the_first_to_the_last(void **state) {
+static void flows_connect_the_first_rank_with_the_last(void **state) {
     struct merging merging = begin_two_ranks();
     assert_int_equal(merge_with(&merging, 1, false, NULL), SUTRA_OK);
     assert_has(&merging, ",\n" ARROW("'s'", "4503599627370496", "1", "100.000") ",\n" ARROW(
@@ -321,7 +321,7 @@ static void arrows_lead_from_the_first_to_the_last(void **state) {
     remove_folder(&merging.folder);
 }
 
-static void a_selection_takes_ends_of_arrows_away(void **state) {
+static void flows_to_skipped_collectives_are_omitted(void **state) {
     struct merging merging = begin_two_ranks();
     const struct sutra_selection longer = {.size = sizeof longer, .min_us = 9.9};
     const struct sutra_merge_options options = {.size = sizeof options, .selection = &longer};
@@ -412,13 +412,13 @@ static void unknown_step_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_moved_as_decimals),
-        cmocka_unit_test(ids_become_different_from_rank_to_rank),
-        cmocka_unit_test(an_event_keeps_all_but_its_numbers),
+        cmocka_unit_test(merged_ids_differ_between_ranks),
+        cmocka_unit_test(merged_events_change_only_ids_and_times),
         cmocka_unit_test(streams_become_processes_in_order),
         cmocka_unit_test(clocks_are_aligned_by_collectives),
         cmocka_unit_test(ranks_of_a_host_share_its_clock),
-        cmocka_unit_test(arrows_lead_from_the_first_to_the_last),
-        cmocka_unit_test(a_selection_takes_ends_of_arrows_away),
+        cmocka_unit_test(flows_connect_the_first_rank_with_the_last),
+        cmocka_unit_test(flows_to_skipped_collectives_are_omitted),
         cmocka_unit_test(all_threads_write_the_same_bytes),
         cmocka_unit_test(malformed_ranks_are_skipped_once),
         cmocka_unit_test(traces_are_held_or_read_twice),

@@ -1,16 +1,8 @@
 /*
  * test_names.c - tests the classification of names and categories for each reader.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/names.h"
+#include "unit.h"
 
 #define READER_LAST READER_TREE
 
@@ -58,7 +50,7 @@ static void each_reader_has_its_own_launches(void **state) {
     assert_int_equal(readers_of_launch("cudalaunchkernel"), 0);
 }
 
-static void a_name_may_mean_several_things(void **state) {
+static void one_name_has_several_roles(void **state) {
     assert_int_equal(name_to("cudaMemcpyAsync", READER_PATH), NAME_LAUNCH_COPY | NAME_BLOCKING);
     assert_int_equal(name_to("cudaMemcpyAsync", READER_DLRM), NAME_LAUNCH_COPY);
     assert_int_equal(name_to("ncclDevKernel_AllReduce", READER_LINKER), NAME_NCCL | NAME_NCCL_KERNEL);
@@ -101,7 +93,7 @@ static void names_of_hip_are_known_to_be_such_by_all(void **state) {
     assert_int_equal(name_to("hipSomething", READER_PATH), 0);
 }
 
-static void a_text_of_the_user_marks_names(void **state) {
+static void user_text_selects_annotation_names(void **state) {
     static const char *const texts[] = {"## step 1", "a ## step", "## STEP", "## step"};
     static const uint32_t marked[][4] = {[TEXT_IS] = {0, 0, 0, 1},
                                          [TEXT_BEGINS] = {1, 0, 0, 1},
@@ -154,14 +146,14 @@ static void kernels_are_classified_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_has_its_own_launches),
-        cmocka_unit_test(a_name_may_mean_several_things),
+        cmocka_unit_test(one_name_has_several_roles),
         cmocka_unit_test(overview_classifies_launch_delays),
         cmocka_unit_test(steps_are_found_inside_of_names_with_null_characters),
         cmocka_unit_test(names_and_categories_are_apart),
         cmocka_unit_test(names_of_hip_are_known_to_be_such_by_all),
         cmocka_unit_test(only_names_in_use_count_as_steps),
         cmocka_unit_test(kernels_are_classified_by_name),
-        cmocka_unit_test(a_text_of_the_user_marks_names),
+        cmocka_unit_test(user_text_selects_annotation_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,13 +7,8 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define SEED         20240607u
@@ -412,7 +407,7 @@ static void check_middle(double low) {
 }
 
 /* Times of today: microseconds since 1970 with and without a fraction, and the middle of two doubles among them. */
-static void times_of_today_are_read_quickly(void **state) {
+static void times_since_1970_are_read_on_the_fast_path(void **state) {
     static const struct {
         const char *text;
         enum number_form form;
@@ -463,7 +458,7 @@ static void middles_of_two_doubles_go_to_the_even_one(void **state) {
     }
 }
 
-static void digits_without_end_are_read_exactly(void **state) {
+static void numbers_of_100000_digits_are_read_exactly(void **state) {
     enum { DIGITS = 100000 };
     char *text = calloc(1, DIGITS + 64);
     assert_non_null(text);
@@ -507,7 +502,7 @@ static void integers_are_read_if_they_fit(void **state) {
     }
 }
 
-static void finds_the_last_integer(void **state) {
+static void last_integer_of_a_name_is_found(void **state) {
     static const struct {
         const char *text;
         bool found;
@@ -557,12 +552,12 @@ int main(void) {
         cmocka_unit_test(numbers_end_where_the_grammar_ends_them),
         cmocka_unit_test(doubles_are_read_to_the_nearest),
         cmocka_unit_test(random_texts_are_read_as_strtod_reads_them),
-        cmocka_unit_test(times_of_today_are_read_quickly),
+        cmocka_unit_test(times_since_1970_are_read_on_the_fast_path),
         cmocka_unit_test(random_times_are_read_as_strtod_reads_them),
         cmocka_unit_test(middles_of_two_doubles_go_to_the_even_one),
-        cmocka_unit_test(digits_without_end_are_read_exactly),
+        cmocka_unit_test(numbers_of_100000_digits_are_read_exactly),
         cmocka_unit_test(integers_are_read_if_they_fit),
-        cmocka_unit_test(finds_the_last_integer),
+        cmocka_unit_test(last_integer_of_a_name_is_found),
         cmocka_unit_test(integers_are_written_around_every_power_of_ten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

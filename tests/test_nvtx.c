@@ -1,18 +1,11 @@
 /*
  * test_nvtx.c - tests the texts of NVTX ranges, payloads of NCCL, and folds over intervals against a plain loop.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "columns/fold_tree.h"
 #include "read/nsys.h"
+#include "unit.h"
 
 static void labels_of_emit_nvtx_are_split(void **state) {
     static const struct {

@@ -1,15 +1,8 @@
 /*
  * test_op_categories.c - tests categories of operators by name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/op_categories.h"
+#include "unit.h"
 
 static const struct op_kind *kind_of(const char *name, enum op_table table) {
     return op_kind_find(name, strlen(name), table);

@@ -1,15 +1,8 @@
 /*
  * test_op_inputs.c - tests the parser of operator inputs, written by JSON and by Python, complete and truncated.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "facts/op_inputs.h"
+#include "unit.h"
 
 static struct op_inputs_parser parser;
 
@@ -67,7 +60,7 @@ static void lists_of_tensors_have_members(void **state) {
     assert_int_equal(inputs.input[1].tensor.strides[0], 9);
 }
 
-static void python_s_texts_are_read_as_well(void **state) {
+static void inputs_in_python_notation_are_read(void **state) {
     struct op_inputs inputs = parse("[[2, 3],[],[[],[]]]", "['Tensor(c10::Half)', 'Int', 'GenericList[Int,Int]']", NULL,
                                     "[[57, 41, 0, 6, 4, 'cuda:0'], True, [1, 2] ]");
     assert_false(inputs.has_strides);
@@ -94,7 +87,7 @@ static void non_list_inputs_are_ignored(void **state) {
 }
 
 /* Truncated at every offset, in an exact allocation, so that AddressSanitizer detects reads beyond the end. */
-static void texts_may_end_anywhere(void **state) {
+static void truncated_texts_are_parsed(void **state) {
     static const char whole[] = "[[[2, -3], [4]], \"a\\\"b\", ['c', {\"d\": [1]}], 12.5, true , [7,8]]";
     for (size_t length = 0; length < sizeof whole; length++) {
         char *cut = test_malloc(length + 1);
@@ -110,7 +103,7 @@ static void texts_may_end_anywhere(void **state) {
     assert_int_equal(parse(whole, whole, whole, whole).input[5].tensor.dims[1], 8);
 }
 
-static void nesting_costs_no_stack(void **state) {
+static void deep_nesting_uses_no_recursion(void **state) {
     enum { DEEP = 100000 };
     char *deep = test_malloc(DEEP + 1);
     memset(deep, '[', DEEP);
@@ -178,11 +171,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_have_dims_strides_and_types),
         cmocka_unit_test(lists_of_tensors_have_members),
-        cmocka_unit_test(python_s_texts_are_read_as_well),
+        cmocka_unit_test(inputs_in_python_notation_are_read),
         cmocka_unit_test(strides_of_another_length_are_none),
         cmocka_unit_test(non_list_inputs_are_ignored),
-        cmocka_unit_test(texts_may_end_anywhere),
-        cmocka_unit_test(nesting_costs_no_stack),
+        cmocka_unit_test(truncated_texts_are_parsed),
+        cmocka_unit_test(deep_nesting_uses_no_recursion),
         cmocka_unit_test(numbers_of_values_are_read),
         cmocka_unit_test(element_types_are_known_by_their_names),
     };

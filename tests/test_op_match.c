@@ -5,14 +5,6 @@
  * Each operator of a run has a `truth`: its number in the run. A recording keeps some operators of the run in order.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "align/op_match.h"
 #include "base/shared.h"
@@ -20,6 +12,7 @@
 #include "context/context.h"
 #include "generate/random.h"
 #include "sutra/context.h"
+#include "unit.h"
 
 #define OPS_MAX  20000
 #define N_TOKENS 100

@@ -124,7 +124,7 @@ static void attributed_plus_unattributed_time_is_the_total(void **state) {
     check_all(cases, N(cases), MADE_OURS);
 }
 
-static void arrows_lead_to_work_without_a_correlation(void **state) {
+static void flows_attribute_kernels_without_a_correlation(void **state) {
     static const struct table_case cases[] = {
         {"from the moment of a call to that of the kernel",
          "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3; kernel k stream=7 ts=100+10; ac2g ac2g ph=s id=5 ts=2; "
@@ -569,7 +569,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_attributed_to_the_innermost_operator),
         cmocka_unit_test(attributed_plus_unattributed_time_is_the_total),
-        cmocka_unit_test(arrows_lead_to_work_without_a_correlation),
+        cmocka_unit_test(flows_attribute_kernels_without_a_correlation),
         cmocka_unit_test(modules_have_what_runs_below_them_and_backward_of_it),
         cmocka_unit_test(annotations_and_paths_are_recorded),
         cmocka_unit_test(kernels_record_their_launch_configuration),

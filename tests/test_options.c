@@ -2,20 +2,11 @@
  * test_options.c - tests structs of the API that may grow, with the sizes of an older and of a newer program.
  * (test_cuda_choice.c, which has a device, tests sutra_device_info.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "et_text.h"
 #include "simulate/et_file.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 #define LATER 16 /* bytes of a later version */
 

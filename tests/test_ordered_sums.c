@@ -1,16 +1,10 @@
 /*
  * test_ordered_sums.c - tests sums in tree order against a recursive implementation, bit by bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "analyze/statistics.h"
+#include "unit.h"
 
 #define N_MAX 200
 
@@ -63,7 +57,7 @@ static double sum_leaves(const struct tree *tree) {
     return total;
 }
 
-static void sums_are_rounded_as_the_tree_adds_them_up(void **state) {
+static void sums_are_rounded_in_the_order_of_the_tree(void **state) {
     unsigned seed = (unsigned)time(NULL), n_unequal = 0;
     print_message("seed %u\n", seed);
     for (int run = 0; run < 500; run++) {
@@ -79,6 +73,6 @@ static void sums_are_rounded_as_the_tree_adds_them_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_rounded_as_the_tree_adds_them_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_rounded_in_the_order_of_the_tree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

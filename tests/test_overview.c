@@ -238,7 +238,7 @@ static void check_random(const struct overview *overview) {
     assert_int_equal(sum, overview_length(overview));
 }
 
-static void all_of_the_window_is_there_once(void **state) {
+static void rows_cover_the_window_without_overlap(void **state) {
     static char text[16384];
     struct random random = {20261122};
     for (int round = 0; round < 300; round++) {
@@ -282,7 +282,7 @@ int main(void) {
         cmocka_unit_test(gaps_are_split_by_launch_delay_cause),
         cmocka_unit_test(crop_keeps_later_intervals),
         cmocka_unit_test(streams_are_summed_by_kind_within_the_window),
-        cmocka_unit_test(all_of_the_window_is_there_once),
+        cmocka_unit_test(rows_cover_the_window_without_overlap),
         cmocka_unit_test(cold_memcpy_calls_are_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

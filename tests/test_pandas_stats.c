@@ -3,14 +3,9 @@
  * 3.1.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "analyze/statistics.h"
+#include "unit.h"
 
 #define N_LONG 1000
 

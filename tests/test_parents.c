@@ -3,16 +3,11 @@
  * against a direct implementation of the rule.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define QUERIES 20000 /* more than one task processes */
 #define NONE    ROW_NONE
@@ -114,7 +109,7 @@ static void without_external_id_the_last_operator_of_the_thread_is_the_parent(vo
     check(integer(10), 1, 7, false, NONE);
 }
 
-static void nccl_passes_over_coalesced_operators(void **state) {
+static void coalesced_operators_are_skipped_for_nccl_kernels(void **state) {
     check(integer(60), 0, 7, false, 6);
     check(integer(60), 0, 7, true, 4);
     check(integer(25), 0, 8, true, 1); /* all of external id 8 are coalesced: the thread's last */
@@ -189,7 +184,7 @@ static void a_marker_is_an_operator_of_external_id_minus_1(void **state) {
         assert_int_equal(parent[i], asks[i].expected);
 }
 
-static void markers_may_have_a_thread_without_operators(void **state) {
+static void markers_exist_on_threads_without_operators(void **state) {
     static struct table table;
     static struct asked asked;
     row_t parent[2];
@@ -293,7 +288,7 @@ static void make(uint64_t *random, row_t n_queries, struct table *table, struct 
             random_external(random), random_below(random, 2));
 }
 
-static void random_questions_follow_the_rule(void **state) {
+static void random_queries_follow_the_rule(void **state) {
     static const unsigned n_threads[] = {1, 2, 7};
     static struct table table;
     static struct asked asked;
@@ -320,13 +315,13 @@ int main(void) {
         cmocka_unit_test(last_operator_of_thread_and_external_id_is_the_parent),
         cmocka_unit_test(an_operator_must_begin_strictly_before_the_launch),
         cmocka_unit_test(without_external_id_the_last_operator_of_the_thread_is_the_parent),
-        cmocka_unit_test(nccl_passes_over_coalesced_operators),
+        cmocka_unit_test(coalesced_operators_are_skipped_for_nccl_kernels),
         cmocka_unit_test(a_thread_without_operators_has_no_parent),
         cmocka_unit_test(only_coalesced_operators_are_no_parents_for_nccl),
         cmocka_unit_test(no_operators_have_no_children),
         cmocka_unit_test(a_marker_is_an_operator_of_external_id_minus_1),
-        cmocka_unit_test(markers_may_have_a_thread_without_operators),
-        cmocka_unit_test(random_questions_follow_the_rule),
+        cmocka_unit_test(markers_exist_on_threads_without_operators),
+        cmocka_unit_test(random_queries_follow_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

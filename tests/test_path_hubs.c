@@ -5,16 +5,9 @@
  * Synthetic traces: threads launch kernels on many streams and sometimes wait for all of them, in time order or in
  * random order.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "generate/random.h"
 #include "path_table.h"
+#include "unit.h"
 
 /* A trace that grows. */
 struct made {
@@ -209,7 +202,7 @@ static void add_random(struct made *made, struct random *random, int *now) {
                  at + 1 + (int)random_below(random, 6), made->correlation - 1);
 }
 
-static void hubs_stand_for_their_edges(void **state) {
+static void hubs_give_the_path_of_the_edges_that_they_replace(void **state) {
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct random random = {seed};
         struct made made = made_begin(160);
@@ -238,7 +231,7 @@ static void hubs_stand_for_their_edges(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_streams_and_waits_take_linear_room),
-        cmocka_unit_test(hubs_stand_for_their_edges),
+        cmocka_unit_test(hubs_give_the_path_of_the_edges_that_they_replace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,9 @@
  * test_path_map.c - tests results of a critical path: the map of external ids, the breakdown and the API functions;
  * deeply nested traces do not overflow the stack.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "critical_path/path.h"
 #include "path_table.h"
+#include "unit.h"
 
 #define BASE                                                                                                           \
     "user_annotation ProfilerStep#1 ts=0+100; cudaLaunchKernel ts=10+2 correlation=7; "                                \
@@ -66,7 +59,7 @@ static void gives_its_map(void **state) {
     sutra_context_free(context);
 }
 
-static void a_string_is_not_the_number_in_it(void **state) {
+static void string_differs_from_the_number_that_it_contains(void **state) {
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context, STEP_1 "cudaLaunchKernel ts=10+2 correlation=7; "
@@ -87,7 +80,7 @@ static void a_string_is_not_the_number_in_it(void **state) {
 /* ---- Sizes ---- */
 
 /* Operators each inside the one before. */
-static void nesting_may_be_as_deep_as_it_likes(void **state) {
+static void deeply_nested_operators_are_mapped(void **state) {
     const unsigned depth = 200000;
     char *text = malloc((size_t)depth * 40 + 1000), *end = text;
     assert_non_null(text);
@@ -215,7 +208,7 @@ static void extended_rules_apply_with_stream_0(void **state) {
 }
 
 /* The window that extended rules prefer, on the CPU, is empty here. */
-static void the_reference_stays_where_only_it_has_a_path(void **state) {
+static void hta_window_is_used_if_only_it_has_a_path(void **state) {
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse_trace(
         context,
@@ -243,14 +236,14 @@ static int run_map_table(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_string_is_not_the_number_in_it),
-        cmocka_unit_test(nesting_may_be_as_deep_as_it_likes),
+        cmocka_unit_test(string_differs_from_the_number_that_it_contains),
+        cmocka_unit_test(deeply_nested_operators_are_mapped),
         cmocka_unit_test(the_breakdown_adds_up),
         cmocka_unit_test(time_between_nested_operators_belongs_to_the_enclosing_operator),
         cmocka_unit_test(instances_are_counted_from_0),
         cmocka_unit_test(extended_rules_apply_where_hta_fails),
         cmocka_unit_test(extended_rules_apply_with_stream_0),
-        cmocka_unit_test(the_reference_stays_where_only_it_has_a_path),
+        cmocka_unit_test(hta_window_is_used_if_only_it_has_a_path),
     };
     return run_map_table() + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,8 @@
  * test_pickle.c - pickles of plain data become values; opcodes that run code, truncated and malformed pickles are
  * errors with their byte offset.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "read/objects.h"
+#include "unit.h"
 
 #define BYTES(text) text, sizeof text - 1
 

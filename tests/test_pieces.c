@@ -2,19 +2,11 @@
  * test_pieces.c - tests output that is written in pieces: the same bytes for any number of threads, complete or absent;
  * and the search for ends of events.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sutra/sutra.h"
+#include "unit.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
 
@@ -94,7 +86,7 @@ static void unused_disk_space_is_released(void **state) {
     sutra_context_free(context);
 }
 
-static void without_memory_nothing_is_left(void **state) {
+static void failed_writes_leave_no_file(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = context_of(2);
     int file = mkstemp(path);
@@ -128,7 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_in_order_for_any_number_of_threads),
         cmocka_unit_test(unused_disk_space_is_released),
-        cmocka_unit_test(without_memory_nothing_is_left),
+        cmocka_unit_test(failed_writes_leave_no_file),
         cmocka_unit_test(events_end_before_their_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

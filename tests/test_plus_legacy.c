@@ -2,17 +2,8 @@
  * test_plus_legacy.c - tests the conversion of ET+ of link-legacy: CPU nodes have "dur" and "ts", GPU nodes are copies
  * of events with a parent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "plus_text.h"
+#include "unit.h"
 
 #define FLAT_IO                                                                                                        \
     "\"inputs\": [" TENSOR(10, 4) "], \"input_shapes\": [[10]], \"input_types\": [\"Tensor(float)\"], "                \

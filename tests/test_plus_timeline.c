@@ -1,18 +1,9 @@
 /*
  * test_plus_timeline.c - tests measured times from ET+ alone: small traces with known launches and waits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "simulate/convert.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* A node of ET+ with times; kernels have a stream. */
 struct timed {

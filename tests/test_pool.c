@@ -3,16 +3,10 @@
  * tasks.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "unit.h"
 
 enum { N_OUTER = 7, N_INNER = 50, N_BATCHES = 200 };
 

@@ -2,19 +2,11 @@
  * test_profile_steps.c - tests each step of the profiler's post-processing on plain arrays: inputs, sequence numbers of
  * autograd, activities, flows and links, forward/backward pairs, and exact times.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "generate/random.h"
 #include "sutra/sutra.h"
 #include "text/numbers.h"
 #include "tree/profile.h"
+#include "unit.h"
 
 #define NONE SUTRA_ROW_NONE
 
@@ -177,89 +169,28 @@ struct kineto_case {
     uint64_t n_ends_alone, n_repeated, n_in_cycles;
 };
 
+/* clang-format off */
 static const struct kineto_case kineto_cases[] = {
-    {"a_flow_goes_before_a_link",
-     3,
-     false,
-     SUTRA_OK,
-     {0, 1, 1},
-     {0, S, E},
-     {0, 9, 9},
-     {NONE, 0, 0},
-     {NONE, 0, 1},
-     {0, 0, 0},
-     0,
-     0,
-     0},
-    {"an_end_alone_takes_its_link", 2, false, SUTRA_OK, {0, 1}, {0, E}, {0, 9}, {NONE, 0}, {NONE, 0}, {0, 0}, 1, 0, 0},
-    {"without_both_an_event_stays_where_it_is",
-     2,
-     false,
-     SUTRA_OK,
-     {0, 1},
-     {0, 0},
-     {0, 0},
-     {NONE, NONE},
-     {NONE, NONE},
-     {0, 1},
-     0,
-     0,
-     0},
-    {"tids_come_down_in_any_order",
-     4,
-     false,
-     SUTRA_OK,
-     {1, 1, 1, 0},
-     {E, S, 0, 0},
-     {9, 9, 0, 0},
-     {NONE, 2, 3, NONE},
-     {1, 2, 3, NONE},
-     {3, 3, 3, 3},
-     0,
-     0,
-     0},
-    {"a_second_start_is_an_error", 2, false, SUTRA_DATA, {1, 1}, {S, S}, {9, 9}, {NONE, NONE}, {0}, {0}, 0, 0, 0},
-    {"a_second_start_is_passed_over_with_rocm",
-     3,
-     true,
-     SUTRA_OK,
-     {1, 1, 1},
-     {S, S, E},
-     {9, 9, 9},
-     {NONE, NONE, NONE},
-     {NONE, NONE, 0},
-     {0, 1, 0},
-     0,
-     1,
-     0},
-    {"a_cycle_of_links_is_cut",
-     4,
-     false,
-     SUTRA_OK,
-     {1, 1, 1, 1},
-     {0},
-     {0},
-     {1, 2, 0, 0},
-     {1, 2, NONE, 0},
-     {2, 2, 2, 2},
-     0,
-     0,
-     1},
-    {"a_link_to_itself_is_cut", 1, false, SUTRA_OK, {1}, {0}, {0}, {0}, {NONE}, {0}, 0, 0, 1},
-    {"links_of_the_profilers_own_events_do_not_count",
-     2,
-     false,
-     SUTRA_OK,
-     {0, 0},
-     {S, E},
-     {9, 9},
-     {1, 0},
-     {NONE, NONE},
-     {0, 1},
-     0,
-     0,
-     0},
+    {.name = "flow_has_priority_over_link", .n = 3, .is_kineto = {0, 1, 1}, .role = {0, S, E}, .flow = {0, 9, 9},
+     .linked = {NONE, 0, 0}, .parent = {NONE, 0, 1}, .tid = {0, 0, 0}},
+    {.name = "unmatched_flow_end_uses_its_link", .n = 2, .is_kineto = {0, 1}, .role = {0, E}, .flow = {0, 9},
+     .linked = {NONE, 0}, .parent = {NONE, 0}, .tid = {0, 0}, .n_ends_alone = 1},
+    {.name = "event_without_flow_and_link_has_no_parent", .n = 2, .is_kineto = {0, 1}, .linked = {NONE, NONE},
+     .parent = {NONE, NONE}, .tid = {0, 1}},
+    {.name = "tids_are_inherited_in_any_order", .n = 4, .is_kineto = {1, 1, 1, 0}, .role = {E, S, 0, 0},
+     .flow = {9, 9, 0, 0}, .linked = {NONE, 2, 3, NONE}, .parent = {1, 2, 3, NONE}, .tid = {3, 3, 3, 3}},
+    {.name = "second_start_of_a_flow_is_an_error", .n = 2, .status = SUTRA_DATA, .is_kineto = {1, 1}, .role = {S, S},
+     .flow = {9, 9}, .linked = {NONE, NONE}},
+    {.name = "rocm_ignores_the_second_start_of_a_flow", .n = 3, .rocm = true, .is_kineto = {1, 1, 1}, .role = {S, S, E},
+     .flow = {9, 9, 9}, .linked = {NONE, NONE, NONE}, .parent = {NONE, NONE, 0}, .tid = {0, 1, 0}, .n_repeated = 1},
+    {.name = "cycle_of_links_is_broken", .n = 4, .is_kineto = {1, 1, 1, 1}, .linked = {1, 2, 0, 0},
+     .parent = {1, 2, NONE, 0}, .tid = {2, 2, 2, 2}, .n_in_cycles = 1},
+    {.name = "link_to_itself_is_removed", .n = 1, .is_kineto = {1}, .linked = {0}, .parent = {NONE}, .tid = {0},
+     .n_in_cycles = 1},
+    {.name = "links_of_profiler_events_are_ignored", .n = 2, .is_kineto = {0, 0}, .role = {S, E}, .flow = {9, 9},
+     .linked = {1, 0}, .parent = {NONE, NONE}, .tid = {0, 1}},
 };
+/* clang-format on */
 
 static void finds_parents_by_flow_and_link(void **state) {
     const struct kineto_case *of = *state;
@@ -299,28 +230,26 @@ struct pair_case {
     { -1, 0, 0, 0, 0 }
 
 static const struct pair_case pair_cases[] = {
-    {"a_backward_operator_finds_its_forward_operator", {{1, 0, 7, 0, 5}, {2, 1, 7, 9, 10}, END}, {"1:0>1 ", "1:0>1 "}},
-    {"the_last_forward_operator_to_start_counts",
+    {"backward_operator_is_paired_with_its_forward_operator",
+     {{1, 0, 7, 0, 5}, {2, 1, 7, 9, 10}, END},
+     {"1:0>1 ", "1:0>1 "}},
+    {"last_started_forward_operator_is_paired",
      {{1, 0, 7, 0, 5}, {1, 0, 7, 3, 4}, {2, 1, 7, 9, 10}, END},
      {"1:1>2 ", "1:1>2 "}},
-    {"the_first_to_end_keeps_it_and_the_last_recorded_took_it",
+    {"torch_versions_differ_for_two_backward_operators",
      {{1, 0, 7, 0, 1}, {1, 1, 7, 5, 9}, {1, 1, 7, 6, 8}, END},
      {"1:0>2 ", "2:0>2 "}},
-    {"numbers_go_by_the_order_of_pairs",
+    {"flow_ids_follow_the_order_of_pairs",
      {{1, 0, 1, 0, 1}, {1, 0, 2, 2, 3}, {2, 1, 2, 5, 6}, {2, 1, 1, 7, 8}, END},
      {"1:1>2 2:0>3 ", "1:1>2 2:0>3 "}},
-    {"threads_tell_sequence_numbers_apart",
-     {{1, 0, 7, 0, 1}, {2, 0, 7, 0, 1}, {1, 2, 7, 5, 6}, END},
-     {"1:1>2 ", "1:1>2 "}},
-    {"no_sequence_number_no_pair", {{1, 0, -1, 0, 1}, {1, 1, -1, 5, 6}, END}, {"", ""}},
+    {"sequence_numbers_are_per_thread", {{1, 0, 7, 0, 1}, {2, 0, 7, 0, 1}, {1, 2, 7, 5, 6}, END}, {"1:1>2 ", "1:1>2 "}},
+    {"operators_without_a_sequence_number_are_unpaired", {{1, 0, -1, 0, 1}, {1, 1, -1, 5, 6}, END}, {"", ""}},
     {"thread_0_is_no_forward_thread", {{0, 0, 7, 0, 1}, {1, 0, 7, 5, 6}, END}, {"", ""}},
-    {"a_backward_operator_before_its_forward_operator_finds_nothing",
-     {{2, 1, 7, 0, 1}, {1, 0, 7, 5, 6}, END},
-     {"", ""}},
+    {"backward_operator_before_its_forward_operator_is_unpaired", {{2, 1, 7, 0, 1}, {1, 0, 7, 5, 6}, END}, {"", ""}},
     {"48_bits_of_a_sequence_number_count", {{1, 0, 7, 0, 1}, {2, 1, WIDE + 7, 5, 6}, END}, {"1:0>1 ", "1:0>1 "}},
     {"a_thread_number_of_17_bits_is_an_error", {{65536, 0, 7, 0, 1}, END}, {"error", "error"}},
-    {"so_is_a_forward_one", {{1, 65536, 7, 0, 1}, END}, {"error", "error"}},
-    {"but_not_without_a_sequence_number", {{65536, 0, -1, 0, 1}, END}, {"", ""}},
+    {"forward_thread_number_of_17_bits_is_an_error", {{1, 65536, 7, 0, 1}, END}, {"error", "error"}},
+    {"thread_number_without_a_sequence_number_is_ignored", {{65536, 0, -1, 0, 1}, END}, {"", ""}},
 };
 
 static void pairs_forward_and_backward(void **state) {
@@ -430,7 +359,7 @@ static void times_are_exact(void **state) {
     }
 }
 
-static void times_with_three_decimals_come_back(void **state) {
+static void times_with_three_decimals_are_read_exactly(void **state) {
     struct random random = {3};
     for (int i = 0; i < 100000; i++) {
         char text[64];
@@ -465,7 +394,7 @@ int main(void) {
         cmocka_unit_test(times_beyond_2_to_62_are_refused),
         cmocka_unit_test(storages_have_numbers_and_tensors_ids),
         cmocka_unit_test(times_are_exact),
-        cmocka_unit_test(times_with_three_decimals_come_back),
+        cmocka_unit_test(times_with_three_decimals_are_read_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) + run_kineto() + run_pairs();
 }

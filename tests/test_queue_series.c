@@ -2,18 +2,11 @@
  * test_queue_series.c - tests queue lengths in time windows: values, kept windows, several ranks, and their encoded
  * bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "analyze/compat/hta/hta.h"
+#include "unit.h"
 
 #define N_CHANGES 4000
 #define NS        1000 /* to the microsecond */
@@ -41,7 +34,7 @@ static void add_change(int64_t ns, int64_t stream, int64_t length) {
     changes.length[i] = length;
 }
 
-static void a_queue_is_averaged_over_time(void **state) {
+static void queue_length_is_averaged_over_time(void **state) {
     struct queue_list list = {0};
     changes_begin();
     add_change(0, 7, 1); /* for half of the first window, then 3 for the second half and the next window */
@@ -63,7 +56,7 @@ static void a_queue_is_averaged_over_time(void **state) {
 }
 
 /* As many streams as an adversarial trace may contain: only the longest queues are kept. */
-static void of_many_queues_the_longest_are_kept(void **state) {
+static void longest_queues_are_kept(void **state) {
     enum { STREAMS = N_CHANGES / 2 };
     struct queue_list list = {0};
     changes_begin();
@@ -157,7 +150,7 @@ static void the_order_in_which_ranks_are_joined_does_not_matter(void **state) {
         queue_list_free(&of[rank]);
 }
 
-static void another_process_gets_the_same(void **state) {
+static void encoded_series_are_decoded_unchanged(void **state) {
     struct queue_list list = {0}, taken = {0};
     struct buffer bytes = {0};
     changes_begin();
@@ -185,11 +178,11 @@ static void another_process_gets_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_queue_is_averaged_over_time),
-        cmocka_unit_test(of_many_queues_the_longest_are_kept),
+        cmocka_unit_test(queue_length_is_averaged_over_time),
+        cmocka_unit_test(longest_queues_are_kept),
         cmocka_unit_test(queue_lengths_equal_sampling),
         cmocka_unit_test(the_order_in_which_ranks_are_joined_does_not_matter),
-        cmocka_unit_test(another_process_gets_the_same),
+        cmocka_unit_test(encoded_series_are_decoded_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
  * test_rates.c - tests achieved rates of operators relative to the device's peaks, on small traces with results
  * computed by hand.
  */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "hta_table.h"

@@ -2,20 +2,11 @@
  * test_repair.c - tests `repair`: each kind of damage as a small case; well-formed text does not change; one random
  * damaged byte in a string changes at most one event; lenient readers accept the repaired file.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "read/repair.h"
+#include "unit.h"
 
 /* ` is ". */
 struct repair_case {
@@ -250,7 +241,7 @@ static bool is_json(const char *text, size_t size) {
     return report.n_repaired == 0;
 }
 
-static void damage_is_repaired_and_counted(void **state) {
+static void malformed_text_is_repaired_and_counted(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct repair_case *c = &cases[i];
         char *broken = quoted(c->broken), *expected = c->mended ? quoted(c->mended) : NULL;
@@ -434,7 +425,7 @@ static size_t make_trace(char *text, size_t *starts) {
 
 /* Each byte in turn is replaced by each of some: what comes out is JSON, and all events but the one that was hit, and
  * at most its neighbour, are there as they were. */
-static void a_damaged_byte_costs_one_event(void **state) {
+static void corrupt_byte_removes_at_most_two_events(void **state) {
     static const char damage[] = "\"\\\n,:{}[]x\x01\xff";
     char text[4096], broken[4096];
     size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
@@ -483,7 +474,7 @@ static void brackets_of_all_events_may_be_missing(void **state) {
 }
 
 /* Cut off at each byte, all whole events are there. */
-static void cut_off_anywhere_all_whole_events_stay(void **state) {
+static void truncated_traces_keep_all_complete_events(void **state) {
     char text[4096], broken[4096];
     size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
     for (size_t end = starts[1]; end < size; end++) {
@@ -504,15 +495,15 @@ static void cut_off_anywhere_all_whole_events_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damage_is_repaired_and_counted),
+        cmocka_unit_test(malformed_text_is_repaired_and_counted),
         cmocka_unit_test(well_formed_text_is_unchanged),
         cmocka_unit_test(repair_offsets_are_bytes_of_the_input),
         cmocka_unit_test(lenient_readers_repair_and_strict_readers_name_the_remedy),
         cmocka_unit_test(lenient_host_reader_skips_nodes_without_a_number_as_id),
         cmocka_unit_test(readers_know_truncated_files),
-        cmocka_unit_test(a_damaged_byte_costs_one_event),
+        cmocka_unit_test(corrupt_byte_removes_at_most_two_events),
         cmocka_unit_test(brackets_of_all_events_may_be_missing),
-        cmocka_unit_test(cut_off_anywhere_all_whole_events_stay),
+        cmocka_unit_test(truncated_traces_keep_all_complete_events),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -3,18 +3,10 @@
  * implementation without a heap.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "simulate/replay.h"
+#include "unit.h"
 
 #define RANKS_MAX    3
 #define NODES_MAX    24

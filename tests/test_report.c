@@ -1,15 +1,7 @@
 /*
  * test_report.c - tests helpers of HTML reports: escaped text, human-readable numbers, axes and durations.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "report/charts.h"
@@ -18,6 +10,7 @@
 #include "report/sections.h"
 #include "text/quantities.h"
 #include "text/strings.h"
+#include "unit.h"
 
 /* ---- Text ---- */
 

@@ -3,15 +3,9 @@
  * zero values.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "report/charts.h"
+#include "unit.h"
 
 static const enum shape shapes[] = {SHAPE_CIRCLE, SHAPE_SQUARE};
 static const struct legend_entry legend[] = {{"products", COLOUR_COMPUTE, &shapes[0]},
@@ -34,7 +28,7 @@ static int count(const char *text, const char *word) {
     return n;
 }
 
-static void points_lie_by_powers_of_ten(void **state) {
+static void points_have_logarithmic_positions(void **state) {
     /* 1 to 100 FLOPs per byte on 800 pixels behind 52; 1 to 100 TFLOP/s on 300. */
     static const struct roofline_point points[] = {
         {{"aten::mm", 8, false}, 10, 10, 75, 0, 3},
@@ -64,7 +58,7 @@ static void points_lie_by_powers_of_ten(void **state) {
     buffer_free(&markup.out.out);
 }
 
-static void a_roof_rises_to_its_ridge(void **state) {
+static void roof_ascends_to_its_ridge_point(void **state) {
     static const struct roofline_point points[] = {{{"a", 1, false}, 0.1, 1, 1, 0, 0}};
     static const struct roofline_peak peaks[] = {{"matrix bf16", 100}, {"vector bf16", 99}};
     const struct roofline_chart chart = {.points = points,
@@ -83,7 +77,7 @@ static void a_roof_rises_to_its_ridge(void **state) {
     buffer_free(&markup.out.out);
 }
 
-static void odd_numbers_stay_in_the_drawing(void **state) {
+static void extreme_numbers_stay_inside_the_chart(void **state) {
     static const struct roofline_point points[] = {{{"a", 1, false}, 1e-300, 1e300, 1, 0, 0},
                                                    {{"b", 1, false}, 1e300, 1e-300, 1e9, 1, 1},
                                                    {{"c", 1, false}, 1, 1, 0, 2, 2}};
@@ -102,9 +96,9 @@ static void odd_numbers_stay_in_the_drawing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_lie_by_powers_of_ten),
-        cmocka_unit_test(a_roof_rises_to_its_ridge),
-        cmocka_unit_test(odd_numbers_stay_in_the_drawing),
+        cmocka_unit_test(points_have_logarithmic_positions),
+        cmocka_unit_test(roof_ascends_to_its_ridge_point),
+        cmocka_unit_test(extreme_numbers_stay_inside_the_chart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

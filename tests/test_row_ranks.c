@@ -1,14 +1,8 @@
 /*
  * test_row_ranks.c - tests rank queries (number of members before a row) of a set of rows against counting.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "columns/rows.h"
+#include "unit.h"
 
 static void members_are_numbered_in_ascending_order(void **state) {
     static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};
@@ -34,7 +28,7 @@ static void members_are_numbered_in_ascending_order(void **state) {
     arena_free(&arena);
 }
 
-static void an_empty_set_has_none(void **state) {
+static void empty_set_has_no_ranks(void **state) {
     struct arena arena = {0};
     struct row_ranks ranks = row_ranks_alloc(&arena, 0);
     assert_int_equal(row_ranks_count(&ranks), 0);
@@ -44,7 +38,7 @@ static void an_empty_set_has_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_numbered_in_ascending_order),
-        cmocka_unit_test(an_empty_set_has_none),
+        cmocka_unit_test(empty_set_has_no_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /*
  * test_row_set.c - tests the set of rows against an array of flags.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "columns/rows.h"
+#include "unit.h"
 
 static void an_empty_set_finds_nothing(void **state) {
     static const row_t sizes[] = {0, 1, 63, 64, 65, 4096, 4097, 300000};

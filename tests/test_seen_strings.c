@@ -1,18 +1,9 @@
 /*
  * test_seen_strings.c - tests that the cache of strings returns the same ids as the string table without the cache.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "generate/random.h"
 #include "read/repeated_text.h"
+#include "unit.h"
 
 /* A list of strings of up to 80 bytes, of which many come again, begin or end as others or go on with an escape. */
 static void make_strings(FILE *out, struct random *dice) {

@@ -1,15 +1,8 @@
 /*
  * test_shape_text.c - tests shapes as JSON and as Python tuples.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "read/json.h"
+#include "unit.h"
 
 static const struct {
     const char *trace, *shape, *tuple;

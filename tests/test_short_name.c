@@ -1,18 +1,11 @@
 /*
  * test_short_name.c - tests shortened kernel names: they fit the limit, keep the informative words, and stay distinct.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "text/names.h"
 #include "text/strings.h"
+#include "unit.h"
 
 static void short_names_describe_the_computation(void **state) {
     static const struct {

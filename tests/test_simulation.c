@@ -105,7 +105,7 @@ static void changes_scale_the_selected_nodes(void **state) {
     job_free(&job);
 }
 
-static void changes_come_one_upon_the_other(void **state) {
+static void changes_are_multiplied(void **state) {
     static const char *const changes[] = {"name=copy:0.5", "stream=20:0.5", "compute:2"};
     struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 3};
     struct simulated_job job = job_read(digits);
@@ -206,7 +206,7 @@ static void ranks_that_are_alone_do_not_wait(void **state) {
     job_free(&job);
 }
 
-static void changed_nodes_are_counted_with_their_time_on_the_path(void **state) {
+static void scaled_nodes_are_counted_with_their_time_on_the_path(void **state) {
     static const struct {
         const char *change;
         uint64_t n_nodes, n_rounded, path_us;
@@ -262,7 +262,7 @@ static struct sutra_simulated_name name_of(const struct simulated_job *job, cons
     return name;
 }
 
-static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
+static void what_if_of_a_name_is_the_time_without_its_nodes(void **state) {
     struct simulated_job job = job_read(late_rank);
     job_time(&job, NULL);
     assert_int_equal(name_of(&job, "gemm").free_ns, UINT64_MAX);
@@ -348,7 +348,7 @@ static void ranks_with_different_orders_wait_for_each_other(void **state) {
 }
 
 /* Neither depends on the other's node, but each occupies the resource of the other. */
-static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
+static void nodes_wait_for_occupied_resources(void **state) {
     static const char *const held[] = {
         MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "", "2"),
         MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "", "1"),
@@ -648,7 +648,7 @@ static bool spoil_behind(const char *path, const char *text) {
     return at;
 }
 
-static void what_simulating_does_not_need_may_be_malformed(void **state) {
+static void fields_that_the_simulation_ignores_may_be_malformed(void **state) {
     static const char *const ranks_of[] = {
         NODE_LINE("1", "a", "COMP_NODE", "10", AFTER(""), IS_CPU("true") "," NUMBER_OF("op_order", "5")),
         MEETS("1", "b", "7", "", "4"), MEETS("1", "c", "9", "", "4"), NULL};
@@ -676,17 +676,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_scale_the_selected_nodes),
         cmocka_unit_test(unknown_ranks_streams_and_names_are_errors),
-        cmocka_unit_test(changed_nodes_are_counted_with_their_time_on_the_path),
+        cmocka_unit_test(scaled_nodes_are_counted_with_their_time_on_the_path),
         cmocka_unit_test(selections_without_a_node_are_errors),
-        cmocka_unit_test(changes_come_one_upon_the_other),
+        cmocka_unit_test(changes_are_multiplied),
         cmocka_unit_test(malformed_changes_are_errors_with_a_reason),
         cmocka_unit_test(path_goes_through_the_last_arriving_rank),
         cmocka_unit_test(ranks_that_are_alone_do_not_wait),
-        cmocka_unit_test(a_name_is_worth_what_the_job_gains_without_it),
+        cmocka_unit_test(what_if_of_a_name_is_the_time_without_its_nodes),
         cmocka_unit_test(only_the_requested_number_of_names_is_evaluated),
         cmocka_unit_test(nodes_of_a_cycle_are_named),
         cmocka_unit_test(ranks_with_different_orders_wait_for_each_other),
-        cmocka_unit_test(a_node_may_wait_for_a_resource_that_one_holds),
+        cmocka_unit_test(nodes_wait_for_occupied_resources),
         cmocka_unit_test(other_ranks_wait_for_a_rank_blocked_by_a_cycle),
         cmocka_unit_test(cycles_and_collectives_are_both_reported),
         cmocka_unit_test(a_node_that_depends_on_itself_never_runs),
@@ -697,7 +697,7 @@ int main(void) {
         cmocka_unit_test(stragglers_compute_like_the_median_rank),
         cmocka_unit_test(a_gpu_does_not_share_its_collectives),
         cmocka_unit_test(only_simulated_fields_are_kept_in_memory),
-        cmocka_unit_test(what_simulating_does_not_need_may_be_malformed),
+        cmocka_unit_test(fields_that_the_simulation_ignores_may_be_malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

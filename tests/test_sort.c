@@ -4,17 +4,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define LARGE 300000 /* enough for several threads */
 
@@ -198,7 +192,7 @@ static void keys_keep_their_rows_and_the_order_of_equals(void **state) {
     free(keys);
 }
 
-static void nothing_is_sorted_into_nothing(void **state) {
+static void empty_column_is_sorted(void **state) {
     struct pool *pool = pool_create(2);
     sort_and_check(pool, (struct number_column){NULL, NULL}, 0, "nothing", 0);
     pool_free(pool);
@@ -209,7 +203,7 @@ int main(void) {
         cmocka_unit_test(integers_and_doubles_compare_exactly),
         cmocka_unit_test(numbers_of_every_shape_are_sorted_stably),
         cmocka_unit_test(keys_keep_their_rows_and_the_order_of_equals),
-        cmocka_unit_test(nothing_is_sorted_into_nothing),
+        cmocka_unit_test(empty_column_is_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

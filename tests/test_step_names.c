@@ -1,15 +1,8 @@
 /*
  * test_step_names.c - which annotations are steps of PyTorch's profiler, by the rules of each tool.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
 #include "facts/profiler_steps.h"
+#include "unit.h"
 
 /* Bits 1 << enum step_rules: the rules by which the name is a step. */
 #define RULE(rules) (1U << (rules))

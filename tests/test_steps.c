@@ -107,7 +107,7 @@ static void kernels_text(const char *names, char *text) {
                             5 * i, i + 1, names[i], 5 * i + 2, i + 1);
 }
 
-static void what_repeats_is_found(void **state) {
+static void repeated_steps_are_found(void **state) {
     static const struct {
         const char *name, *kernels, *begins; /* microseconds */
     } cases[] = {
@@ -214,7 +214,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_of_the_profiler_are_all_of_the_window),
         cmocka_unit_test(annotations_are_steps_on_request),
-        cmocka_unit_test(what_repeats_is_found),
+        cmocka_unit_test(repeated_steps_are_found),
         cmocka_unit_test(parts_of_random_steps_are_their_time),
         cmocka_unit_test(slowest_step_is_reported_with_its_cause),
     };

@@ -4,13 +4,7 @@
  */
 #include "text/strings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define PADDING      64
@@ -147,7 +141,7 @@ static void character_is_found_at_any_offset(void **state) {
             }
 }
 
-static void what_follows_a_string_does_not_count(void **state) {
+static void bytes_after_a_string_are_ignored(void **state) {
     static const char text[6 + 6 + PADDING] = "\\ud83d\\ude00";
     char decoded[6], written[6 + PADDING];
     assert_int_equal(string_decode(text, 6, decoded), 3);
@@ -258,7 +252,7 @@ int main(void) {
         cmocka_unit_test(every_character_takes_its_three_forms),
         cmocka_unit_test(nul_survives_as_an_escape),
         cmocka_unit_test(character_is_found_at_any_offset),
-        cmocka_unit_test(what_follows_a_string_does_not_count),
+        cmocka_unit_test(bytes_after_a_string_are_ignored),
         cmocka_unit_test(ill_formed_utf8_is_found_where_it_begins),
         cmocka_unit_test(every_character_but_surrogates_is_well_formed),
         cmocka_unit_test(utf8_is_not_read_beyond_its_end),

@@ -2,18 +2,9 @@
  * test_table.c - tests tables: appended rows, and CSV and JSON files of many rows that several threads write, against
  * text that is built here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "analyze/table.h"
 #include "link_case.h"
+#include "unit.h"
 
 #define N_ROWS 60000
 

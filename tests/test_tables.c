@@ -1,20 +1,11 @@
 /*
  * test_tables.c - tests the hash tables of strings, of irregular ids and of keys against linear searches.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/threads.h"
 #include "columns/strings.h"
 #include "generate/random.h"
 #include "match/key_index.h"
+#include "unit.h"
 
 #define N_STRINGS 3000
 

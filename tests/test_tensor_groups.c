@@ -3,16 +3,10 @@
  * implementation of the rule with a sorted list of pairs.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "generate/random.h"
 #include "match/steps.h"
+#include "unit.h"
 
 #define USES_MAX 80
 #define NONE     STORAGE_NONE
@@ -46,17 +40,15 @@ struct drawn {
 
 static const struct drawn cases[] = {
     {"a_tensor_has_the_id_of_its_storage", {{1, 7, 0, IN, 0, 0}, {2, 8, 0, IN, 1, 1}, {3, 7, 0, IN, 0, 0}}},
-    {"memory_has_it_too", {{0, 7, 0, NEW, 0, 0}, {1, 7, 0, IN, 0, 0}, {0, 7, 0, GONE, 0, 0}}},
-    {"memory_that_no_tensor_has_is_left_out", {{0, 7, 0, NEW, 0, NONE}, {1, 8, 0, IN, 1, 0}}},
-    {"an_address_is_another_storage_after_it_was_freed",
-     {{1, 7, 0, IN, 0, 0}, {0, 7, 0, GONE, 0, 0}, {2, 7, 0, IN, 1, 1}}},
-    {"a_tensor_brings_its_storages_together", {{1, 7, 0, IN, 0, 0}, {1, 8, 0, IN, 1, 0}, {2, 8, 0, IN, 1, 0}}},
-    {"also_when_the_later_storage_has_the_smaller_number",
-     {{0, 7, 0, NEW, 0, 0}, {1, 8, 0, IN, 1, 0}, {1, 7, 0, IN, 0, 0}}},
-    {"a_storage_keeps_the_first_group_that_it_got", /* pairs (0,2) and (1,2) */
+    {"memory_has_the_id_of_its_storage", {{0, 7, 0, NEW, 0, 0}, {1, 7, 0, IN, 0, 0}, {0, 7, 0, GONE, 0, 0}}},
+    {"memory_without_a_tensor_has_no_id", {{0, 7, 0, NEW, 0, NONE}, {1, 8, 0, IN, 1, 0}}},
+    {"freed_address_becomes_another_storage", {{1, 7, 0, IN, 0, 0}, {0, 7, 0, GONE, 0, 0}, {2, 7, 0, IN, 1, 1}}},
+    {"storages_of_one_tensor_form_a_group", {{1, 7, 0, IN, 0, 0}, {1, 8, 0, IN, 1, 0}, {2, 8, 0, IN, 1, 0}}},
+    {"storages_form_a_group_in_any_order", {{0, 7, 0, NEW, 0, 0}, {1, 8, 0, IN, 1, 0}, {1, 7, 0, IN, 0, 0}}},
+    {"storage_keeps_its_first_group", /* pairs (0,2) and (1,2) */
      {{1, 7, 0, IN, 0, 0}, {2, 8, 0, IN, 1, 1}, {1, 9, 0, IN, 2, 0}, {2, 9, 0, IN, 2, 0}}},
     {"a_null_storage_is_a_storage", {{1, 0, 0, IN, 0, 0}, {2, 7, 0, IN, 1, 1}, {3, 0, 0, IN, 0, 0}}},
-    {"devices_tell_addresses_apart", {{1, 7, 0, IN, 0, 0}, {2, 7, 1, IN, 1, 1}, {3, 7, 1, IN, 1, 1}}},
+    {"equal_addresses_of_two_devices_differ", {{1, 7, 0, IN, 0, 0}, {2, 7, 1, IN, 1, 1}, {3, 7, 1, IN, 1, 1}}},
 };
 
 static void gives_the_drawn_ids(void **state) {
@@ -129,7 +121,7 @@ static void group_plainly(const struct list *list, const uint32_t *number, uint3
         group[i] = of_storage[number[i]];
 }
 
-static void equals_the_plain_way_on_random_uses(void **state) {
+static void groups_equal_a_direct_implementation_on_random_input(void **state) {
     struct random random = {11};
     print_message("seed %" PRIu64 "\n", random.state);
     for (int round = 0; round < 20000; round++) {
@@ -157,6 +149,6 @@ int main(void) {
     struct CMUnitTest tests[N_CASES + 1];
     for (size_t i = 0; i < N_CASES; i++)
         tests[i] = (struct CMUnitTest){cases[i].name, gives_the_drawn_ids, NULL, NULL, (void *)&cases[i]};
-    tests[N_CASES] = (struct CMUnitTest)cmocka_unit_test(equals_the_plain_way_on_random_uses);
+    tests[N_CASES] = (struct CMUnitTest)cmocka_unit_test(groups_equal_a_direct_implementation_on_random_input);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "match/steps.h"
 #include "match_table.h"
+#include "unit.h"
 
 #define GAP  1000
 #define NONE ROW_NONE
@@ -104,7 +99,7 @@ static void equal_starts_go_to_the_first_thread_and_its_first_operator(void **st
     check(cases, 7);
 }
 
-static void a_thread_alone_at_the_latest_start_looks_further_back(void **state) {
+static void latest_start_of_the_own_thread_is_skipped(void **state) {
     const struct op_case cases[] = {{1, integer(5), integer(0), NONE}, {0, integer(5), integer(0), NONE},
                                     {2, integer(6), integer(0), 1},    {2, integer(7), integer(0), 1},
                                     {2, integer(9000), integer(0), 1}, {0, integer(9001), integer(0), 4}};
@@ -185,7 +180,7 @@ int main(void) {
         cmocka_unit_test(a_negative_duration_widens_the_gap),
         cmocka_unit_test(no_operator_waits_for_starts_at_or_below_0),
         cmocka_unit_test(equal_starts_go_to_the_first_thread_and_its_first_operator),
-        cmocka_unit_test(a_thread_alone_at_the_latest_start_looks_further_back),
+        cmocka_unit_test(latest_start_of_the_own_thread_is_skipped),
         cmocka_unit_test(random_operators_follow_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,21 +6,13 @@
  * compute and one for communication, or one GPU per stream.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/threads.h"
 #include "generate/random.h"
 #include "match/steps.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"
+#include "unit.h"
 
 #define OPS_MAX     12
 #define KERNELS_MAX 12
@@ -276,7 +268,7 @@ static void a_parent_that_waits_for_another_thread_is_not_counted_twice(void **s
     expect_times(&drawn, 100, 100, 100);
 }
 
-static void a_synchronisation_lasts_until_its_stream_has_ended(void **state) {
+static void synchronization_lasts_until_its_stream_ends(void **state) {
     const struct drawn drawn = {.ops = {{0, 20, 0}, {20, 130, 0}, {130, 150, 0}},
                                 .kernels = {{5, 10, 30, 120, 0, 0, 0}},
                                 .calls = {{25, 121, 25, 0, 0}}};
@@ -284,7 +276,7 @@ static void a_synchronisation_lasts_until_its_stream_has_ended(void **state) {
     expect_times(&drawn, 150, 105, 240);
 }
 
-static void a_synchronisation_may_wait_for_its_own_launch(void **state) {
+static void synchronization_may_wait_for_its_own_launch(void **state) {
     const struct drawn drawn = {
         .ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, 0, 0}}, .calls = {{15, 81, 15, STREAM_ANY, 0}}};
     expect_times(&drawn, 100, 70, 160);
@@ -308,7 +300,7 @@ static void a_copy_whose_call_ends_after_it_blocks(void **state) {
     expect_times(&drawn, 100, 70, 160);
 }
 
-static void an_asynchronous_copy_does_not(void **state) {
+static void asynchronous_copy_does_not_block(void **state) {
     const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, KERNEL_COPIES, 0}}};
     expect_times(&drawn, 100, 100, 140);
 }
@@ -326,7 +318,7 @@ static void a_stream_waits_for_another_ones_event(void **state) {
     expect_times(&drawn, 112, 62, 212);
 }
 
-static void a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it(void **state) {
+static void kernel_that_starts_at_the_end_of_another_stream_waits_for_it(void **state) {
     const struct drawn drawn = {
         .ops = {{0, 10, 0}}, .kernels = {{2, 3, 10, 60, 0, 0, 0}, {6, 7, 62, 112, 1, 0, 0}}, .per_stream = true};
     struct result result;
@@ -422,7 +414,7 @@ static void event_carries_the_waits_of_its_stream(void **state) {
 }
 
 /* A kernel of stream 3 consumes the wait, so that an event that is recorded later does not include it. */
-static void a_kernel_takes_the_waits_before_it(void **state) {
+static void kernel_consumes_the_waits_of_its_stream(void **state) {
     struct drawn drawn = carried;
     struct result result;
     drawn.kernels[2] = (struct drawn_kernel){15, 16, 112, 117, 2, 0, 0};
@@ -441,7 +433,7 @@ static void a_kernel_takes_the_waits_before_it(void **state) {
     arena_free(&result.arena);
 }
 
-static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) {
+static void synchronization_includes_the_waits_of_its_stream(void **state) {
     struct drawn drawn = carried;
     struct result result;
     drawn.kernels[1] = (struct drawn_kernel){0};
@@ -494,7 +486,7 @@ static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
     expect_times(&drawn, 104, 100, 194);
 }
 
-static void long_rests_become_nodes_of_their_own(void **state) {
+static void long_gaps_become_nodes(void **state) {
     /* the parent works 10 us between its children; 30 us pass in no operator */
     struct drawn drawn = {.ops = {{0, 50, 0}, {5, 20, 0}, {30, 48, 0}, {80, 100, 0}}, .min_gap_us = 5};
     struct result result;
@@ -513,7 +505,7 @@ static void long_rests_become_nodes_of_their_own(void **state) {
 }
 
 /* Durations stay integers that simulators refuse as too long, whichever way times lie apart. */
-static void times_that_no_integer_holds_are_as_far_as_one_can_be(void **state) {
+static void times_beyond_64_bits_are_limited(void **state) {
     static const double far[] = {1e19, 1e300, 1e308};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++)
         for (int first = 0; first < 2; first++) {
@@ -636,15 +628,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_differences_of_rounded_cuts),
         cmocka_unit_test(a_parent_that_waits_for_another_thread_is_not_counted_twice),
-        cmocka_unit_test(a_synchronisation_lasts_until_its_stream_has_ended),
-        cmocka_unit_test(a_synchronisation_may_wait_for_its_own_launch),
+        cmocka_unit_test(synchronization_lasts_until_its_stream_ends),
+        cmocka_unit_test(synchronization_may_wait_for_its_own_launch),
         cmocka_unit_test(event_synchronize_waits_for_launches_before_the_record),
         cmocka_unit_test(a_copy_from_pageable_memory_blocks),
         cmocka_unit_test(a_copy_whose_call_ends_after_it_blocks),
-        cmocka_unit_test(an_asynchronous_copy_does_not),
+        cmocka_unit_test(asynchronous_copy_does_not_block),
         cmocka_unit_test(a_kernel_waits_for_the_one_before_it_on_its_stream),
         cmocka_unit_test(a_stream_waits_for_another_ones_event),
-        cmocka_unit_test(a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it),
+        cmocka_unit_test(kernel_that_starts_at_the_end_of_another_stream_waits_for_it),
         cmocka_unit_test(unexplained_kernel_start_follows_the_cpu_clock),
         cmocka_unit_test(kernels_that_overlap_share_the_gpu),
         cmocka_unit_test(three_kernels_that_overlap_take_no_longer),
@@ -652,13 +644,13 @@ int main(void) {
         cmocka_unit_test(streams_of_their_own_overlap),
         cmocka_unit_test(communication_has_a_resource_of_its_own),
         cmocka_unit_test(event_carries_the_waits_of_its_stream),
-        cmocka_unit_test(a_kernel_takes_the_waits_before_it),
-        cmocka_unit_test(a_synchronisation_waits_for_what_its_stream_waits_for),
+        cmocka_unit_test(kernel_consumes_the_waits_of_its_stream),
+        cmocka_unit_test(synchronization_includes_the_waits_of_its_stream),
         cmocka_unit_test(unrecorded_collective_order_is_inferred),
         cmocka_unit_test(communication_of_a_job_is_not_cut),
         cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),
-        cmocka_unit_test(long_rests_become_nodes_of_their_own),
-        cmocka_unit_test(times_that_no_integer_holds_are_as_far_as_one_can_be),
+        cmocka_unit_test(long_gaps_become_nodes),
+        cmocka_unit_test(times_beyond_64_bits_are_limited),
         cmocka_unit_test(a_trace_without_anything_takes_no_time),
         cmocka_unit_test(kernels_without_operators_keep_their_streams),
         cmocka_unit_test(random_traces_take_the_measured_time),

@@ -5,17 +5,10 @@
  * Trees are written as text: a letter is an operator, parentheses contain its children: "a(bc(d))".
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "align/tree_align.h"
 #include "generate/random.h"
+#include "unit.h"
 
 #define LARGE 3000
 
@@ -46,7 +39,7 @@ static void align(const struct call_tree *a, const struct call_tree *b, row_t *m
     pool_free(pool);
 }
 
-static void small_trees_are_matched_as_a_person_would(void **state) {
+static void small_trees_are_matched_as_by_hand(void **state) {
     static const struct {
         const char *a, *b, *match; /* per operator of a: its place in b as a letter from A on, or - */
     } rows[] = {
@@ -240,7 +233,7 @@ static void similar_lists_lose_few_pairs_to_longer_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_trees_are_matched_as_a_person_would),
+        cmocka_unit_test(small_trees_are_matched_as_by_hand),
         cmocka_unit_test(order_is_kept_and_nearly_all_is_found),
         cmocka_unit_test(unrelated_trees_still_give_an_alignment),
         cmocka_unit_test(lists_are_matched_with_the_fewest_edits),

@@ -1,17 +1,9 @@
 /*
  * test_treemap.c - tests labels of treemap areas: words are broken into as many lines as fit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "analyze/table.h"
 #include "report/charts.h"
+#include "unit.h"
 
 /* Draws one row in an area of this width, which is 320 high. */
 static void draw(const char *group, const char *name, double width, struct markup *markup) {

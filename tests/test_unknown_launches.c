@@ -4,7 +4,7 @@
  */
 #include "link_case.h"
 
-#define HOST HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8"))
+#define HOST "1 root; 2 a rf_id=7; 3 b rf_id=8"
 #define OPERATORS                                                                                                      \
     "cpu_op a ts=10+9 'External id'=5 'Record function id'=7; "                                                        \
     "cpu_op b ts=20+9 'External id'=6 'Record function id'=8; "

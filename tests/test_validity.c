@@ -2,16 +2,10 @@
  * test_validity.c - tests which events of a device trace can be true.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "facts/validity.h"
 #include "one_context.h"
+#include "unit.h"
 
 #define ACTIVITY(cat, pid, stream, time, correlation, more)                                                            \
     ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"k\",\"pid\":" #pid ",\"tid\":" #stream "," time                     \
@@ -150,7 +144,7 @@ static void ends_are_corrected_to_the_next_start(void **state) {
     sutra_device_trace_free(trace);
 }
 
-static void exact_text_of_a_start_counts(void **state) {
+static void starts_are_read_with_all_decimals(void **state) {
     /* Doubles of this size are a quarter of a microsecond apart. */
     struct sutra_device_trace *trace =
         read_events(KERNEL(7, 1704161511420306.117, 500, 1) KERNEL(7, 1704161511420506.491, 20, 2));
@@ -167,7 +161,7 @@ static void clock_difference_is_the_smallest_delay(void **state) {
 }
 
 /* 20 kernels of 10 us, of which the first have no time, and the last but one runs over the next one. */
-static void damage_is_more_than_a_twentieth(void **state) {
+static void more_than_5_percent_of_unusable_time_is_damage(void **state) {
     static const struct {
         int n_untimed, excess_us;
         bool is_damaged;
@@ -233,9 +227,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_checked_by_rule),
         cmocka_unit_test(ends_are_corrected_to_the_next_start),
-        cmocka_unit_test(exact_text_of_a_start_counts),
+        cmocka_unit_test(starts_are_read_with_all_decimals),
         cmocka_unit_test(clock_difference_is_the_smallest_delay),
-        cmocka_unit_test(damage_is_more_than_a_twentieth),
+        cmocka_unit_test(more_than_5_percent_of_unusable_time_is_damage),
         cmocka_unit_test(messages_name_count_example_and_effect),
         cmocka_unit_test(ranks_are_added),
         cmocka_unit_test(strict_contexts_fail_with_the_first_defect),

@@ -2,26 +2,11 @@
  * test_validity_host.c - defects of host traces: nodes that are not below the root, and duplicate ids.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "double_quotes.h"
 #include "facts/validity.h"
 #include "sutra/sutra.h"
-
-/* Nodes of both forms; `tid` is the thread. */
-#define NEW(id, parent, name, tid)                                                                                     \
-    "{'id':" id ",'name':'" name "','ctrl_deps':" parent ",'attrs':[{'name':'tid','type':'uint64','value':" tid "}]}"
-#define OLD(id, parent, name, tid) "{'id':" id ",'name':'" name "','parent':" parent ",'tid':" tid ",'rf_id':1}"
-#define ROOT                       NEW("1", "1", "process", "1")
-#define TRACE(nodes)               "{'schema':'1.1.1-chakra.0.0.4','nodes':[" nodes "]}"
+#include "trace_text.h"
+#include "unit.h"
 
 static void keep_warning(void *arg, const char *message) {
     char *text = arg;
@@ -29,13 +14,13 @@ static void keep_warning(void *arg, const char *message) {
 }
 
 /* The warnings, a line each; in a strict context the error, or "". */
-static void read_host(const char *json, bool strict, char text[static 1000]) {
+static void read_host(const char *host, bool strict, char text[static 1000]) {
     struct sutra_context_options options = {
         .size = sizeof options, .n_threads = 1, .strict = strict, .warning = keep_warning, .arg = text};
     struct sutra_context *context = NULL;
     struct sutra_host_trace *trace = NULL;
     struct sutra_error error = {0};
-    char *bytes = double_quotes(json);
+    char *bytes = host_json(host);
     *text = 0;
     assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
     enum sutra_status status = sutra_host_trace_parse(context, "host", bytes, strlen(bytes), &trace, &error);
@@ -54,51 +39,45 @@ static void read_host(const char *json, bool strict, char text[static 1000]) {
 
 static void nodes_without_the_root_above_them_are_counted(void **state) {
     static const struct {
-        const char *what, *json, *warnings;
+        const char *what, *host, *warnings;
     } cases[] = {
         {"children precede their parents",
-         TRACE(NEW("4", "3", "mm", "1") "," NEW("3", "2", "step", "1") "," NEW("2", "1", "thread", "1") "," ROOT), ""},
-        {"the root has another parent", TRACE(NEW("1", "7", "process", "1") "," NEW("2", "1", "thread", "1")), ""},
-        {"an operator is absent",
-         TRACE(ROOT "," NEW("2", "1", "thread", "1") "," NEW("5", "4", "mm", "1") "," NEW("6", "5", "add", "1")),
+         "4 mm ctrl_deps=3 tid=1; 3 step ctrl_deps=2 tid=1; 2 thread tid=1; 1 process tid=1", ""},
+        {"the root has another parent", "1 process ctrl_deps=7 tid=1; 2 thread tid=1", ""},
+        {"an operator is absent", "1 process tid=1; 2 thread tid=1; 5 mm ctrl_deps=4 tid=1; 6 add ctrl_deps=5 tid=1",
          "host: 2 of 4 nodes are not below the root: node 4 is absent (the first: 'mm', node 5): " NOT_LINKED},
         {"two operators are absent",
-         TRACE(ROOT "," NEW("2", "1", "thread",
-                            "1") "," NEW("4", "3", "a", "1") "," NEW("6", "5", "b", "1") "," NEW("7", "6", "c", "1")),
+         "1 process tid=1; 2 thread tid=1; 4 a ctrl_deps=3 tid=1; 6 b ctrl_deps=5 tid=1; 7 c ctrl_deps=6 tid=1",
          "host: 3 of 5 nodes are not below the root: node 5, above 2 of them, is absent (the first: 'b', node "
          "6): " NOT_LINKED},
-        {"a thread is absent",
-         TRACE(ROOT "," NEW("3", "2", "a", "1") "," NEW("4", "1", "thread", "2") "," NEW("5", "4", "b", "2")),
+        {"a thread is absent", "1 process tid=1; 3 a ctrl_deps=2 tid=1; 4 thread tid=2; 5 b ctrl_deps=4 tid=2",
          "host: 1 of 4 nodes is not below the root: node 2, a thread, is absent (the first: 'a', node 3): " NOT_LINKED},
-        {"schema 1.0.1, a thread is absent",
-         "{'schema':'1.0.1','nodes':[" OLD("1", "1", "process", "0") "," OLD("3", "2", "a",
-                                                                             "1") "," OLD("4", "1", "thread", "2") "]}",
+        {"schema 1.0.1, a thread is absent", "'schema':'1.0.1'; 1 process tid=0; 3 a parent=2; 4 thread tid=2",
          "host: 1 of 3 nodes is not below the root: node 2, a thread, is absent (the first: 'a', node 3): " NOT_LINKED},
-        {"parents form a cycle",
-         TRACE(ROOT "," NEW("2", "3", "a", "1") "," NEW("3", "2", "b", "1") "," NEW("4", "3", "c", "1")),
+        {"parents form a cycle", "1 process tid=1; 2 a ctrl_deps=3 tid=1; 3 b ctrl_deps=2 tid=1; 4 c ctrl_deps=3 tid=1",
          "host: 3 of 4 nodes are not below the root: their parents form a cycle (the first: 'a', node 2): " NOT_LINKED},
-        {"a node has no parent", TRACE(ROOT ",{'id':2,'name':'a','attrs':[]}," NEW("3", "2", "b", "1")),
+        {"a node has no parent", "1 process tid=1; {'id':2,'name':'a','attrs':[]}; 3 b ctrl_deps=2 tid=1",
          "host: 2 of 3 nodes are not below the root: a node without a parent is above them (the first: 'a', node "
          "2): " NOT_LINKED},
         {"an absent parent is named before a cycle",
-         TRACE(ROOT "," NEW("2", "1", "thread",
-                            "1") "," NEW("3", "3", "a", "1") "," NEW("4", "4", "b", "1") "," NEW("6", "5", "c", "1")),
+         "1 process tid=1; 2 thread tid=1; 3 a ctrl_deps=3 tid=1; 4 b ctrl_deps=4 tid=1; 6 c ctrl_deps=5 tid=1",
          "host: 3 of 5 nodes are not below the root: node 5, above 1 of them, is absent (the first: 'c', node "
          "6): " NOT_LINKED},
-        {"no root", TRACE(NEW("2", "1", "thread", "1") "," NEW("3", "2", "a", "1")),
+        {"no root", "2 thread tid=1; 3 a ctrl_deps=2 tid=1",
          "host: 2 of 2 nodes have no root (a node with id 1) above them (the first: 'thread', node 2): link "
          "treats all nodes as host operators\n"},
         {"ET+ has other ids",
-         TRACE("{'id':0,'name':'process','ctrl_deps':0,'exclusive_dur':1,'attrs':[]}," NEW("1", "0", "thread", "1")),
+         "'schema':'1.1.1-chakra.0.0.4'; {'id':0,'name':'process','ctrl_deps':0,'exclusive_dur':1,'attrs':[]}; "
+         "1 thread ctrl_deps=0 tid=1",
          ""},
-        {"no nodes", TRACE(""), ""},
+        {"no nodes", "", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1000];
-        read_host(cases[i].json, false, text);
+        read_host(cases[i].host, false, text);
         if (strcmp(text, cases[i].warnings))
             fail_msg("%s:\n  %s, expected\n  %s", cases[i].what, text, cases[i].warnings);
-        read_host(cases[i].json, true, text);
+        read_host(cases[i].host, true, text);
         if (strcmp(text, cases[i].warnings))
             fail_msg("%s, strict:\n  %s, expected\n  %s", cases[i].what, text, cases[i].warnings);
     }
@@ -106,9 +85,7 @@ static void nodes_without_the_root_above_them_are_counted(void **state) {
 
 static void later_nodes_with_an_id_are_counted(void **state) {
     char text[1000];
-    read_host(TRACE(ROOT "," NEW("2", "1", "a", "1") "," NEW("3", "1", "b", "1") "," NEW("2", "1", "c", "1") "," NEW(
-                  "3", "1", "d", "1") "," NEW("2", "1", "e", "1")),
-              false, text);
+    read_host("1 process tid=1; 2 a tid=1; 3 b tid=1; 2 c tid=1; 3 d tid=1; 2 e tid=1", false, text);
     assert_string_equal(text, "host: 3 of 6 nodes have the id of an earlier node (the first: 'c', node 2): link uses "
                               "the last node of each id\n");
 }
@@ -117,14 +94,12 @@ static void programs_read_the_defects_of_a_trace(void **state) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     struct sutra_host_trace *host = NULL;
-    struct sutra_device_trace *device = NULL;
     struct sutra_trace_defect defect = {.size = sizeof defect};
-    char *nodes = double_quotes(TRACE(ROOT "," NEW("3", "2", "a", "2") "," NEW("3", "2", "b", "2")));
-#define KERNEL "{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':5,'dur':2,'args':{'stream':7,'device':0}}"
-    char *events = double_quotes("{'traceEvents':[" KERNEL "," KERNEL "]}");
+    char *nodes = host_json("1 process tid=1; 3 a ctrl_deps=2 tid=2; 3 b ctrl_deps=2 tid=2");
     assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
     assert_int_equal(sutra_host_trace_parse(context, "host", nodes, strlen(nodes), &host, NULL), SUTRA_OK);
-    assert_int_equal(sutra_device_trace_parse(context, "device", events, strlen(events), &device, NULL), SUTRA_OK);
+    struct sutra_device_trace *device =
+        parse_trace(context, "kernel k stream=7 ts=5+2 device=0; kernel k stream=7 ts=5+2 device=0");
 
     assert_true(sutra_host_trace_defect(host, 0, &defect));
     assert_string_equal(defect.name, "not_below_root");
@@ -149,21 +124,19 @@ static void programs_read_the_defects_of_a_trace(void **state) {
     sutra_host_trace_free(host);
     sutra_context_free(context);
     free(nodes);
-    free(events);
 }
 
 /* A chain of parents is walked without recursion, and once. */
 static void a_long_chain_is_below_the_root(void **state) {
     enum { N = 200000 };
-    char *json = malloc((size_t)N * 48 + 100), text[1000], *at = json;
-    assert_non_null(json);
-    at += sprintf(at, "{'schema':'1.1.1-chakra.0.0.4','nodes':[");
+    char *host = malloc((size_t)N * 48), text[1000], *at = host;
+    assert_non_null(host);
     for (int i = N; i > 1; i--)
-        at += sprintf(at, "{'id':%d,'name':'a','ctrl_deps':%d},", i, i - 1);
-    sprintf(at, "%s]}", ROOT);
-    read_host(json, false, text);
+        at += sprintf(at, "%d a ctrl_deps=%d; ", i, i - 1);
+    sprintf(at, "1 process");
+    read_host(host, false, text);
     assert_string_equal(text, "");
-    free(json);
+    free(host);
 }
 
 int main(void) {

@@ -2,17 +2,10 @@
  * test_values.c - tests the table of non-integer ids: values keep their addresses while other threads add values.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "columns/strings.h"
 #include "text/numbers.h"
+#include "unit.h"
 
 #define N_MORE 20000
 
@@ -46,7 +39,7 @@ static void *add_values(void *arg) {
     return NULL;
 }
 
-static void a_value_stays_while_another_thread_adds(void **state) {
+static void values_keep_their_address_while_another_thread_adds(void **state) {
     struct values values;
     assert_true(values_init(&values));
     char room[NUMBER_TEXT_MAX];
@@ -71,7 +64,7 @@ static void a_value_stays_while_another_thread_adds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_finds_its_value),
-        cmocka_unit_test(a_value_stays_while_another_thread_adds),
+        cmocka_unit_test(values_keep_their_address_while_another_thread_adds),
     };
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
  * by situation, and the join of several ranks.
  */
 #include <math.h>
-#include <string.h>
 
 #include "analyze/overview/verdict.h"
 #include "made_steps.h"

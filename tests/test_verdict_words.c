@@ -3,17 +3,10 @@
  * part; and the Markdown document: escaped names, reduced paths, its size.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "report/verdict_words.h"
+#include "unit.h"
 #include "write/text.h"
 
 /* A verdict with these shares of a step of 100 ms. */

@@ -1,15 +1,8 @@
 /*
  * test_visible.c - tests escaping of terminal control sequences in text that arrives in pieces of any length.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "text/strings.h"
+#include "unit.h"
 
 static void control_characters_are_shown_and_others_stay(void **state) {
     static const struct {
@@ -54,7 +47,7 @@ static void control_characters_are_shown_and_others_stay(void **state) {
     }
 }
 
-static void a_name_shows_the_same_characters(void **state) {
+static void names_show_printable_characters_unchanged(void **state) {
     static const struct {
         const char *name, *shown;
         unsigned n_columns;
@@ -86,7 +79,7 @@ static void bytes_that_are_not_utf8_are_escaped(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_shown_and_others_stay),
-        cmocka_unit_test(a_name_shows_the_same_characters),
+        cmocka_unit_test(names_show_printable_characters_unchanged),
         cmocka_unit_test(bytes_that_are_not_utf8_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,18 +4,10 @@
 #ifndef TESTS_TRACE_FOLDER_H
 #define TESTS_TRACE_FOLDER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "trace_text.h"
+#include "unit.h"
 
 #define N_PATHS 8
 

@@ -1,5 +1,5 @@
 /*
- * trace_text.h - device traces of tests as text that names the fields of each event.
+ * trace_text.h - device and host traces of tests as text that names the fields of each event and node.
  *
  *     cpu_op aten::mm ts=10+5 'External id'=3; kernel gemm stream=7 ts=20+9 correlation=1
  *
@@ -19,19 +19,23 @@
  *
  *     'schemaVersion':1; {'ph':'M','name':'process_name'}; cpu_op aten::mm ts=10+5
  *
- * Included after cmocka.h.
+ * A node of a host trace is an id, a name and fields; its parent is 1 by default, and its id is its input. Fields other
+ * than ctrl_deps are attributes. Without members, the trace has schema 1.1.1 and pid 1.
+ *
+ *     1 root; 2 aten::mm rf_id=7; 3 aten::add ctrl_deps=2 rf_id=8
+ *
+ * In schema 1.0.1, nodes have a parent instead of ctrl_deps, tid 1 by default, and no attributes but fields.
+ *
+ *     'schema':'1.0.1'; 1 root; 2 aten::mm rf_id=7; 3 aten::add parent=2 tid=5
  */
 #ifndef TESTS_TRACE_TEXT_H
 #define TESTS_TRACE_TEXT_H
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "double_quotes.h"
 #include "sutra/sutra.h"
+#include "unit.h"
 
 /* The end of a word: one of `ends` outside of quotes and brackets, or the end of the text. */
 static inline const char *word_end(const char *at, const char *ends) {
@@ -130,33 +134,99 @@ static inline void write_event(FILE *out, const char *event) {
     fputs("}}", out);
 }
 
-/* The trace as JSON, which the caller frees; {"... is JSON already. */
-static inline char *trace_json(const char *text) {
-    if (strncmp(text, "{\"", 2) == 0)
-        return strdup(text);
+/* Writes the beginning of a node, up to its name; returns the position of its fields. */
+static inline const char *write_id_and_name(FILE *out, const char *node) {
+    const char *at = node;
+    struct field id, name;
+    next_field(&at, &id);
+    assert_true(next_field(&at, &name));
+    fputs("{\"id\":", out);
+    write_value(out, id.value, id.length);
+    fputs(",\"name\":", out);
+    write_value(out, name.value, name.length);
+    return at;
+}
+
+static inline void write_node(FILE *out, const char *node) {
+    const char *at = write_id_and_name(out, node);
+    struct field field;
+    write_member(out, node, "ctrl_deps", "1");
+    fprintf(out, ",\"inputs\":{\"values\":[%.*s],\"shapes\":[[]],\"types\":[\"Int\"]}", (int)strcspn(node, " "), node);
+    fputs(",\"outputs\":{\"values\":[],\"shapes\":[],\"types\":[]},\"attrs\":[", out);
+    for (int n = 0; next_field(&at, &field);) {
+        if (has_key(&field, "ctrl_deps"))
+            continue;
+        fprintf(out, "%s{\"name\":\"%.*s\",\"type\":\"uint64\",\"value\":", n++ ? "," : "", (int)field.key_length,
+                field.key);
+        write_value(out, field.value, field.length);
+        fputc('}', out);
+    }
+    fputs("]}", out);
+}
+
+/* A node of schema 1.0.1. */
+static inline void write_flat_node(FILE *out, const char *node) {
+    const char *at = write_id_and_name(out, node);
+    struct field field;
+    write_member(out, node, "parent", "1");
+    write_member(out, node, "tid", "1");
+    fprintf(out, ",\"inputs\":[%.*s],\"input_shapes\":[],\"input_types\":[]", (int)strcspn(node, " "), node);
+    fputs(",\"outputs\":[],\"output_shapes\":[],\"output_types\":[]", out);
+    while (next_field(&at, &field)) {
+        if (has_key(&field, "parent") || has_key(&field, "tid"))
+            continue;
+        fprintf(out, ",\"%.*s\":", (int)field.key_length, field.key);
+        write_value(out, field.value, field.length);
+    }
+    fputc('}', out);
+}
+
+static inline void write_json(FILE *out, const char *text, const char *end) {
+    for (; text < end; text++)
+        fputc(*text == '\'' ? '"' : *text, out);
+}
+
+/* An object of the members before the first element, and of a list of all elements. */
+static inline char *json_of_list(const char *text, const char *list, void (*write_element)(FILE *, const char *)) {
     char *json = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&json, &n);
     assert_non_null(out);
     fputc('{', out);
-    for (; *text == '\''; text += strspn(text, "; \n")) {
-        const char *end = word_end(text, ";");
-        for (; text < end; text++)
-            fputc(*text == '\'' ? '"' : *text, out);
+    for (const char *end; *text == '\''; text = end + strspn(end, "; \n")) {
+        end = word_end(text, ";");
+        write_json(out, text, end);
         fputc(',', out);
     }
-    fputs("\"traceEvents\":[", out);
+    fprintf(out, "\"%s\":[", list);
     for (const char *end; *text; text = end + strspn(end, "; \n")) {
         end = word_end(text, ";");
-        if (*text != '{')
-            write_event(out, text);
+        if (*text == '{')
+            write_json(out, text, end);
         else
-            for (; text < end; text++)
-                fputc(*text == '\'' ? '"' : *text, out);
+            write_element(out, text);
         fputs(end[strspn(end, "; \n")] ? ",\n" : "", out);
     }
     fputs("]}", out);
     assert_int_equal(fclose(out), 0);
+    return json;
+}
+
+/* The device trace as JSON, which the caller frees; {"... is JSON already. */
+static inline char *trace_json(const char *text) {
+    return strncmp(text, "{\"", 2) == 0 ? strdup(text) : json_of_list(text, "traceEvents", write_event);
+}
+
+/* The host trace as JSON, which the caller frees; {... is JSON with ' for ". */
+static inline char *host_json(const char *text) {
+    if (text[strspn(text, " ")] == '{')
+        return double_quotes(text);
+    if (*text == '\'')
+        return json_of_list(text, "nodes", strstr(text, "'schema':'1.0.1'") ? write_flat_node : write_node);
+    char *with_schema;
+    assert_true(asprintf(&with_schema, "'schema':'1.1.1-chakra.0.0.4'; 'pid':1; %s", text) > 0);
+    char *json = json_of_list(with_schema, "nodes", write_node);
+    free(with_schema);
     return json;
 }
 
