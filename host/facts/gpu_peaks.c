@@ -310,6 +310,6 @@ struct roofline roofline_of(const struct device_peaks *peaks, const struct op_fl
     struct roofline at = {.compute_s = peak > 0 ? work->flops / peak : (double)NAN,
                           .memory_s = peaks->bytes_per_s > 0 ? work->bytes / peaks->bytes_per_s : (double)NAN};
     at.by_compute = at.compute_s >= at.memory_s || isnan(at.memory_s);
-    at.least_s = at.by_compute ? at.compute_s : at.memory_s;
+    at.min_s = at.by_compute ? at.compute_s : at.memory_s;
     return at;
 }

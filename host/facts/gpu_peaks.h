@@ -87,7 +87,7 @@ enum sutra_status device_peaks_read(struct sutra_context *context, const char *p
 /* The minimum time of an operator in seconds. */
 struct roofline {
     double compute_s, memory_s; /* NaN: unknown */
-    double least_s;             /* the longer one; NaN: both unknown */
+    double min_s;               /* the longer one; NaN: both unknown */
     bool by_compute;            /* compute-bound */
 };
 

@@ -169,7 +169,7 @@ static void add_known(const struct rates_run *run, const struct rate_row *row, s
     char unit[32]; /* "matrix bf16" */
     int n_unit = snprintf(unit, sizeof unit, "%s%s%s", flops->unit == UNIT_MATRIX ? "matrix" : "vector",
                           *precision ? " " : "", precision);
-    struct roofline at = {.least_s = NAN};
+    struct roofline at = {.min_s = NAN};
     if (run->has_peaks)
         at = roofline_of(&run->peaks, flops, row->tf32);
     table_real(table, flops->flops / 1e9);
@@ -178,8 +178,8 @@ static void add_known(const struct rates_run *run, const struct rate_row *row, s
     table_real(table, self_device_us > 0 ? flops->flops * calls / self_device_us / 1e6 : none);
     table_real(table, self_device_us > 0 ? flops->bytes * calls / self_device_us / 1e6 : none);
     table_text(table, unit, (size_t)n_unit);
-    table_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
-    table_real(table, self_device_us > 0 ? at.least_s * 1e6 * calls / self_device_us * 100 : none);
+    table_words(table, isnan(at.min_s) ? "" : at.by_compute ? "compute" : "memory");
+    table_real(table, self_device_us > 0 ? at.min_s * 1e6 * calls / self_device_us * 100 : none);
     table_words(table, flops->remark ? flops->remark : "");
 }
 

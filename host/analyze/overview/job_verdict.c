@@ -71,7 +71,7 @@ struct joining {
     struct job_verdict *job;
     struct overview_findings *findings;
     struct rule_ranks {
-        double least, most, sum;
+        double min, max, sum;
         size_t n, most_rank;       /* index */
     } of_rule[FINDING_RULES_MOST]; /* by number */
     bool is_late;
@@ -132,12 +132,12 @@ static void join_rule(struct joining *joining, const struct finding_rule *rule, 
         if (!finding)
             continue;
         const double saving = saving_of_job(joining, &joining->ranks[i], finding);
-        if (!most || !(saving < of->most)) {
-            of->most = saving;
+        if (!most || !(saving < of->max)) {
+            of->max = saving;
             of->most_rank = i;
             most = finding;
         }
-        of->least = of->n == 0 || saving < of->least ? saving : of->least;
+        of->min = of->n == 0 || saving < of->min ? saving : of->min;
         values[of->n++] = saving;
     }
     if (!most)
@@ -172,8 +172,7 @@ static void join_straggler(struct joining *joining, const struct job_findings *f
         if (joining->ranks[i].rank != found->waiting)
             continue;
         joined->saving_percent *= joining->step > 0 ? step_ticks(joining->ranks[i].verdict) / joining->step : 0;
-        *of = (struct rule_ranks){
-            .least = joined->saving_percent, .most = joined->saving_percent, .n = 1, .most_rank = i};
+        *of = (struct rule_ranks){.min = joined->saving_percent, .max = joined->saving_percent, .n = 1, .most_rank = i};
     }
     joined->uncapped = joined->saving_percent;
     joining->is_late = true;
@@ -293,8 +292,8 @@ static void publish_finding(const struct joining *joining, const struct overview
         .part_of = names_of_rules(arena, parts, n_parts),
         .n_part_of = n_parts,
         .seen = arena_format(arena, "%s", finding->seen),
-        .least_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->least,
-        .most_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->most,
+        .least_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->min,
+        .most_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->max,
         .most_rank = joining->ranks[of->most_rank].rank,
         .n_ranks = of->n};
     publish_where(arena, &finding->where, public);
@@ -444,35 +443,35 @@ static const char *wait_words(const struct joining *joining, int part) {
 /* "41%", or of several ranks "28-43%". */
 static struct figure range_text(const struct joining *joining, int part) {
     struct figure figure;
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     for (size_t i = 0; i < joining->n; i++) {
         double shares[SUTRA_N_PARTS];
         if (joining->ranks[i].verdict->kind != SUTRA_VERDICT_STEPS)
             continue;
         find_shares(joining, joining->ranks[i].verdict, shares);
-        least = fmin(least, shares[part]);
-        most = fmax(most, shares[part]);
+        min = fmin(min, shares[part]);
+        max = fmax(max, shares[part]);
     }
-    if (round(least) < round(most))
-        snprintf(figure.text, sizeof figure.text, "%.0f-%.0f%%", least, most);
+    if (round(min) < round(max))
+        snprintf(figure.text, sizeof figure.text, "%.0f-%.0f%%", min, max);
     else
-        snprintf(figure.text, sizeof figure.text, "%.0f%%", most);
+        snprintf(figure.text, sizeof figure.text, "%.0f%%", max);
     return figure;
 }
 
 /* How much of the job's step is in a part: the middle of the range over all ranks. -1: too little to name it. */
 static double weight_of_part(const struct joining *joining, int part) {
-    double least = 100, most = 0, shares[SUTRA_N_PARTS];
+    double min = 100, max = 0, shares[SUTRA_N_PARTS];
     if (joining->n > 1 && part == SUTRA_PART_OUTSIDE_STEP) /* no wait of a GPU */
         return -1;
     for (size_t i = 0; i < joining->n; i++) {
         if (joining->ranks[i].verdict->kind != SUTRA_VERDICT_STEPS)
             continue;
         find_shares(joining, joining->ranks[i].verdict, shares);
-        least = fmin(least, shares[part]);
-        most = fmax(most, shares[part]);
+        min = fmin(min, shares[part]);
+        max = fmax(max, shares[part]);
     }
-    return most >= WHY_PERCENT ? (least + most) / 2 : -1;
+    return max >= WHY_PERCENT ? (min + max) / 2 : -1;
 }
 
 static const char *why_of_shares(const struct joining *joining, const struct job_rank *rank,

@@ -341,16 +341,16 @@ const struct finding_rule rule_exposed_comm = {
 };
 
 /* ---- slow_collective: the fastest collective of >= SLOW_BYTES has a bus bandwidth < SLOW_LINK_PERCENT of the link's,
- * and at least MIN_ALIKE of its size take equally long (within UNEVEN_SPREAD). Saving: their time less the time at
+ * and at least MIN_SIMILAR of its size take equally long (within UNEVEN_SPREAD). Saving: their time less the time at
  * half of the link's rate. With several ranks, the rule does not fire if links are used once all ranks have arrived
  * (straggler.c). ---- */
 
 #define SLOW_BYTES    1e6
-#define MIN_ALIKE     3
+#define MIN_SIMILAR   3
 #define UNEVEN_SPREAD 1.5 /* factor to the fastest of equal size from which durations differ */
 
 /* Equal for collectives of the same kind, type, size and group. */
-static struct tuple collective_likeness(const struct collective_call *call) {
+static struct tuple collective_signature(const struct collective_call *call) {
     return (struct tuple){{(value_key)((uint64_t)call->what << 32 | call->type), call->n_in, call->n_out, call->group}};
 }
 
@@ -370,7 +370,7 @@ static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_
     const struct collective_calls *calls = d->calls;
     double link = device_link_of(&d->model->trace->document), bandwidth = 0, spread = 1;
     const struct collective_call *best = NULL;
-    row_t n_large = 0, n_alike = 0;
+    row_t n_large = 0, n_similar = 0;
     if (!has_fired(d, &rule_exposed_comm) || link <= 0)
         return SUTRA_OK;
     for (uint64_t i = 0; i < calls->n; i++) {
@@ -384,16 +384,16 @@ static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_
     if (!best || bandwidth >= link * SLOW_LINK_PERCENT / 100)
         return SUTRA_OK;
     double best_ns = (double)(best->end_ns - best->start_ns);
-    struct tuple of_best = collective_likeness(best);
+    struct tuple of_best = collective_signature(best);
     for (uint64_t i = 0; i < calls->n; i++) {
         const struct collective_call *call = &calls->list[i];
-        struct tuple of_call = collective_likeness(call);
+        struct tuple of_call = collective_signature(call);
         if (memcmp(&of_call, &of_best, sizeof of_call) != 0)
             continue;
         spread = fmax(spread, (double)(call->end_ns - call->start_ns) / best_ns);
-        n_alike++;
+        n_similar++;
     }
-    if (n_alike < MIN_ALIKE || spread >= UNEVEN_SPREAD)
+    if (n_similar < MIN_SIMILAR || spread >= UNEVEN_SPREAD)
         return SUTRA_OK;
     struct spans spans;
     TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COMMUNICATION), d->kept, &spans, error));
@@ -500,7 +500,7 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
         row_t device = device_of_call[i];
         if (device == ROW_NONE)
             continue;
-        struct tuple size = collective_likeness(call);
+        struct tuple size = collective_signature(call);
         if (!has_size(call)) {
             row_t k = next_launcher++;
             uint32_t dims = op_argument_text(&arguments, ARGUMENT_DIMS, k);

@@ -584,7 +584,7 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
                             finding_percent(group_ticks, (double)d->measures.device_time).text);
         if (device_peaks_of(&model->trace->document, &peaks)) {
             struct roofline at = roofline_of(&peaks, flops, false);
-            double percent = at.least_s * n / seconds * 100;
+            double percent = at.min_s * n / seconds * 100;
             if (at.by_compute)
                 append_finding_text(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, percent,
                                     peaks.name);
