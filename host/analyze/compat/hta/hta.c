@@ -431,33 +431,30 @@ enum sutra_status hta_making_begin(struct sutra_context *context, const struct s
     return SUTRA_OK;
 }
 
-void hta_making_do(void *of) {
-    struct hta_making *making = of;
+static enum sutra_status run_all(struct hta_making *making) {
     struct hta_input *input = &making->input;
     struct sutra_hta *hta = making->made;
     struct arena *arena = &making->arena;
     struct sutra_error *error = &making->error;
-    enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
+    TRY(hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error));
     hta->starts_real = input->rows.starts_real;
     hta->durs_real = input->rows.durs_real;
     hta->result.real_kinds = hta_real_kinds(&hta->options, hta->starts_real, hta->durs_real);
     hta->base = input->rows.base;
     hta->warnings[0] = input->rows.warning;
-    if (!status)
-        status = hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error);
-    if (!status)
-        status = hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error);
-    if (!status)
-        status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
-    making->status = status;
-    if (status)
-        return;
+    TRY(hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error));
+    TRY(hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error));
+    TRY(hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error));
     /* rows with a stream are kernels, memcpys and memsets, or synchronizations */
     for (row_t i = 0; i < input->kernels.n; i++)
         hta->summary.n_kernels += (input->rows.state[input->kernels.event[i]] & HTA_WORK) != 0;
     hta->summary.n_no_work = input->kernels.n - hta->summary.n_kernels;
-    if (making->in_background)
-        making->status = run_metrics(making, NULL, N_OF_RANK, ASKING);
+    return making->in_background ? run_metrics(making, NULL, N_OF_RANK, ASKING) : SUTRA_OK;
+}
+
+void hta_making_do(void *of) {
+    struct hta_making *making = of;
+    making->status = run_all(making);
 }
 
 enum sutra_status hta_making_end(void *of, void **hta, struct sutra_error *error) {

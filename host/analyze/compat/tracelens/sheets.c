@@ -177,6 +177,7 @@ static bool find_columns(struct sheet *sheet) {
     }
     return true;
 }
+
 /* Finds the text that pandas writes for a parameter: a string, STRING_NONE if missing. False: out of memory. */
 static bool find_cell(struct sheet *sheet, const struct param_column *column, uint32_t *cell) {
     const struct model_param *param = param_named(sheet, column->name);
@@ -442,7 +443,6 @@ static void add_param_cells(const struct sheet_rows *rows, uint32_t group, uint3
 
 static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
-    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct tracelens_models *models = sheet->models;
     const struct thread_labels *labels = &models->labels;
     row_t perf_model = sheet_member(sheet, group, 0), host = models->host[perf_model];
@@ -462,8 +462,8 @@ static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *are
     table_string(table, &labels->texts, labels->thread[thread]);
     table_words(table, models->variants[models->variant_of[perf_model]].spec);
     add_kernels(sheet, group, arena, table);
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        add_argument(rows, group, arguments[i], table);
+    for (int argument = 0; argument < N_ARGUMENTS; argument++)
+        add_argument(rows, group, (enum op_argument)argument, table);
     add_stats(&rows->busy[group], table);
     table_number(table, rows->busy[group].sum);
     table_integer(table, sheet_group_size(sheet, group));
