@@ -276,37 +276,20 @@ struct sheet_rows {
 
 /* ---- Columns ---- */
 
+/* The cells of add_stats(). */
+#define STATS_COLUMNS(name)                                                                                            \
+    REAL(name "_mean"), REAL(name "_median"), REAL(name "_std"), REAL(name "_min"), REAL(name "_max")
+
 static const struct column_spec columns[] = {
-    REAL("GFLOPS_first"),
-    REAL("Data Moved (MB)_first"),
-    REAL("FLOPS/Byte_first"),
-    REAL("TB/s_mean"),
-    REAL("TB/s_median"),
-    REAL("TB/s_std"),
-    REAL("TB/s_min"),
-    REAL("TB/s_max"),
-    REAL("TFLOPS/s_mean"),
-    REAL("TFLOPS/s_median"),
-    REAL("TFLOPS/s_std"),
-    REAL("TFLOPS/s_min"),
-    REAL("TFLOPS/s_max"),
-    TEXT("process_name_first"),
-    TEXT("process_label_first"),
-    TEXT("thread_name_first"),
-    TEXT("Compute Spec"),
-    TEXT("kernel_details__summarize_kernel_stats"),
-    TEXT("trunc_kernel_details"),
-    TEXT("Input Dims_first"),
-    TEXT("Input type_first"),
-    TEXT("Input Strides_first"),
-    TEXT("Concrete Inputs_first"),
-    REAL("Kernel Time (µs)_mean"),
-    REAL("Kernel Time (µs)_median"),
-    REAL("Kernel Time (µs)_std"),
-    REAL("Kernel Time (µs)_min"),
-    REAL("Kernel Time (µs)_max"),
-    REAL("Kernel Time (µs)_sum"),
-    INTEGER("name_count"),
+    REAL("GFLOPS_first"),          REAL("Data Moved (MB)_first"),
+    REAL("FLOPS/Byte_first"),      STATS_COLUMNS("TB/s"),
+    STATS_COLUMNS("TFLOPS/s"),     TEXT("process_name_first"),
+    TEXT("process_label_first"),   TEXT("thread_name_first"),
+    TEXT("Compute Spec"),          TEXT("kernel_details__summarize_kernel_stats"),
+    TEXT("trunc_kernel_details"),  TEXT("Input Dims_first"),
+    TEXT("Input type_first"),      TEXT("Input Strides_first"),
+    TEXT("Concrete Inputs_first"), STATS_COLUMNS("Kernel Time (µs)"),
+    REAL("Kernel Time (µs)_sum"),  INTEGER("name_count"),
     INTEGER("UID_first"),
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
