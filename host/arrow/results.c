@@ -163,34 +163,18 @@ static uint64_t count_deadlocked(const struct sutra_simulation *simulation) {
     return n;
 }
 
-/* Each item begins with its size, which is set. */
-static void get_rank(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_rank(simulation, (uint32_t)i, item);
-}
-
-static void get_wait(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_wait(simulation, i, item);
-}
-
-static void get_collective(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_collective(simulation, i, item);
-}
-
-static void get_link(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_link(simulation, i, item);
-}
-
-static void get_step(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_step(simulation, i, item);
-}
-
-static void get_name(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_name(simulation, i, item);
-}
-
-static void get_deadlocked(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_deadlocked(simulation, (uint32_t)i, item);
-}
+/* Gets an item, which begins with its size, which is set. */
+#define GET_ITEM(item_name, index)                                                                                     \
+    static void get_##item_name(const struct sutra_simulation *simulation, uint64_t i, void *item) {                   \
+        sutra_simulation_##item_name(simulation, (index)i, item);                                                      \
+    }
+GET_ITEM(rank, uint32_t)
+GET_ITEM(wait, uint64_t)
+GET_ITEM(collective, uint64_t)
+GET_ITEM(link, uint64_t)
+GET_ITEM(step, uint64_t)
+GET_ITEM(name, uint64_t)
+GET_ITEM(deadlocked, uint32_t)
 
 static void add_rank(const struct member_array *array) {
     MEMBER_COUNT(array, sutra_simulated_rank, rank, NULL);

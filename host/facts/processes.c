@@ -516,10 +516,11 @@ enum sutra_status rank_text_read(struct sutra_context *context, const char *name
     void (*const warning)(void *, const char *) = context->options.warning;
     const struct buffer *json = &texts->list[i].json;
     context->options.warning = NULL;
-    TRY(device_trace_read(
+    enum sutra_status status = device_trace_read(
         context, &(struct source_input){.name = name, .in_memory = true, .bytes = json->bytes, .size = json->length},
-        trace, error));
+        trace, error);
     context->options.warning = warning;
+    TRY(status);
     if (texts->is_truncated) {
         (*trace)->document.truncated = true;
         (*trace)->document.truncated_at = texts->truncated_at;

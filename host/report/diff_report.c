@@ -57,18 +57,12 @@ static size_t last_of_path(const char *path, size_t length) {
 static void show_bars(struct page *page, const struct sutra_table *table, uint64_t n_changed, enum labels labels,
                       const char *name, const char *title, const char *description) {
     int colours[BARS_SHOWN];
-    uint32_t value = table_column(table, "device_diff_us");
-    const uint64_t n_shown = MIN(n_changed, BARS_SHOWN);
-    const struct bars bars = {.table = table,
-                              .n_rows = n_shown,
-                              .labels = {0},
-                              .n_labels = 1,
-                              .values = {{.column = value}},
-                              .n_values = 1,
-                              .by_end = labels != LABELS_KERNELS,
-                              .kernels = labels == LABELS_KERNELS,
-                              .row_colours = colours,
-                              .unit = UNIT_US};
+    struct bars bars =
+        bars_of_value(table, table->columns[0].spec.name, "device_diff_us", "GPU time", COLOUR_COMPUTE, UNIT_US);
+    bars.n_rows = MIN(n_changed, BARS_SHOWN);
+    bars.kernels = labels == LABELS_KERNELS;
+    bars.by_end = !bars.kernels;
+    bars.row_colours = colours;
     for (uint64_t row = 0; row < bars.n_rows; row++) {
         size_t length;
         const char *text = table_get_text(table, 0, row, &length);
@@ -98,15 +92,10 @@ static void show_steps(struct page *page, const void *of) {
         table_text(&parts, text, length);
         table_real(&parts, table_get_real(steps, value, row));
     }
-    const struct bars bars = {.table = &parts,
-                              .n_rows = parts.n_rows,
-                              .labels = {table_column(&parts, "part")},
-                              .n_labels = 1,
-                              .values = {{.column = table_column(&parts, "diff_us")}},
-                              .n_values = 1,
-                              .row_colours = colours,
-                              .labels_name_colours = true,
-                              .unit = UNIT_US};
+    struct bars bars = bars_of_value(&parts, "part", "diff_us", "time", COLOUR_COMPUTE, UNIT_US);
+    bars.n_rows = parts.n_rows;
+    bars.row_colours = colours;
+    bars.labels_name_colours = true;
     page_chart(page, "changed_parts", "Parts of a step: B - A",
                "One bar per part of a step: to the right if B takes longer, to the left if A takes longer.",
                changes_draw, &bars);

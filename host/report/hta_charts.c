@@ -84,12 +84,10 @@ void hta_steps_show(struct page *page, const void *of) {
         NULL,
         "Profiler steps",
         "profiler_steps"};
-    const char *reason;
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_STEPS, &reason);
-    if (!table) {
-        page_missing(page, "Steps", reason);
+    const struct sutra_table *table =
+        page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_STEPS, "Steps", NULL);
+    if (!table)
         return;
-    }
     const struct bars bars = {
         .table = table,
         .labels = {table_column(table, "rank"), table_column(table, "step")},
@@ -112,12 +110,10 @@ void hta_stragglers_show(struct page *page, const void *of) {
         NULL,
         "Ranks by lateness",
         "potential_stragglers"};
-    const char *reason;
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_STRAGGLERS, &reason);
-    if (!table) {
-        page_missing(page, "Stragglers", reason);
+    const struct sutra_table *table =
+        page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_STRAGGLERS, "Stragglers", NULL);
+    if (!table)
         return;
-    }
     page_bars(page, bars_of_value(table, "rank", "late_us", "late", COLOUR_COUNT, UNIT_US), RANKS_AS_BARS, &words);
 }
 
@@ -266,13 +262,11 @@ void hta_idle_show(struct page *page, const void *of) {
         NULL,
         "Idle time of each stream, descending",
         "idle_time_breakdown.rows"};
-    const char *reason;
-    const struct sutra_table *idle = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_IDLE, &reason);
+    const struct sutra_table *idle =
+        page_find_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_IDLE, "Idle time", NULL);
     struct sutra_table table;
-    if (!idle) {
-        page_missing(page, "Idle time", reason);
+    if (!idle)
         return;
-    }
     /* One row per stream, with its gaps by cause, in descending order of their sum. */
     uint32_t rank_column = table_column(idle, "rank"), stream_column = table_column(idle, "stream");
     uint32_t cause_column = table_column(idle, "idle_category"), time_column = table_column(idle, "idle_time");

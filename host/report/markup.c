@@ -242,26 +242,14 @@ double markup_width(struct name name) {
 }
 
 static void write_character(struct markup *markup, uint32_t code_point) {
+    static const char *const entities[] = {
+        ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    const char *entity = code_point < sizeof entities / sizeof *entities ? entities[code_point] : NULL;
     char bytes[4];
-    switch (code_point) {
-    case '<':
-        out_add(&markup->out, "&lt;");
-        break;
-    case '>':
-        out_add(&markup->out, "&gt;");
-        break;
-    case '&':
-        out_add(&markup->out, "&amp;");
-        break;
-    case '"':
-        out_add(&markup->out, "&quot;");
-        break;
-    case '\'':
-        out_add(&markup->out, "&#39;");
-        break;
-    default:
+    if (entity)
+        out_add(&markup->out, entity);
+    else
         buffer_append(&markup->out.out, bytes, (size_t)(utf8_write(code_point, bytes) - bytes));
-    }
 }
 
 void markup_name(struct markup *markup, struct name name) {

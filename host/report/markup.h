@@ -108,6 +108,13 @@ static inline void markup_text(struct markup *markup, const char *text) {
     markup_name(markup, name_of(text));
 }
 
+/* Writes an escaped text between two pieces of markup. */
+static inline void markup_between(struct markup *markup, const char *before, const char *text, const char *after) {
+    out_add(&markup->out, before);
+    markup_text(markup, text);
+    out_add(&markup->out, after);
+}
+
 /* Writes a name, shortened in the middle by an ellipsis if it is wider than `width`; returns whether it is. */
 bool markup_cut(struct markup *markup, struct name name, double width);
 

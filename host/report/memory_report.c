@@ -303,14 +303,10 @@ static void show_group_changes(struct page *page, const struct sutra_table *chan
             colours[n_bars++] = COLOUR_COUNT;
     }
     page_check(page, &table);
-    const struct bars bars = {.table = &table,
-                              .n_rows = n_bars,
-                              .n_labels = 1,
-                              .values = {{.column = table_column(&table, "difference_bytes")}},
-                              .n_values = 1,
-                              .by_end = true,
-                              .row_colours = colours,
-                              .unit = UNIT_BYTES};
+    struct bars bars = bars_of_value(&table, kind, "difference_bytes", "bytes", COLOUR_COUNT, UNIT_BYTES);
+    bars.n_rows = n_bars;
+    bars.by_end = true;
+    bars.row_colours = colours;
     snprintf(name, sizeof name, "changes_%s_%" PRIu32, kind, number);
     snprintf(caption, sizeof caption, "Peak by %s: B - A", kind);
     if (n_changed && !table.failed)

@@ -387,11 +387,9 @@ static void write_section(struct page *page, const struct page_section *section,
     out_add(out, "<p>");
     markup_name(&page->markup, (struct name){section->words, first, false});
     out_add(out, "</p>\n");
-    if (section->words[first]) {
-        out_add(out, "<details class=\"how\"><summary>How to read it</summary><p>");
-        markup_text(&page->markup, section->words + first + 1);
-        out_add(out, "</p></details>\n");
-    }
+    if (section->words[first])
+        markup_between(&page->markup, "<details class=\"how\"><summary>How to read it</summary><p>",
+                       section->words + first + 1, "</p></details>\n");
     size_t end = out->out.length;
     section->show(page, source);
     /* Without data, the words are removed again. */
@@ -472,9 +470,7 @@ enum sutra_status page_write(struct page *page, const struct page_frame *frame, 
 /* ---- Contents ---- */
 
 void page_subtitle(struct page *page, const char *words) {
-    out_add(out_of(page), "<h3>");
-    markup_text(&page->markup, words);
-    out_add(out_of(page), "</h3>\n");
+    markup_between(&page->markup, "<h3>", words, "</h3>\n");
 }
 
 void page_sentence(struct page *page, const char *words) {
@@ -545,9 +541,7 @@ void page_warn_more_skipped(struct page *page, size_t n) {
 void page_missing(struct page *page, const char *what, const char *why) {
     out_add(out_of(page), "<p class=\"missing\">");
     markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
-    out_add(out_of(page), ": ");
-    markup_text(&page->markup, why && *why ? why : "no data");
-    out_add(out_of(page), ".</p>\n");
+    markup_between(&page->markup, ": ", why && *why ? why : "no data", ".</p>\n");
 }
 
 /* ---- Findings ---- */
@@ -559,16 +553,12 @@ void page_findings_begin(struct page *page) {
 
 void page_finding(struct page *page, const char *rule, double saving_percent, const char *words) {
     struct text_out *out = out_of(page);
-    out_add(out, "<li data-rule=\"");
-    markup_text(&page->markup, rule);
-    out_add(out, "\" data-value=\"");
+    markup_between(&page->markup, "<li data-rule=\"", rule, "\" data-value=\"");
     out_number(out, saving_percent);
     out_format(out, "\"><strong>%s</strong><p>",
                isnan(saving_percent) ? "note" : shown_figure(saving_percent, UNIT_PERCENT).text);
     page_sentence(page, words);
-    out_add(out, " <code>");
-    markup_text(&page->markup, rule);
-    out_add(out, "</code></p></li>\n");
+    markup_between(&page->markup, " <code>", rule, "</code></p></li>\n");
 }
 
 void page_findings_end(struct page *page) {
@@ -578,11 +568,8 @@ void page_findings_end(struct page *page) {
 /* ---- Cards ---- */
 
 static void end_card(struct page *page, const char *note) {
-    if (*note) {
-        out_add(out_of(page), " <span class=\"note\">");
-        markup_text(&page->markup, note);
-        out_add(out_of(page), "</span>");
-    }
+    if (*note)
+        markup_between(&page->markup, " <span class=\"note\">", note, "</span>");
     out_add(out_of(page), "</dd></div>\n");
 }
 

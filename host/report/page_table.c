@@ -195,11 +195,8 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
         markup_text(&page->markup, table->columns[i].spec.name);
         out_add(out, "\">");
         markup_text(&page->markup, heading.words);
-        if (*heading.unit) {
-            out_add(out, " <span class=\"unit\">");
-            markup_text(&page->markup, heading.unit);
-            out_add(out, "</span>");
-        }
+        if (*heading.unit)
+            markup_between(&page->markup, " <span class=\"unit\">", heading.unit, "</span>");
         out_add(out, "</th>");
     }
     out_add(out, "</tr></thead>\n<tbody>\n");

@@ -167,18 +167,14 @@ static void write_picture(struct page *page, const struct sutra_table *events, c
                    "Threads with operators and runtime calls, and GPU streams; the time of the finding is shaded.",
                    timeline_draw, &timeline);
     }
-    if (*finding->evidence.command) {
-        out_add(&page->markup.out, "<p class=\"soft\">Open in Perfetto: <code>");
-        markup_text(&page->markup, finding->evidence.command);
-        out_add(&page->markup.out, "</code></p>\n");
-    }
+    if (*finding->evidence.command)
+        markup_between(&page->markup, "<p class=\"soft\">Open in Perfetto: <code>", finding->evidence.command,
+                       "</code></p>\n");
 }
 
 static void write_finding(struct page *page, const struct sutra_table *events, const struct finding_words *finding) {
     struct text_out *out = &page->markup.out;
-    out_add(out, "<li data-rule=\"");
-    markup_text(&page->markup, finding->rule);
-    out_add(out, "\" data-value=\"");
+    markup_between(&page->markup, "<li data-rule=\"", finding->rule, "\" data-value=\"");
     out_number(out, finding->percent);
     out_format(out, "\"><strong>%s</strong><div>\n<h3>",
                isnan(finding->percent) ? "note" : shown_figure(finding->percent, UNIT_PERCENT).text);
@@ -238,9 +234,7 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
             continue;
         out_add(out, has_next ? "" : "<p><b>Next</b></p>\n<ul class=\"next\">\n");
         has_next = true;
-        out_add(out, "<li><code>");
-        markup_text(&page->markup, next->command);
-        out_add(out, "</code> ");
+        markup_between(&page->markup, "<li><code>", next->command, "</code> ");
         markup_text(&page->markup, next->text);
         out_add(out, "</li>\n");
     }

@@ -272,7 +272,6 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     struct dlrm_breakdown *made = breaking->made;
 
     /* Copy the contributions in the order of their streams, by first occurrence. */
-
     struct arena *scratch = &breaking->work->scratch;
     const struct engine *engine = breaking->work->engine;
     row_t n = breaking->n, *order = arena_alloc(scratch, n, sizeof *order);
@@ -283,11 +282,9 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
         keys[i] = breaking->list[i].stream;
         order[i] = i;
     }
-    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error));
+    for (row_t i = 0; i < n; i++)
         sorted[i] = breaking->list[order[i]];
-    if (status)
-        return status;
     made->streams = arena_zeros(arena, made->n_streams, sizeof *made->streams);
     TRY(arena_status(arena, error));
     for (row_t begin = 0, end; begin < breaking->n; begin = end) {
@@ -308,11 +305,10 @@ static enum sutra_status make_rows(struct breaking *breaking, double host_us, st
     TRY(arena_status(scratch, error));
     for (row_t i = 0; i < n; i++)
         number_set(us, i, number_double(-made->rows[i].us));
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){us, n, made->by_time}, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){us, n, made->by_time}, error));
+    for (row_t i = 0; i < n; i++)
         ranges[i] = breaking->origins[made->by_time[i]].range;
-    return status ? status
-                  : engine->sort_keys(engine->state, &(struct sort_keys_step){ranges, made->by_time, n}, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){ranges, made->by_time, n}, error);
 }
 
 enum sutra_status dlrm_breakdown_make(struct dlrm_work *work, const struct dlrm_tree *tree,

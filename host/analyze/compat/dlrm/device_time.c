@@ -316,11 +316,10 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
         events[streams->n] = links->started[streams->n];
         number_set(ts, streams->n, event_ts(work, events[streams->n]));
     }
-    enum sutra_status status =
-        work->engine->sort_numbers(work->engine->state, &(struct sort_numbers_step){ts, n, order}, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(work->engine->sort_numbers(work->engine->state, &(struct sort_numbers_step){ts, n, order}, error));
+    for (row_t i = 0; i < n; i++)
         streams->event[i] = events[order[i]];
-    return status;
+    return SUTRA_OK;
 }
 
 static struct number later_of(struct number a, struct number b) {

@@ -157,21 +157,20 @@ static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dl
     struct arena_mark mark = arena_mark(&work->scratch);
     row_t *without = arena_alloc(&work->scratch, events->n, sizeof *without), n_without = 0;
     struct requested_column columns[2];
-    for (row_t event = 0; event < events->n && without; event++) {
+    TRY_ALLOC(without, error);
+    for (row_t event = 0; event < events->n; event++) {
         external[event] = events->external[event];
         if (external[event] == -1)
             without[n_without++] = event;
     }
-    enum sutra_status status =
-        without ? event_columns_request(work->context, work->trace, fields, 2, without, n_without, columns, error)
-                : error_memory(error);
-    for (row_t i = 0; i < n_without && !status; i++) {
+    TRY(event_columns_request(work->context, work->trace, fields, 2, without, n_without, columns, error));
+    for (row_t i = 0; i < n_without; i++) {
         value_key lower = columns[0].key[without[i]];
         if (lower != KEY_ABSENT && lower != KEY_UNHASHABLE && !columns[1].place[without[i]].at)
             external[without[i]] = lower;
     }
     arena_release(&work->scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- The stages ---- */

@@ -415,8 +415,7 @@ static bool dlrm_merged_write(const void *of, struct text_out *out) {
         if (kind != SUTRA_T1)
             json_close(&json, '}');
     }
-    json_name(&json, "launches");
-    json_open(&json, '{');
+    json_add_open(&json, "launches", '{');
     for (uint64_t i = 0; i < merged->launches.n_lists; i++) {
         const struct dlrm_launch_list *list = &merged->launches.lists[i];
         add_text(&json, &merged->texts, list->name, true);

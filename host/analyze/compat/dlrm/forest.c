@@ -172,13 +172,10 @@ static enum sutra_status sort_ranks(const struct engine *engine, const struct dl
     TRY(arena_status(arena, error));
     for (row_t i = 0; i < n; i++)
         number_set(end, i, number_at(host->end, ranks->below[i]));
-    enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = ranks->group[order[i]];
-    if (!status)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
-    if (status)
-        return status;
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error));
     /* Equal ends of a group have the same rank. */
     row_t rank = 0;
     for (row_t i = 0; i < ranks->n; i++) {
@@ -203,15 +200,13 @@ static enum sutra_status find_parents(struct dlrm_work *work, struct dlrm_host *
     struct row_set set = {0};
     bool ok = !scratch->failed && number_groups(work, host, &ranks) && row_set_init(&set, ranks.n);
     enum sutra_status status = ok ? sort_ranks(work->engine, host, &ranks, scratch, error) : error_memory(error);
-    if (!status) {
-        /* Insert the events by time; the parent has the next rank of the group. */
-        for (row_t i = 0; i < ranks.n; i++) {
-            row_t event = ranks.below[i], next = row_set_next(&set, ranks.rank[i]);
-            bool found = next < ranks.group_end[ranks.group[i]];
-            host->parent[event] = found ? ranks.holder[next] : host->root[event];
-            ranks.holder[ranks.rank[i]] = event;
-            row_set_add(&set, ranks.rank[i]);
-        }
+    /* Insert the events by time; the parent has the next rank of the group. */
+    for (row_t i = 0; i < ranks.n && !status; i++) {
+        row_t event = ranks.below[i], next = row_set_next(&set, ranks.rank[i]);
+        bool found = next < ranks.group_end[ranks.group[i]];
+        host->parent[event] = found ? ranks.holder[next] : host->root[event];
+        ranks.holder[ranks.rank[i]] = event;
+        row_set_add(&set, ranks.rank[i]);
     }
     row_set_free(&set);
     return status;
@@ -231,12 +226,8 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
     row_t *next = arena_alloc(scratch, window->n, sizeof *next); /* the next free node in each subtree */
     struct root_lists lists = {0};
     row_t *size = arena_zeros(scratch, window->n, sizeof *size);
-    enum sutra_status status = SUTRA_OK;
     *forest = (struct dlrm_forest){0};
-    if (scratch->failed) {
-        status = error_memory(error);
-        goto out;
-    }
+    TRY(arena_status(scratch, error));
     struct number last = window->end;
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
@@ -249,48 +240,40 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
         host.event[host.n++] = event;
     }
     forest->last = last;
-    status = lists_make(work, &host, &lists, error);
-    if (!status) {
-        find_roots(work, window->main_tid, &host, &lists, forest);
-        status = find_parents(work, &host, error);
-    }
-    if (status)
-        goto out;
+    TRY(lists_make(work, &host, &lists, error));
+    find_roots(work, window->main_tid, &host, &lists, forest);
+    TRY(find_parents(work, &host, error));
     forest->event = arena_alloc(work->arena, host.n, sizeof *forest->event);
     forest->parent = arena_alloc(work->arena, host.n, sizeof *forest->parent);
     forest->end = arena_alloc(work->arena, host.n, sizeof *forest->end);
     forest->flags = arena_alloc(work->arena, host.n, sizeof *forest->flags);
-    if (!work->arena->failed) {
-        /* Sum the sizes of subtrees from the last event to the first, since a parent precedes its children. Then number
-         * the nodes from the first to the last: each gets the next free node of its parent. */
-        row_t next_root = 0;
-        for (row_t i = host.n; i-- > 0;) {
-            size[i]++;
-            if (host.parent[i] != ROW_NONE)
-                size[host.parent[i]] += size[i];
-        }
-        for (row_t i = 0; i < host.n; i++) {
-            row_t parent = host.parent[i], *free_node = parent == ROW_NONE ? &next_root : &next[parent];
-            host.node[i] = ROW_NONE;
-            if (host.root[i] == ROW_NONE)
-                continue;
-            row_t node = *free_node;
-            *free_node += size[i];
-            next[i] = node + 1;
-            host.node[i] = node;
-            forest->event[node] = host.event[i];
-            forest->parent[node] = parent == ROW_NONE ? ROW_NONE : host.node[parent];
-            forest->end[node] = node + size[i];
-            forest->flags[node] = event_in(work, host.event[i], CATEGORY_CPU_OP) ? NODE_OPERATOR : 0;
-            forest->n_roots += parent == ROW_NONE;
-            forest->n++;
-        }
-    } else {
-        status = error_memory(error);
+    TRY(arena_status(work->arena, error));
+    /* Sum the sizes of subtrees from the last event to the first, since a parent precedes its children. Then number
+     * the nodes from the first to the last: each gets the next free node of its parent. */
+    row_t next_root = 0;
+    for (row_t i = host.n; i-- > 0;) {
+        size[i]++;
+        if (host.parent[i] != ROW_NONE)
+            size[host.parent[i]] += size[i];
     }
-out:
+    for (row_t i = 0; i < host.n; i++) {
+        row_t parent = host.parent[i], *free_node = parent == ROW_NONE ? &next_root : &next[parent];
+        host.node[i] = ROW_NONE;
+        if (host.root[i] == ROW_NONE)
+            continue;
+        row_t node = *free_node;
+        *free_node += size[i];
+        next[i] = node + 1;
+        host.node[i] = node;
+        forest->event[node] = host.event[i];
+        forest->parent[node] = parent == ROW_NONE ? ROW_NONE : host.node[parent];
+        forest->end[node] = node + size[i];
+        forest->flags[node] = event_in(work, host.event[i], CATEGORY_CPU_OP) ? NODE_OPERATOR : 0;
+        forest->n_roots += parent == ROW_NONE;
+        forest->n++;
+    }
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /*

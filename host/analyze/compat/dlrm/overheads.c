@@ -340,16 +340,15 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct a
     const struct dlrm_samples *samples = statistics->samples;
     /* T1 has a row even without a sample. Rows of operators are in the order of first calls, not of first samples. */
     struct tuple first = {{SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE}};
-    if (tuples_number(&statistics->groups, first) == TUPLE_NONE)
-        return error_memory(error);
+    TRY_ALLOC(tuples_number(&statistics->groups, first) != TUPLE_NONE, error);
     static const enum sutra_dlrm_overhead_kind kinds[] = {SUTRA_T2, SUTRA_T3, SUTRA_T5};
     const struct dlrm_operators *ops = statistics->ops;
     for (row_t op = 0; op < ops->n; op++) {
         uint32_t name = ops->name[op];
         uint32_t shapes = statistics->by_shape ? statistics->made->op_shapes[op] : SUTRA_DLRM_NONE;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (tuples_number(&statistics->groups, (struct tuple){{kinds[i], name, shapes}}) == TUPLE_NONE)
-                return error_memory(error);
+            TRY_ALLOC(tuples_number(&statistics->groups, (struct tuple){{kinds[i], name, shapes}}) != TUPLE_NONE,
+                      error);
     }
     for (uint64_t i = 0; i < samples->n; i++) {
         const struct dlrm_sample *sample = &samples->list[i];
@@ -368,14 +367,12 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct a
     row_t n = (row_t)samples->n;
     for (row_t i = 0; i < n; i++)
         statistics->order[i] = i;
-    enum sutra_status status = sort_by_group(statistics, statistics->order, error);
-    if (!status && statistics->by_shape)
-        status = engine->sort_numbers(engine->state,
-                                      &(struct sort_numbers_step){statistics->us, n, statistics->by_value}, error);
-    if (!status && statistics->by_shape)
-        status = sort_by_group(statistics, statistics->by_value, error);
-    if (status)
-        return status;
+    TRY(sort_by_group(statistics, statistics->order, error));
+    if (statistics->by_shape) {
+        struct sort_numbers_step by_value = {statistics->us, n, statistics->by_value};
+        TRY(engine->sort_numbers(engine->state, &by_value, error));
+        TRY(sort_by_group(statistics, statistics->by_value, error));
+    }
     fill_rows(statistics);
     return SUTRA_OK;
 }
@@ -469,8 +466,8 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
     uint64_t n_copied = 0;
     raw->groups = arena_alloc(&raw->arena, n, sizeof *raw->groups);
     raw->us = arena_alloc(&raw->arena, raw->n, sizeof *raw->us);
-    bool ok = raw->groups && raw->us;
-    for (uint64_t i = 0; i < n && ok; i++) {
+    TRY(arena_status(&raw->arena, error));
+    for (uint64_t i = 0; i < n; i++) {
         const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[copy->order[i]];
         uint32_t name = copy_text(copy, row->name);
         copy->shapes.length = 0;
@@ -480,27 +477,25 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
             shape_append_tuple(&copy->shapes, strings_text(&dlrm->texts, row->shapes));
         uint32_t shapes =
             copy->shapes.failed ? STRING_NONE : strings_intern(&raw->texts, copy->shapes.bytes, copy->shapes.length);
-        ok = name != STRING_NONE && shapes != STRING_NONE;
+        TRY_ALLOC(name != STRING_NONE && shapes != STRING_NONE, error);
         raw->groups[raw->n_groups++] = (struct dlrm_raw_group){row->kind, name, shapes, row->n};
         memcpy(raw->us + n_copied, dlrm->by_shape.kept + copy->first[copy->order[i]], row->n * sizeof *raw->us);
         n_copied += row->n;
     }
-    TRY_ALLOC(ok, error);
     const struct dlrm_launches *from = &copy->dlrm->by_shape.launches;
     struct dlrm_launches *to = &copy->raw->launches;
     to->lists = arena_alloc(&copy->raw->arena, from->n_lists, sizeof *to->lists);
     to->names = arena_alloc(&copy->raw->arena, from->n_names, sizeof *to->names);
-    ok = to->lists && to->names;
-    for (; ok && to->n_lists < from->n_lists; to->n_lists++) {
+    TRY(arena_status(&raw->arena, error));
+    for (; to->n_lists < from->n_lists; to->n_lists++) {
         to->lists[to->n_lists] = from->lists[to->n_lists];
         to->lists[to->n_lists].name = copy_text(copy, from->lists[to->n_lists].name);
-        ok = to->lists[to->n_lists].name != STRING_NONE;
+        TRY_ALLOC(to->lists[to->n_lists].name != STRING_NONE, error);
     }
-    for (; ok && to->n_names < from->n_names; to->n_names++) {
+    for (; to->n_names < from->n_names; to->n_names++) {
         to->names[to->n_names] = copy_text(copy, from->names[to->n_names]);
-        ok = to->names[to->n_names] != STRING_NONE;
+        TRY_ALLOC(to->names[to->n_names] != STRING_NONE, error);
     }
-    TRY_ALLOC(ok, error);
     return SUTRA_OK;
 }
 

@@ -287,12 +287,9 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
         before[i] = window->rows[order[i]];
         number_set(key, i, event_ts(work, before[i]));
     }
-    enum sutra_status status =
-        engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
-    for (row_t i = 0; i < window->n && !status; i++)
+    TRY(engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error));
+    for (row_t i = 0; i < window->n; i++)
         window->rows[i] = before[order[i]];
-    if (status)
-        return status;
     /* The requested marker, or the first usual marker that a name begins with. */
     static const char *const usual[] = {"## ", STEP_NAME, ""};
     const char *given = work->options->module_marker;

@@ -59,30 +59,24 @@ static void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *
     member_integer(&json, "batch", (int64_t)report->batch);
     json_name(&json, "trimmed");
     json_literal(&json, report->trimmed ? "true" : "false", report->trimmed ? 4 : 5);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         member_integer(&json, counts[i].name, (int64_t)counts[i].count);
-    }
-    json_name(&json, "streams");
-    json_open(&json, '[');
+    json_add_open(&json, "streams", '[');
     for (uint32_t i = 0; i < dlrm->stream_times.n_names; i++)
         json_text(&json, dlrm, dlrm->stream_times.names[i]);
     json_close(&json, ']');
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         member_number(&json, times[i].name, times[i].us);
-    }
     member_double(&json, "QPS", report->qps);
-    json_name(&json, "edit_stats");
-    json_open(&json, '{');
+    json_add_open(&json, "edit_stats", '{');
     if (report->n_loaders != report->n_forwards) {
-        json_name(&json, "loader_forward_mismatch");
-        json_open(&json, '[');
+        json_add_open(&json, "loader_forward_mismatch", '[');
         json_integer(&json, (int64_t)report->n_loaders);
         json_integer(&json, (int64_t)report->n_forwards);
         json_close(&json, ']');
     }
-    if (report->n_orphans) {
+    if (report->n_orphans)
         member_integer(&json, "orphan_executor", (int64_t)report->n_orphans);
-    }
     json_close(&json, '}');
     member_integer(&json, "op_external_ids_colliding_with_cc_keys", (int64_t)report->n_colliding);
     json_close(&json, '}');
@@ -170,8 +164,7 @@ struct json_level {
 static void open_level(struct json_out *json, double us, struct json_level *level, uint32_t first, uint32_t n) {
     json_open(json, '{');
     member_double(json, "runtime", us);
-    json_name(json, "items");
-    json_open(json, '[');
+    json_add_open(json, "items", '[');
     *level = (struct json_level){first, first + n};
 }
 
@@ -240,8 +233,7 @@ static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *jso
         json_name(json, "key");
         write_key(dlrm, json, entry->name, entry->shape);
         member_double(json, "runtime", entry->us);
-        json_name(json, "subs");
-        json_open(json, '[');
+        json_add_open(json, "subs", '[');
         for (uint64_t k = 0; k < entry->n_parts; k++) {
             const struct sutra_dlrm_part *part = &dlrm->report.parts[entry->first_part + k];
             json_open(json, '[');
@@ -269,8 +261,7 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
         member_text(json, dlrm, "group", group->name);
         member_double(json, "us", group->us);
         member_integer(json, "n_all_variants", (int64_t)group->n_all_variants);
-        json_name(json, "variants");
-        json_open(json, '[');
+        json_add_open(json, "variants", '[');
         for (uint64_t k = 0; k < group->n_variants; k++) {
             const struct sutra_dlrm_variant *variant = &dlrm->report.variants[group->first_variant + k];
             json_open(json, '[');
@@ -346,25 +337,20 @@ static void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *o
                  {"sum_dur", times->sum}};
     json_open(&json, '{');
     if (dlrm->report.has_streams) {
-        json_name(&json, "get_gpu_stream_stats_upstream");
-        json_open(&json, '{');
+        json_add_open(&json, "get_gpu_stream_stats_upstream", '{');
         for (uint32_t i = 0; i < times->n; i++) {
             json_text_key(&json, dlrm, times->list[i].name);
             json_number(&json, times->list[i].original);
-            if (i > 0)
-                continue;
-            member_number(&json, "total", times->original_total);
+            if (i == 0)
+                member_number(&json, "total", times->original_total);
         }
         json_close(&json, '}');
         member_number(&json, "notebook_idle_time", times->idle);
         member_number(&json, "notebook_overlapped_time", times->original_overlap);
-        json_name(&json, "corrected");
-        json_open(&json, '{');
-        for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        json_add_open(&json, "corrected", '{');
+        for (size_t i = 0; i < sizeof right / sizeof *right; i++)
             member_number(&json, right[i].name, right[i].us);
-        }
-        json_name(&json, "per_stream_sum");
-        json_open(&json, '{');
+        json_add_open(&json, "per_stream_sum", '{');
         for (uint32_t i = 0; i < times->n; i++) {
             json_text_key(&json, dlrm, times->list[i].name);
             json_number(&json, times->list[i].sum);
@@ -618,31 +604,27 @@ struct target {
 /* More streams share one file. */
 #define MAX_STREAM_FILES 100
 
-/* Writes one file with `write`, or the bars of a stream if `write` is NULL. */
+/* The text of a file: by `write`, or the bars of a stream if `write` is NULL. */
+struct file_source {
+    const struct sutra_dlrm *dlrm;
+    void (*write)(const struct sutra_dlrm *, struct text_out *);
+    const struct sutra_dlrm_stream *stream;
+};
+
+static bool append_file(const void *of, struct text_out *out) {
+    const struct file_source *source = of;
+    if (source->write)
+        source->write(source->dlrm, out);
+    else
+        dlrm_write_variants(source->dlrm, source->stream, out);
+    return true;
+}
+
 static enum sutra_status write_file(const struct target *target, const char *name,
                                     void (*write)(const struct sutra_dlrm *, struct text_out *),
                                     const struct sutra_dlrm_stream *stream) {
-    struct text_out out = {0};
-    uint64_t n_bytes = 0;
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", target->folder, name) < 0)
-        return error_memory(target->error);
-    enum sutra_status status = sink_open(&out.sink, target->context, path, target->error);
-    if (!status) {
-        if (write)
-            write(target->dlrm, &out);
-        else
-            dlrm_write_variants(target->dlrm, stream, &out);
-        bool whole = !out.out.failed;
-        out_flush(&out);
-        status = sink_close(out.sink, whole, &n_bytes, target->error);
-        if (!status && !whole)
-            status = error_memory(target->error);
-    }
-    *target->n_bytes += n_bytes;
-    buffer_free(&out.out);
-    free(path);
-    return status;
+    return text_file_write_in(target->context, target->folder, name, append_file,
+                              &(struct file_source){target->dlrm, write, stream}, target->n_bytes, target->error);
 }
 
 /* Joins a prefix, a word of the user or the trace, and a suffix; replaces characters invalid in file names. */

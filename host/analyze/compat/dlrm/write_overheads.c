@@ -191,8 +191,7 @@ void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *ou
     row_t i = 0;
     out->out.failed |= !ok;
     json_open(&json, '{');
-    json_name(&json, "independent");
-    json_open(&json, '{');
+    json_add_open(&json, "independent", '{');
     json_key(&json, kinds[SUTRA_T1], 2);
     if (ok)
         i = write_samples(dlrm, &json, &sorted, 0, SUTRA_T1);

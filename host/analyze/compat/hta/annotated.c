@@ -77,14 +77,12 @@ static enum sutra_status sort_kernels(struct annotated *annotated, struct arena 
         TRY_ALLOC(annotated->thread[i] != TUPLE_NONE, error);
     }
     struct sort_keys_step step = {keys, annotated->order, n};
-    enum sutra_status status = engine->sort_keys(engine->state, &step, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(engine->sort_keys(engine->state, &step, error));
+    for (row_t i = 0; i < n; i++)
         keys[i] = annotated->thread[annotated->order[i]];
-    if (!status)
-        status = engine->sort_keys(engine->state, &step, error);
+    TRY(engine->sort_keys(engine->state, &step, error));
     annotated->first = arena_zeros(arena, (size_t)annotated->threads.n + 1, sizeof *annotated->first);
-    if (status || !annotated->first)
-        return status ? status : error_memory(error);
+    TRY_ALLOC(annotated->first, error);
     for (row_t i = 0; i < n; i++) {
         ends[i] = end_of(rows, annotated->event[annotated->order[i]]);
         annotated->first[annotated->thread[i] + 1]++;
@@ -129,7 +127,6 @@ static bool is_written_later(const struct annotated *annotated, const struct tup
 }
 
 /* Kernels with the same times get the annotation that HTA writes last. */
-
 static enum sutra_status spread_by_times(struct annotated *annotated, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &annotated->input->rows;
     struct tuples threads = {0}, times = {0};
@@ -202,15 +199,12 @@ static enum sutra_status annotate(struct annotated *annotated, struct arena *are
     const struct sutra_hta_options *options = &annotated->input->options;
     const struct device_events *events = annotated->input->rows.events;
     struct buffer short_name = {0};
-    enum sutra_status status = sort_annotations(annotated, arena, error);
-    if (!status)
-        status = sort_kernels(annotated, arena, error);
-    for (row_t i = 0; i < annotated->n_annotations && !status; i++)
+    TRY(sort_annotations(annotated, arena, error));
+    TRY(sort_kernels(annotated, arena, error));
+    for (row_t i = 0; i < annotated->n_annotations; i++)
         attribute_kernels(annotated, i);
-    if (!status && options->compat && options->hta_version == SUTRA_HTA_VERSION_0_6)
-        status = spread_by_times(annotated, arena, error);
-    if (status)
-        return status;
+    if (options->compat && options->hta_version == SUTRA_HTA_VERSION_0_6)
+        TRY(spread_by_times(annotated, arena, error));
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_ANNOTATED);
     type_ids(table, events, annotated->event, annotated->n);
     for (row_t i = 0; i < annotated->n; i++) {

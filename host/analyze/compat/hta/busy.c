@@ -136,12 +136,11 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     }
     for (row_t i = 0; i < n_kernels; i++)
         wanted[i] = rows->stream[input->kernels.event[i]];
-    enum sutra_status status =
-        engine->join(engine->state, &(struct join_step){keys, n, wanted, n_kernels, last}, error);
-    for (row_t i = 0; i < n_kernels && !status; i++)
+    TRY(engine->join(engine->state, &(struct join_step){keys, n, wanted, n_kernels, last}, error));
+    for (row_t i = 0; i < n_kernels; i++)
         idle->number[i] = rows->state[input->kernels.event[i]] & HTA_WORK ? of_last[last[i]] : UINT32_MAX;
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* Walks the kernels by start; last_end: scratch, the last end of each stream. */
@@ -182,10 +181,10 @@ static void add_idle_rows(struct sutra_hta *hta, const struct idle *idle, const 
             continue;
         table_integer(table, hta->options.rank);
         table_integer(table, idle->streams[group / IDLE_N_CAUSES]);
-        table_text(table, cause, strlen(cause));
+        table_words(table, cause);
         table_real(table, rounded_to(us, 2));
         table_real(table, total != 0 ? rounded_to(us / total, 2) : NAN);
-        table_text(stats, cause, strlen(cause));
+        table_words(stats, cause);
         table_integer(stats, hta->options.rank);
         table_integer(stats, idle->streams[group / IDLE_N_CAUSES]);
         table_describe(stats, &descriptions[group], 2);
@@ -289,7 +288,7 @@ void hta_types_fill(struct sutra_table *table, const struct interval_states *sta
     }
     qsort(rows, n, sizeof *rows, compare_types);
     for (size_t i = 0; i < n; i++) {
-        table_text(table, rows[i].name, strlen(rows[i].name));
+        table_words(table, rows[i].name);
         table_number(table, rows[i].us);
         table_real(table, total != 0 ? rounded_to(rows[i].us / total * 100, 1) : NAN);
     }

@@ -270,8 +270,7 @@ static bool write_changes(const void *of, struct text_out *text) {
     struct json_out json = {.text = text, .indent = 1};
     json_open(&json, '{');
     for (int change = 0; change < (int)(sizeof changes / sizeof *changes); change++) {
-        json_key(&json, changes[change], strlen(changes[change]));
-        json_open(&json, '[');
+        json_add_open(&json, changes[change], '[');
         for (uint64_t row = 0; row < table->n_rows; row++) {
             size_t length;
             const char *name = table_get_text(table, COMPARE_NAME, row, &length);

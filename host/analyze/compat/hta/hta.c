@@ -24,32 +24,31 @@
 /* Columns that are integers or real numbers: as the trace has its times, or as the options have nanoseconds. */
 enum { START = SUTRA_COLUMN_TEXT + 1, DUR, TIME, WHOLE };
 
+#define COLUMN(name, kind)                                                                                             \
+    { name, kind }
+
 #define DESCRIPTION_COLUMNS                                                                                            \
     REAL("count"), REAL("mean"), REAL("std"), REAL("min"), REAL("25%"), REAL("50%"), REAL("75%"), REAL("max")
-#define TYPE_COLUMNS TEXT("kernel_type"), {"sum", WHOLE}, REAL("percentage")
+#define TYPE_COLUMNS TEXT("kernel_type"), COLUMN("sum", WHOLE), REAL("percentage")
 #define NAME_COLUMNS                                                                                                   \
-    TEXT("name"), {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, REAL("stddev"), REAL("mean (us)"),          \
-        TEXT("kernel_type"), INTEGER("rank")
+    TEXT("name"), COLUMN("sum (us)", DUR), COLUMN("max (us)", DUR), COLUMN("min (us)", DUR), REAL("stddev"),           \
+        REAL("mean (us)"), TEXT("kernel_type"), INTEGER("rank")
 
 /* An event of the trace. */
 #define EVENT_COLUMNS                                                                                                  \
-    INTEGER("index"), {"ts", START}, {"dur", DUR}, {"end", TIME}, INTEGER("pid"), INTEGER("tid"), INTEGER("stream"),   \
-        INTEGER("correlation"), INTEGER("index_correlation"), TEXT("s_cat"), TEXT("s_name")
+    INTEGER("index"), COLUMN("ts", START), COLUMN("dur", DUR), COLUMN("end", TIME), INTEGER("pid"), INTEGER("tid"),    \
+        INTEGER("stream"), INTEGER("correlation"), INTEGER("index_correlation"), TEXT("s_cat"), TEXT("s_name")
 
 #define ANNOTATION_COLUMNS                                                                                             \
-    TEXT("name"), {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, REAL("stddev"), REAL("mean (us)"),          \
-        INTEGER("rank")
+    TEXT("name"), COLUMN("sum (us)", DUR), COLUMN("max (us)", DUR), COLUMN("min (us)", DUR), REAL("stddev"),           \
+        REAL("mean (us)"), INTEGER("rank")
 
 static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
     [SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", OF_JOB,
-                            .columns = {INTEGER("rank"),
-                                        {"idle_time(us)", TIME},
-                                        {"compute_time(us)", TIME},
-                                        {"non_compute_time(us)", TIME},
-                                        {"kernel_time(us)", TIME},
-                                        REAL("idle_time_pctg"),
-                                        REAL("compute_time_pctg"),
-                                        REAL("non_compute_time_pctg")}},
+                            .columns = {INTEGER("rank"), COLUMN("idle_time(us)", TIME),
+                                        COLUMN("compute_time(us)", TIME), COLUMN("non_compute_time(us)", TIME),
+                                        COLUMN("kernel_time(us)", TIME), REAL("idle_time_pctg"),
+                                        REAL("compute_time_pctg"), REAL("non_compute_time_pctg")}},
     [SUTRA_HTA_TYPES] = {"gpu_kernel_breakdown.types", OF_JOB, .columns = {TYPE_COLUMNS}},
     [SUTRA_HTA_KERNELS] = {"gpu_kernel_breakdown.kernels", OF_JOB, .columns = {NAME_COLUMNS}},
     [SUTRA_HTA_TYPES_MEMORY] = {"gpu_kernel_breakdown_mem.types", OF_JOB, .columns = {TYPE_COLUMNS}},
@@ -66,43 +65,27 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
                                  2},
     [SUTRA_HTA_BANDWIDTH] = {"memory_bw_summary", OF_JOB,
                              .columns = {INTEGER("rank"), TEXT("name"), DESCRIPTION_COLUMNS}, "memory_bw_gbps", 2},
-    [SUTRA_HTA_LAUNCHES] =
-        {"cuda_kernel_launch_stats", SERIES_OF_RANK,
-         .columns = {INTEGER("correlation"), {"cpu_duration", DUR}, {"gpu_duration", DUR}, {"launch_delay", TIME}}},
+    [SUTRA_HTA_LAUNCHES] = {"cuda_kernel_launch_stats", SERIES_OF_RANK,
+                            .columns = {INTEGER("correlation"), COLUMN("cpu_duration", DUR),
+                                        COLUMN("gpu_duration", DUR), COLUMN("launch_delay", TIME)}},
     [SUTRA_HTA_QUEUE] = {"queue_length_time_series", SERIES_OF_RANK,
-                         .columns = {INTEGER("index"),
-                                     {"ts", START},
-                                     INTEGER("pid"),
-                                     INTEGER("tid"),
-                                     INTEGER("stream"),
-                                     INTEGER("queue_length")}},
+                         .columns = {INTEGER("index"), COLUMN("ts", START), INTEGER("pid"), INTEGER("tid"),
+                                     INTEGER("stream"), INTEGER("queue_length")}},
     [SUTRA_HTA_RANKS] = {"rank_summary", OF_JOB,
                          .columns = {INTEGER("rank"), TEXT("file"), INTEGER("events"), INTEGER("kernels"),
                                      REAL("first_us"), REAL("kernel_time_us"), REAL("idle_us"), REAL("compute_us"),
                                      REAL("communication_us"), REAL("exposed_communication_us"),
                                      REAL("exposed_memory_us"), INTEGER("launches")}},
     [SUTRA_HTA_LAUNCH_CALLS] = {"launch_calls", OF_JOB,
-                                .columns = {INTEGER("rank"),
-                                            TEXT("name"),
-                                            INTEGER("calls"),
-                                            INTEGER("kernels"),
-                                            {"cpu_duration", TIME},
-                                            {"gpu_duration", TIME},
-                                            INTEGER("shorter_kernels"),
-                                            REAL("delay_mean"),
-                                            REAL("delay_50%"),
+                                .columns = {INTEGER("rank"), TEXT("name"), INTEGER("calls"), INTEGER("kernels"),
+                                            COLUMN("cpu_duration", TIME), COLUMN("gpu_duration", TIME),
+                                            INTEGER("shorter_kernels"), REAL("delay_mean"), REAL("delay_50%"),
                                             REAL("delay_max")}},
     [SUTRA_HTA_STEPS] = {"profiler_steps", OF_JOB,
-                         .columns = {INTEGER("rank"),
-                                     INTEGER("step"),
-                                     {"ts", START},
-                                     {"dur", DUR},
-                                     INTEGER("kernels"),
-                                     {"kernel_sum_us", TIME},
-                                     {"busy_us", TIME},
-                                     {"compute_us", TIME},
-                                     {"communication_us", TIME},
-                                     {"exposed_communication_us", TIME}}},
+                         .columns = {INTEGER("rank"), INTEGER("step"), COLUMN("ts", START), COLUMN("dur", DUR),
+                                     INTEGER("kernels"), COLUMN("kernel_sum_us", TIME), COLUMN("busy_us", TIME),
+                                     COLUMN("compute_us", TIME), COLUMN("communication_us", TIME),
+                                     COLUMN("exposed_communication_us", TIME)}},
     [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", OF_JOB, .columns = {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", OF_JOB, .columns = {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations", SERIES_OF_RANK,
@@ -111,22 +94,16 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
                              .columns = {TEXT("aten_op_name"), TEXT("kernel_sequence"), INTEGER("occurrence_count"),
                                          REAL("avg_aten_op_launch_delay"), REAL("avg_runtime_delay")}},
     [SUTRA_HTA_SEQUENCES] = {"frequent_cuda_kernel_sequences", OF_RANK,
-                             .columns = {TEXT("pattern"),
-                                         INTEGER("count"),
-                                         {"GPU kernel duration (us)", TIME},
-                                         {"CPU op duration (us)", TIME}}},
+                             .columns = {TEXT("pattern"), INTEGER("count"), COLUMN("GPU kernel duration (us)", TIME),
+                                         COLUMN("CPU op duration (us)", TIME)}},
     [SUTRA_HTA_BANDWIDTH_SERIES] = {"memory_bw_time_series", SERIES_OF_RANK,
                                     .columns = {REAL("ts"), INTEGER("pid"), TEXT("name"), REAL("memory_bw_gbps")}},
     [SUTRA_HTA_BLOCKED] = {"time_spent_blocked_on_full_queue", OF_JOB,
                            .columns = {INTEGER("rank"), INTEGER("stream"), REAL("duration_at_max_queue_length"),
                                        REAL("relative_duration_at_max_queue_length")}},
     [SUTRA_HTA_LAUNCH_HISTOGRAM] = {"cuda_kernel_launch_histogram", OF_JOB,
-                                    .columns = {INTEGER("rank"),
-                                                TEXT("kind"),
-                                                INTEGER("from_us"),
-                                                INTEGER("to_us"),
-                                                INTEGER("launches"),
-                                                {"sum_us", TIME}}},
+                                    .columns = {INTEGER("rank"), TEXT("kind"), INTEGER("from_us"), INTEGER("to_us"),
+                                                INTEGER("launches"), COLUMN("sum_us", TIME)}},
     [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series", SERIES_OF_RANK,
                                .columns = {REAL("ts"), INTEGER("pid"), REAL("busy_pctg")}},
     [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", SERIES_OF_RANK,
@@ -431,33 +408,30 @@ enum sutra_status hta_making_begin(struct sutra_context *context, const struct s
     return SUTRA_OK;
 }
 
-void hta_making_do(void *of) {
-    struct hta_making *making = of;
+static enum sutra_status run_all(struct hta_making *making) {
     struct hta_input *input = &making->input;
     struct sutra_hta *hta = making->made;
     struct arena *arena = &making->arena;
     struct sutra_error *error = &making->error;
-    enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
+    TRY(hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error));
     hta->starts_real = input->rows.starts_real;
     hta->durs_real = input->rows.durs_real;
     hta->result.real_kinds = hta_real_kinds(&hta->options, hta->starts_real, hta->durs_real);
     hta->base = input->rows.base;
     hta->warnings[0] = input->rows.warning;
-    if (!status)
-        status = hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error);
-    if (!status)
-        status = hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error);
-    if (!status)
-        status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
-    making->status = status;
-    if (status)
-        return;
+    TRY(hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error));
+    TRY(hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error));
+    TRY(hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error));
     /* rows with a stream are kernels, memcpys and memsets, or synchronizations */
     for (row_t i = 0; i < input->kernels.n; i++)
         hta->summary.n_kernels += (input->rows.state[input->kernels.event[i]] & HTA_WORK) != 0;
     hta->summary.n_no_work = input->kernels.n - hta->summary.n_kernels;
-    if (making->in_background)
-        making->status = run_metrics(making, NULL, N_OF_RANK, ASKING);
+    return making->in_background ? run_metrics(making, NULL, N_OF_RANK, ASKING) : SUTRA_OK;
+}
+
+void hta_making_do(void *of) {
+    struct hta_making *making = of;
+    making->status = run_all(making);
 }
 
 enum sutra_status hta_making_end(void *of, void **hta, struct sutra_error *error) {

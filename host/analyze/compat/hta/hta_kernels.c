@@ -114,7 +114,7 @@ static void add_row(const struct sutra_hta_options *options, struct sutra_table 
     table_real(table, durs->n > 1 ? deviation : 0);
     table_real(table, us_of_wide(durs->sum) / (double)durs->n);
     if (type != NO_TYPE)
-        table_text(table, kernel_type_names[type], strlen(kernel_type_names[type]));
+        table_words(table, kernel_type_names[type]);
     table_integer(table, options->rank);
 }
 
@@ -209,23 +209,19 @@ enum sutra_status hta_names(const struct hta_input *input, struct arena *arena, 
     struct name_row *rows = arena_alloc(arena, n_strings, sizeof *rows);
     struct sutra_table *plain = result_table_begin(&hta->result, SUTRA_HTA_KERNELS);
     struct sutra_table *memory = result_table_begin(&hta->result, SUTRA_HTA_KERNELS_MEMORY);
-    enum sutra_status status = SUTRA_OK;
+    const uint64_t n_kept = input->options.n_kernels;
     TRY(arena_status(arena, error));
     for (row_t i = 0; i < input->kernels.n; i++)
         moments_add(&by_name[input->rows.events->name[input->kernels.event[i]]],
                     input->kernels.end[i] - input->kernels.start[i]);
-    for (int type = 0; type <= KERNEL_MEMORY && !status; type++) {
-        uint32_t n = collect_names(input, (enum kernel_type)type, by_name, rows);
+    for (enum kernel_type type = 0; type <= KERNEL_MEMORY; type++) {
+        uint32_t n = collect_names(input, type, by_name, rows);
         if (type != KERNEL_MEMORY)
-            status = add_type(&input->options, plain, (enum kernel_type)type, rows, n, input->options.n_kernels, arena,
-                              error);
-        if (!status)
-            status = add_type(&input->options, memory, (enum kernel_type)type, rows, n, input->options.n_kernels, arena,
-                              error);
+            TRY(add_type(&input->options, plain, type, rows, n, n_kept, arena, error));
+        TRY(add_type(&input->options, memory, type, rows, n, n_kept, arena, error));
     }
-    if (!status)
-        status = hta_names_sort(plain, arena, error);
-    return status ? status : hta_names_sort(memory, arena, error);
+    TRY(hta_names_sort(plain, arena, error));
+    return hta_names_sort(memory, arena, error);
 }
 
 /*

@@ -98,10 +98,9 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
         if (names[string].n_calls > 0)
             add_row(hta, rows, string, &names[string], &of_names[string]);
     memset(groups, 0, (size_t)n * sizeof *groups);
-    enum sutra_status status = describe_integers(input->engine, arena, groups, delays, n, 1, NS_PER_US, &all, error);
-    if (!status)
-        hta->summary.delay_median_us = all.q50;
-    return status;
+    TRY(describe_integers(input->engine, arena, groups, delays, n, 1, NS_PER_US, &all, error));
+    hta->summary.delay_median_us = all.q50;
+    return SUTRA_OK;
 }
 
 /*
@@ -149,7 +148,7 @@ static void add_histogram(struct sutra_hta *hta, const struct launch_histogram *
             if (histogram->n[kind][bin] == 0)
                 continue;
             table_integer(table, hta->options.rank);
-            table_text(table, kinds[kind], strlen(kinds[kind]));
+            table_words(table, kinds[kind]);
             table_integer(table, bin ? (int64_t)1 << (bin - 1) : 0);
             table_integer(table, (int64_t)1 << bin);
             table_integer(table, (int64_t)histogram->n[kind][bin]);

@@ -207,9 +207,8 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
         totals[step_of[i]].n_kernels++;
         totals[step_of[i]].sum_ns += kernels->end[i] - kernels->start[i];
     }
-    for (int set = 0; set < N_SETS; set++) {
+    for (int set = 0; set < N_SETS; set++)
         TRY(measure_set(input, set, step_of, n, totals, arena, error));
-    }
 
     struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_STEPS);
     for (uint32_t s = 0; s < n; s++) {

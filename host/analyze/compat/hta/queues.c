@@ -207,9 +207,9 @@ static enum sutra_status add_bandwidths(struct sutra_hta *hta, const struct engi
     struct strings *kinds = &bandwidth->kinds;
     struct description *descriptions = arena_alloc(arena, kinds->n, sizeof *descriptions);
     uint32_t *order = arena_alloc(arena, kinds->n, sizeof *order);
-    TRY(arena->failed ? error_memory(error)
-                      : describe_reals(engine, arena, bandwidth->groups, bandwidth->levels, bandwidth->n_levels,
-                                       kinds->n, descriptions, error));
+    TRY(arena_status(arena, error));
+    TRY(describe_reals(engine, arena, bandwidth->groups, bandwidth->levels, bandwidth->n_levels, kinds->n, descriptions,
+                       error));
     for (uint32_t i = 0; i < kinds->n; i++)
         order[i] = i;
     qsort_r(order, kinds->n, sizeof *order, compare_kinds, kinds);
@@ -521,12 +521,10 @@ enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, 
                           .series = {.change = arena_alloc(arena, n, sizeof(row_t)),
                                      .lane = arena_alloc(arena, n, sizeof(uint32_t)),
                                      .length = arena_alloc(arena, n, sizeof(uint32_t))}};
-    enum sutra_status status = arena->failed ? error_memory(error) : collect_changes(&queue, input, arena, error);
+    TRY(arena_status(arena, error));
+    TRY(collect_changes(&queue, input, arena, error));
     const struct queue_changes changes = {queue.n, queue.time, queue.stream, queue.up};
-    if (!status)
-        status = queues_measure(&changes, input->engine, arena, &queue.series, error);
-    if (status)
-        return status;
+    TRY(queues_measure(&changes, input->engine, arena, &queue.series, error));
     if (queue.n > 0)
         return add_tables(hta, input, &queue, arena, error);
     result_table_begin(&hta->result, SUTRA_HTA_BLOCKED);

@@ -278,11 +278,8 @@ enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sut
         keys[kernels->n] = integer_sort_key(rows->start[event]);
         kernels->event[kernels->n++] = event;
     }
-    enum sutra_status status =
-        engine->sort_keys(engine->state, &(struct sort_keys_step){keys, kernels->event, kernels->n}, error);
+    TRY(engine->sort_keys(engine->state, &(struct sort_keys_step){keys, kernels->event, kernels->n}, error));
     arena_release(arena, mark);
-    if (status)
-        return status;
 
     /* times, and the types: each name is classified once */
     bool newer = options->hta_version == SUTRA_HTA_VERSION_0_6;

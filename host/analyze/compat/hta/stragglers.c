@@ -455,9 +455,7 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
         return SUTRA_OK;
     row_t *events = arena_alloc(arena, rows->n, sizeof *events), n = 0;
     struct requested_column groups = {0};
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
+    TRY(arena_status(arena, error));
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
         uint32_t name = rows->events->name[event];
@@ -467,8 +465,8 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
         if (is_collective && rows->stream[event] >= 0)
             events[n++] = event;
     }
-    if (n && (status = event_columns_request(input->context, rows->trace, &field, 1, events, n, &groups, error)))
-        return status;
+    if (n)
+        TRY(event_columns_request(input->context, rows->trace, &field, 1, events, n, &groups, error));
     for (row_t i = 0; i < n; i++) {
         struct sutra_table *table = &hta->collectives;
         table_integer(table, rows->stream[events[i]]);

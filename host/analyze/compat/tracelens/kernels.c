@@ -266,7 +266,7 @@ static void add_operator(const struct kernel_table *from, row_t kernel, struct s
     table_real(table, busy_us);
     table_real(table, count);
     table_real(table, count == 1 ? 100 : kernel_us(model, from->device[kernel]) / busy_us * 100);
-    table_text(table, category, strlen(category));
+    table_words(table, category);
 }
 
 static void add_kernels(const struct kernel_table *from, struct sutra_table *table) {

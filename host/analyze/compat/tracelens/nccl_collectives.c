@@ -308,18 +308,12 @@ int nccl_compare_texts(const struct nccl_job *job, const struct nccl_row *a, con
     return strcmp(of_a, of_b);
 }
 
-/* `sign`: 1 or, for descending values, -1. */
 struct nccl_sorted {
-    double value;
+    double value; /* negated for a descending order */
     uint64_t row;
-    int sign;
 };
 
-static int compare_sorted(const void *left, const void *right) {
-    const struct nccl_sorted *a = left, *b = right;
-    int order = a->sign * compare_reals(a->value, b->value);
-    return order ? order : (a->row > b->row) - (a->row < b->row);
-}
+ORDER_BY(compare_sorted, struct nccl_sorted, ASCENDING(value) ASCENDING(row))
 
 void nccl_sort(struct nccl_job *job, struct sutra_table *table, uint32_t column, bool ascending) {
     struct nccl_sorted *rows = arena_alloc(job->arena, table->n_rows, sizeof *rows);
@@ -327,8 +321,10 @@ void nccl_sort(struct nccl_job *job, struct sutra_table *table, uint32_t column,
     table->failed |= job->arena->failed;
     if (table->failed)
         return;
-    for (uint64_t i = 0; i < table->n_rows; i++)
-        rows[i] = (struct nccl_sorted){table_get_real(table, column, i), i, ascending ? 1 : -1};
+    for (uint64_t i = 0; i < table->n_rows; i++) {
+        double value = table_get_real(table, column, i);
+        rows[i] = (struct nccl_sorted){ascending ? value : -value, i};
+    }
     qsort(rows, table->n_rows, sizeof *rows, compare_sorted);
     for (uint64_t i = 0; i < table->n_rows; i++)
         order[i] = rows[i].row;

@@ -130,7 +130,7 @@ static void add_shape(const struct params_case *at, struct model_params *params,
 
 static void add_strides(const struct params_case *at, struct model_params *params, const char *name, uint32_t place) {
     struct operator_input input = input_at(at, place);
-    if (!at->inputs->has_strides)
+    if (place == NOWHERE || !at->inputs->has_strides)
         add_none(params, name);
     else
         add_tuple(params, name, input.tensor.strides, input.tensor.strides ? input.tensor.n_dims : 0);
@@ -311,27 +311,21 @@ static bool has_shape(const struct params_case *at, uint32_t place) {
 }
 
 static void params_unary(const struct params_case *at, struct model_params *params) {
-    const uint32_t types[] = {0, has_shape(at, 1) ? 1 : NOWHERE};
+    const uint32_t output = has_shape(at, 1) ? 1 : NOWHERE, types[] = {0, output};
     add_shape(at, params, "param: op_shape", 0);
     add_types(at, params, "param: dtype_in_out", types, 2);
     add_strides(at, params, "param: stride_input", 0);
-    if (has_shape(at, 1))
-        add_strides(at, params, "param: stride_output", 1);
-    else
-        add_none(params, "param: stride_output");
+    add_strides(at, params, "param: stride_output", output);
 }
 
 static void params_binary(const struct params_case *at, struct model_params *params) {
-    const uint32_t types[] = {0, 1, has_shape(at, 2) ? 2 : NOWHERE};
+    const uint32_t output = has_shape(at, 2) ? 2 : NOWHERE, types[] = {0, 1, output};
     add_shape(at, params, "param: shape_in1", 0);
     add_shape(at, params, "param: shape_in2", 1);
     add_types(at, params, "param: dtype_in1_in2_out", types, 3);
     add_strides(at, params, "param: stride_input1", 0);
     add_strides(at, params, "param: stride_input2", 1);
-    if (has_shape(at, 2))
-        add_strides(at, params, "param: stride_output", 2);
-    else
-        add_none(params, "param: stride_output");
+    add_strides(at, params, "param: stride_output", output);
 }
 
 static void params_resize(const struct params_case *at, struct model_params *params) {

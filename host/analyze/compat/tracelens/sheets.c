@@ -177,6 +177,7 @@ static bool find_columns(struct sheet *sheet) {
     }
     return true;
 }
+
 /* Finds the text that pandas writes for a parameter: a string, STRING_NONE if missing. False: out of memory. */
 static bool find_cell(struct sheet *sheet, const struct param_column *column, uint32_t *cell) {
     const struct model_param *param = param_named(sheet, column->name);
@@ -275,37 +276,20 @@ struct sheet_rows {
 
 /* ---- Columns ---- */
 
+/* The cells of add_stats(). */
+#define STATS_COLUMNS(name)                                                                                            \
+    REAL(name "_mean"), REAL(name "_median"), REAL(name "_std"), REAL(name "_min"), REAL(name "_max")
+
 static const struct column_spec columns[] = {
-    REAL("GFLOPS_first"),
-    REAL("Data Moved (MB)_first"),
-    REAL("FLOPS/Byte_first"),
-    REAL("TB/s_mean"),
-    REAL("TB/s_median"),
-    REAL("TB/s_std"),
-    REAL("TB/s_min"),
-    REAL("TB/s_max"),
-    REAL("TFLOPS/s_mean"),
-    REAL("TFLOPS/s_median"),
-    REAL("TFLOPS/s_std"),
-    REAL("TFLOPS/s_min"),
-    REAL("TFLOPS/s_max"),
-    TEXT("process_name_first"),
-    TEXT("process_label_first"),
-    TEXT("thread_name_first"),
-    TEXT("Compute Spec"),
-    TEXT("kernel_details__summarize_kernel_stats"),
-    TEXT("trunc_kernel_details"),
-    TEXT("Input Dims_first"),
-    TEXT("Input type_first"),
-    TEXT("Input Strides_first"),
-    TEXT("Concrete Inputs_first"),
-    REAL("Kernel Time (µs)_mean"),
-    REAL("Kernel Time (µs)_median"),
-    REAL("Kernel Time (µs)_std"),
-    REAL("Kernel Time (µs)_min"),
-    REAL("Kernel Time (µs)_max"),
-    REAL("Kernel Time (µs)_sum"),
-    INTEGER("name_count"),
+    REAL("GFLOPS_first"),          REAL("Data Moved (MB)_first"),
+    REAL("FLOPS/Byte_first"),      STATS_COLUMNS("TB/s"),
+    STATS_COLUMNS("TFLOPS/s"),     TEXT("process_name_first"),
+    TEXT("process_label_first"),   TEXT("thread_name_first"),
+    TEXT("Compute Spec"),          TEXT("kernel_details__summarize_kernel_stats"),
+    TEXT("trunc_kernel_details"),  TEXT("Input Dims_first"),
+    TEXT("Input type_first"),      TEXT("Input Strides_first"),
+    TEXT("Concrete Inputs_first"), STATS_COLUMNS("Kernel Time (µs)"),
+    REAL("Kernel Time (µs)_sum"),  INTEGER("name_count"),
     INTEGER("UID_first"),
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
@@ -442,7 +426,6 @@ static void add_param_cells(const struct sheet_rows *rows, uint32_t group, uint3
 
 static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
-    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct tracelens_models *models = sheet->models;
     const struct thread_labels *labels = &models->labels;
     row_t perf_model = sheet_member(sheet, group, 0), host = models->host[perf_model];
@@ -462,8 +445,8 @@ static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *are
     table_string(table, &labels->texts, labels->thread[thread]);
     table_words(table, models->variants[models->variant_of[perf_model]].spec);
     add_kernels(sheet, group, arena, table);
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        add_argument(rows, group, arguments[i], table);
+    for (int argument = 0; argument < N_ARGUMENTS; argument++)
+        add_argument(rows, group, (enum op_argument)argument, table);
     add_stats(&rows->busy[group], table);
     table_number(table, rows->busy[group].sum);
     table_integer(table, sheet_group_size(sheet, group));

@@ -77,13 +77,12 @@ static void add_argument_group(const struct argument_table *from, uint32_t group
     const struct launch_model *model = from->model;
     row_t attribution = from->groups.member[from->groups.first[group]], host = model->attributions.host[attribution];
     uint32_t thread = model->hosts.thread[host];
-    const char *category = op_category_names[from->input->categories[attribution]];
     const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
     const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
                                {direct->std, subtree->std},   {direct->min, subtree->min},
                                {direct->max, subtree->max},   {direct->sum, subtree->sum}};
     table_string(table, model->strings, host_name(model, host));
-    table_text(table, category, strlen(category));
+    table_words(table, op_category_names[from->input->categories[attribution]]);
     table_string(table, &from->labels.texts, from->labels.process[thread]);
     table_string(table, &from->labels.texts, from->labels.label[thread]);
     table_string(table, &from->labels.texts, from->labels.thread[thread]);
@@ -283,7 +282,7 @@ enum sutra_status tracelens_timeline(const struct tracelens_input *input, struct
                  {"total_memcpy_time", times.copies}};
     struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        table_text(table, lines[i].name, strlen(lines[i].name));
+        table_words(table, lines[i].name);
         table_real(table, launch_model_us(model, lines[i].ticks) / 1e3);
         table_real(table, launch_model_us(model, lines[i].ticks) / launch_model_us(model, times.total) * 100);
     }
@@ -439,8 +438,7 @@ static enum sutra_status add_categories(const struct tracelens_input *input, str
     TRY(rank_groups(input->model, keys, category_label, arena, &ranked, error));
     for (uint32_t i = 0; i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
-        const char *name = op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]];
-        table_text(table, name, strlen(name));
+        table_words(table, op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]]);
         table_integer(table, count_of(&ranked.groups, g));
         table_real(table, ranked.self_device_us[g] / 1e3);
         table_shares(table, &ranked, g);

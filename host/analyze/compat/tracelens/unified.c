@@ -467,7 +467,6 @@ static void add_quantiles(const struct value_stats *stats, struct sutra_table *t
 }
 
 static void add_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
-    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct launch_model *model = of->model;
     const row_t *members = of->groups.member + of->groups.first[group];
     row_t n = of->groups.first[group + 1] - of->groups.first[group], entry = members[0], known = entry;
@@ -489,8 +488,8 @@ static void add_group(const struct unified *of, uint32_t group, struct arena *ar
     table_string(table, &labels->texts, labels->process[thread]);
     table_string(table, &labels->texts, labels->label[thread]);
     table_string(table, &labels->texts, labels->thread[thread]);
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        table_string(table, &of->arguments.texts, op_argument_text(&of->arguments, arguments[i], entry));
+    for (int argument = 0; argument < N_ARGUMENTS; argument++)
+        table_string(table, &of->arguments.texts, op_argument_text(&of->arguments, (enum op_argument)argument, entry));
     table_integer(table, uid_of(of, entry));
     table_integer(table, n);
     table_number(table, durations.sum);
